@@ -34,7 +34,7 @@ interface Answer<T> {
 let snapshots: Snapshots;
 let app: ReturnType<typeof testApp>;
 beforeAll(() => {
-  const chain = { seed: 1, blocks: 90, accounts: 10, transactionsPerBlock: 5, staking: 40, forkEvery: 6 };
+  const chain = { seed: 2, blocks: 90, accounts: 10, transactionsPerBlock: 5, staking: 40, forkEvery: 6 };
   snapshots = memoryIndex([...devnetEvents(chain)].map(received));
   app = testApp(snapshots);
 });

@@ -13,7 +13,7 @@ import { payloadMistake } from './schemas.ts';
 import { definition, type HookServer, hookServer, type Received, receiver } from './server.ts';
 
 const BLOCKS = 20;
-const events = [...devnetEvents({ seed: 8, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })].map(
+const events = [...devnetEvents({ seed: 9, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })].map(
   received,
 );
 const everything = [

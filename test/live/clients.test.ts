@@ -11,7 +11,7 @@ import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const START_HEIGHT = 12;
-const events = [...devnetEvents({ seed: 22, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
+const events = [...devnetEvents({ seed: 23, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
 
 interface BlockBody {
   block_height: number;

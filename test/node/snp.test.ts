@@ -27,7 +27,7 @@ import { describeWith } from '../support/servers/system-servers.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [...devnetEvents({ seed: 5, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 })].map(
+const events = [...devnetEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 })].map(
   received,
 );
 const half = Math.floor(events.length / 2);

@@ -27,7 +27,7 @@ const VERSION = 'stackside v1.0.0 (main:abc1234)';
 /** So many events of the chain have what the example of a chainhook matches. */
 const EVENTS_OF_HOOKS = 200;
 
-const chainOptions = { seed: 1, blocks: 140, accounts: 12, transactionsPerBlock: 6, staking: 30, forkEvery: 0 };
+const chainOptions = { seed: 2, blocks: 140, accounts: 12, transactionsPerBlock: 6, staking: 30, forkEvery: 0 };
 
 export interface Examples {
   values: Record<string, string | number>;

@@ -1906,6 +1906,7 @@ export interface components {
         TxId: string;
         HeightOrHash: string;
         Principal: string;
+        Principal2: string;
         AssetIdentifier: string;
         ContractId: string;
         Limit2: number;
@@ -1921,7 +1922,7 @@ export interface components {
         Limit5: number;
         Hash: string;
         ContractId2: string;
-        Principal2: string;
+        Principal3: string;
         Unanchored2: boolean;
         UntilBlock: string;
         Height2: number;
@@ -1941,7 +1942,7 @@ export interface components {
         Tld: string;
         Address: string;
         BondIndex: number;
-        Principal3: string;
+        Principal4: string;
         Pox: "pox2" | "pox3" | "pox4";
         Limit9: number;
         Address2: string;
@@ -2099,7 +2100,7 @@ export interface operations {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal"]; };
+            path: { principal: components["parameters"]["Principal2"]; };
         };
         responses: {
             200: {
@@ -2831,7 +2832,7 @@ export interface operations {
     getStakingBondAllowlistEntry: {
         parameters: {
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal3"]; };
+            path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; };
         };
         responses: {
             200: {
@@ -2866,7 +2867,7 @@ export interface operations {
     getStakingBondRegistration: {
         parameters: {
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal3"]; };
+            path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; };
         };
         responses: {
             200: {
@@ -2915,7 +2916,10 @@ export interface operations {
         };
     };
     getStakingSigner: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { principal: string; }; };
+        parameters: {
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { principal: components["parameters"]["Principal4"]; };
+        };
         responses: {
             200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
@@ -2934,7 +2938,7 @@ export interface operations {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: string; };
+            path: { principal: components["parameters"]["Principal4"]; };
         };
         responses: {
             200: {
