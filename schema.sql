@@ -778,9 +778,12 @@ CREATE TABLE burn_blocks (
   height      INTEGER PRIMARY KEY,
   hash        BLOB NOT NULL,
   parent_hash BLOB,
-  payload     BLOB NOT NULL
+  payload     BLOB NOT NULL,
+  -- 1: filled from the node's RPC interface, which doesn't tell payouts, slot holders and pox transactions; 0: announced
+  is_filled   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX burn_blocks_by_hash ON burn_blocks (hash);
+CREATE INDEX burn_blocks_filled ON burn_blocks (height) WHERE is_filled = 1;
 
 -- What the canonical Bitcoin blocks paid to stackers, in sats. All are numbered from 1 in the order of the blocks, and those
 -- of a recipient by themselves as well.

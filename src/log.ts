@@ -7,6 +7,7 @@ import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
 import type { ComparisonEvent } from './node/comparison.ts';
+import type { FillEvent } from './node/fill.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
@@ -53,6 +54,7 @@ export type LogEvent =
   | SnpEvent
   | BroadcastEvent
   | ComparisonEvent
+  | FillEvent
   | RealtimeEvent
   | FaucetEvent
   | HookEvent
@@ -116,6 +118,9 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   event_refused: 'error',
   event_failed: 'error',
   blocks_missing: 'error',
+  gap_filling: 'info',
+  gap_filled: 'info',
+  gap_not_filled: 'error',
   node_mismatch: 'error',
   node_not_compared: 'warn',
   snp_handshake: 'info',

@@ -194,6 +194,8 @@ export type MicroblocksPayload = Static<typeof MicroblocksPayload>;
 const BitcoinPayment = Type.Object({ recipient: Type.String(), amt: BigUnsigned });
 
 export const BurnBlockPayload = Type.Object({
+  /** Where the event comes from if no node posted it; payouts, slot holders and pox transactions are not known then. */
+  filled_from: Type.Optional(Type.String()),
   burn_block_hash: Hash,
   burn_block_height: Height,
   burn_amount: BigUnsigned,

@@ -80,3 +80,25 @@ export function namedSince(response: Response, from: number): Response {
   response.headers.set(HISTORY_HEADER, String(from));
   return response;
 }
+
+/** Response header: Bitcoin heights whose payouts the server doesn't know, as ranges such as `870000-870012,870020`. */
+export const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
+/** Ranges of heights that the header has at most; the last one then covers all that follow. */
+const MOST_RANGES = 50;
+
+/** Names the Bitcoin blocks that were filled from the node, which doesn't tell their payouts. */
+export async function withoutPayouts(
+  read: Reader,
+  made: () => Response | Promise<Response>,
+): Promise<() => Response | Promise<Response>> {
+  const ranges = await read.burnRewards.withoutPayouts();
+  const [last, cut] = [ranges.at(-1), ranges[MOST_RANGES - 1]];
+  if (last === undefined) return made;
+  const named = cut === undefined ? ranges : [...ranges.slice(0, MOST_RANGES - 1), [cut[0], last[1]] as const];
+  const text = named.map(([first, end]) => (first === end ? String(first) : `${first}-${end}`)).join(',');
+  return async () => {
+    const response = await made();
+    response.headers.set(WITHOUT_PAYOUTS_HEADER, text);
+    return response;
+  };
+}

@@ -11,7 +11,7 @@ import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './er
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, NotedHeight } from './heights.ts';
-import { errorSince, type HistoryNeed, namedSince, requireWholeHistory } from './history.ts';
+import { errorSince, type HistoryNeed, namedSince, requireWholeHistory, withoutPayouts } from './history.ts';
 import { jsonParts } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
@@ -114,6 +114,8 @@ interface Declaration<
   etag: ETagKind<Values<P>> | null;
   /** What the answers need in an index that began at a block; `none` for a route that doesn't read the index. */
   history: HistoryNeed;
+  /** Whether the answers have payouts of Bitcoin blocks, which blocks that were filled from the node lack. */
+  payouts?: boolean;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
   access?: Access<Values<P>, Caller>;
   /** False if the route doesn't read the index. */
@@ -365,9 +367,10 @@ function answering(
   }
 
   const read = (asked: AnyAsked, noted: NotedHeight) =>
-    heights.read(asked.request, noted, (reader) => {
+    heights.read(asked.request, noted, async (reader) => {
       const from = history === 'none' ? null : reader.chain.historyFrom();
-      return from === null ? readFor(reader, asked) : readSince(from, reader, asked);
+      const made = from === null ? readFor(reader, asked) : readSince(from, reader, asked);
+      return declaration.payouts === true ? withoutPayouts(reader, await made) : made;
     });
   const readLong = (asked: AnyAsked, noted: NotedHeight) =>
     longRead(() => {

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
-import { UnknownParentError } from '../store/ingest/known-blocks.ts';
+import { type MissingParent, UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 
 export type IntakeEvent =
@@ -35,6 +35,8 @@ export interface IntakeOptions {
   log: (event: IntakeEvent) => void;
   metrics?: EventMetrics;
   clock?: Clock;
+  /** Fills the gap below a refused block up to its parent; missing where nothing can. */
+  fill?: (parent: MissingParent) => void;
 }
 
 /** The result of an event: it is durable, or nothing has changed for the reason in `error`. */
@@ -56,7 +58,8 @@ export function reasonOf(error: unknown): string {
 }
 
 const MISSING_REMEDY =
-  'Stop the server, and import a recording that has these blocks, or the journal of another server: stackside import --from URL';
+  'Give --node-auth-file, so that the server fills them from the node; or stop it, and import a recording that has them, or the journal of another server: stackside import --from URL';
+const FILLING_REMEDY = 'Wait: the server fills them from the node.';
 
 /**
  * Whether an event failed only because the disk or the log that hosts share is unavailable. Their writer logs that once, and
@@ -66,7 +69,7 @@ export const isUnavailable = (error: unknown): error is StoreUnavailableError | 
   error instanceof StoreUnavailableError || error instanceof LogUnavailableError;
 
 /** Makes the intake, which logs and counts events. */
-export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock }: IntakeOptions): Intake {
+export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock, fill }: IntakeOptions): Intake {
   async function received(event: ReceivedEvent): Promise<IntakeResult> {
     try {
       return { outcome: await receive(event), error: null };
@@ -83,7 +86,8 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     const { from, to } = error.missing;
     if (missing === `${from} to ${to}`) return;
     missing = `${from} to ${to}`;
-    log({ event: 'blocks_missing', from_height: from, to_height: to, remedy: MISSING_REMEDY });
+    const remedy = fill === undefined ? MISSING_REMEDY : FILLING_REMEDY;
+    log({ event: 'blocks_missing', from_height: from, to_height: to, remedy });
   }
 
   function say({ outcome, error }: IntakeResult, path: string, ms: number): void {
@@ -100,6 +104,7 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     metrics.answered(event.path, what.outcome, ms);
     say(what, event.path, ms);
     sayMissing(what.error);
+    if (what.error instanceof UnknownParentError && what.error.parent !== null) fill?.(what.error.parent);
     return what;
   };
 }

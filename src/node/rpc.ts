@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../base/json.ts';
+import { indexBlockHash } from '../codec/nakamoto-block.ts';
 import { directFetch, UnreachableError } from '../http/direct-fetch.ts';
 
 /** The node can't be reached, or doesn't answer in time. */
@@ -13,6 +14,8 @@ const Info = Type.Object({
   network_id: Type.Integer(),
   stacks_tip_height: Type.Integer(),
   burn_block_height: Type.Integer(),
+  stacks_tip: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  stacks_tip_consensus_hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{40}$' })),
 });
 
 /** The node's chain tip. */
@@ -20,6 +23,8 @@ export interface NodeInfo {
   chainId: number;
   height: number;
   burnBlockHeight: number;
+  /** Index block hash; null where the node doesn't tell it. */
+  indexBlockHash: Uint8Array | null;
 }
 
 export interface NodeRpc {
@@ -72,7 +77,10 @@ export function nodeRpc(url: string): NodeRpc {
     const { status, body } = await answered('/v2/info');
     if (!Value.Check(Info, body)) throw new NodeUnreachableError(`the node answered /v2/info with ${status}`);
     const { network_id: chainId, stacks_tip_height: height, burn_block_height: burnBlockHeight } = body;
-    return { chainId, height, burnBlockHeight };
+    const { stacks_tip: tip, stacks_tip_consensus_hash: consensusHash } = body;
+    const isNamed = tip !== undefined && consensusHash !== undefined;
+    const id = isNamed ? indexBlockHash(Uint8Array.fromHex(tip), Uint8Array.fromHex(consensusHash)) : null;
+    return { chainId, height, burnBlockHeight, indexBlockHash: id };
   }
 
   return {

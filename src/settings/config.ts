@@ -29,7 +29,7 @@ const logSettings = group('Log', {
     accepts: 'pretty or json',
   }),
   logLevel: setting({
-    commands: ['serve', 'demo', 'import', 'rebuild'],
+    commands: ['serve', 'demo', 'import', 'fill', 'rebuild'],
     flag: '--log-level <level>',
     variables: ['STACKSIDE_LOG_LEVEL', 'STACKS_API_LOG_LEVEL'],
     type: Type.Union(
@@ -39,7 +39,12 @@ const logSettings = group('Log', {
     help: `Minimum log level: ${levels.join(', ')}`,
     accepts: `one of ${levels.join(', ')}`,
     // Their log would hide what they print: thousands of blocks go by.
-    except: { demo: { default: 'error' }, import: { default: 'error' }, rebuild: { default: 'error' } },
+    except: {
+      demo: { default: 'error' },
+      import: { default: 'error' },
+      fill: { default: 'error' },
+      rebuild: { default: 'error' },
+    },
   }),
 });
 

@@ -17,7 +17,7 @@ const CUSTOM_CHAIN_IDS = `^(?:${CUSTOM_CHAIN_ID}(?:,${CUSTOM_CHAIN_ID})*)?$`;
 /** A send-many contract of a network. @param letters second letters of the network's addresses */
 const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
   setting({
-    commands: ['serve', 'import', 'rebuild'],
+    commands: ['serve', 'import', 'fill', 'rebuild'],
     flag: null,
     variables: [
       `STACKSIDE_${network.toUpperCase()}_SEND_MANY_CONTRACT_ID`,
@@ -33,7 +33,7 @@ const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
 export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
-      ...['serve', 'demo', 'import', 'export', 'rebuild'],
+      ...['serve', 'demo', 'import', 'fill', 'export', 'rebuild'],
       ...['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
@@ -59,7 +59,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'full, read or write',
   }),
   network: setting({
-    commands: ['serve', 'import', 'restore'],
+    commands: ['serve', 'import', 'fill', 'restore'],
     flag: '--network <name>',
     variables: ['STACKSIDE_NETWORK'],
     type: Type.Union([Type.Null(), Type.Literal('mainnet'), Type.Literal('testnet')], { default: null }),
@@ -67,7 +67,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'mainnet or testnet',
   }),
   chainId: setting({
-    commands: ['serve', 'import', 'restore'],
+    commands: ['serve', 'import', 'fill', 'restore'],
     flag: '--chain-id <id>',
     variables: ['STACKSIDE_CHAIN_ID', 'STACKS_CHAIN_ID'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),

@@ -112,7 +112,7 @@ export function requireSnpUrl({ snp, snpStreaming }: { snp: string | null; snpSt
 
 export const nodeSettings = group('Requests to the node', {
   nodeRpc: setting({
-    commands: ['serve', 'check'],
+    commands: ['serve', 'check', 'fill'],
     flag: '--node-rpc <url>',
     variables: ['STACKSIDE_NODE_RPC'],
     hostAndPort: [
@@ -123,6 +123,15 @@ export const nodeSettings = group('Requests to the node', {
     read: withoutSlash,
     help: "URL of the node's RPC interface, which answers requests below /v2 and /v3",
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
+  }),
+  nodeAuthFile: setting({
+    commands: ['serve', 'fill'],
+    flag: '--node-auth-file <file>',
+    variables: ['STACKSIDE_NODE_AUTH_FILE'],
+    type: textOrNone(),
+    absent: 'none: missing blocks are not filled',
+    help: "File with the auth_token of the node's [connection_options], with which the node executes blocks again: missing blocks are filled from it",
+    accepts: 'a file',
   }),
   verifyNode: setting({
     commands: ['serve'],

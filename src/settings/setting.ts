@@ -10,6 +10,7 @@ export type CommandName =
   | 'serve'
   | 'demo'
   | 'import'
+  | 'fill'
   | 'export'
   | 'rebuild'
   | 'backup'

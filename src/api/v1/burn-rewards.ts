@@ -103,6 +103,7 @@ export const burnRewards = [
     deprecated: { replacement: null },
     etag: null,
     history: 'since',
+    payouts: true,
     handle: async ({ query, read }) =>
       offsetPage(query, await read.burnRewards.slots(null, query.limit, query.offset), rewardSlot),
   }),
@@ -118,6 +119,7 @@ export const burnRewards = [
     deprecated: { replacement: null },
     etag: null,
     history: 'since',
+    payouts: true,
     handle: async ({ params: { address }, query, read }) =>
       offsetPage(query, await read.burnRewards.slots(address, query.limit, query.offset), rewardSlot),
   }),
@@ -132,6 +134,7 @@ export const burnRewards = [
     deprecated: { replacement: null, related: '/extended/v3/staking/bonds' },
     etag: null,
     history: 'since',
+    payouts: true,
     handle: async ({ query, read }) =>
       uncountedPage(query, await read.burnRewards.rewards(null, query.limit, query.offset), burnReward),
   }),
@@ -148,6 +151,7 @@ export const burnRewards = [
     deprecated: { replacement: '/extended/v3/principals/{principal}/staking/bonds', parts: stacksPrincipal },
     etag: null,
     history: 'since',
+    payouts: true,
     handle: async ({ params: { address }, query, read }) =>
       uncountedPage(query, await read.burnRewards.rewards(address, query.limit, query.offset), burnReward),
   }),
@@ -163,6 +167,7 @@ export const burnRewards = [
     deprecated: { replacement: '/extended/v3/principals/{principal}/staking', parts: stacksPrincipal },
     etag: null,
     history: 'whole',
+    payouts: true,
     handle: async ({ params: { address }, read }) => ({
       reward_recipient: address,
       reward_amount: await read.burnRewards.total(address),

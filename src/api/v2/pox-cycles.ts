@@ -259,6 +259,7 @@ export const poxTransactions = [
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
     history: 'since',
+    payouts: true,
     handle: async ({ params: { height_or_hash }, query, read }) =>
       offsetPage(query, await read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
   }),
@@ -278,6 +279,7 @@ export const poxTransactions = [
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
     history: 'since',
+    payouts: true,
     handle: async ({ params: { burnchain_address }, query, read }) => {
       const page = await read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
       return offsetPage(query, page, poxTransaction);

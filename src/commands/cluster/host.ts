@@ -71,6 +71,8 @@ export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander'
   hosts(): Promise<HostsState>;
   /** The lease for delivering chainhooks, requested once it is started; null if this host only reads. */
   deliveries: LeaseKeeper | null;
+  /** Takes the lease for other work that one host does at a time; null while another host has it. */
+  claim(work: string): Promise<Claim | null>;
   /** Why this host lags too far to answer; null if it doesn't. */
   behind(): string | null;
   /** Resolves with the error that ended the host; only the operator can resolve it. */
@@ -78,6 +80,16 @@ export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander'
   /** Stops following the log, and closes it. */
   stop(): Promise<void>;
 }
+
+/** Some work that this host alone does for now. */
+export interface Claim {
+  /** Keeps the work for longer. @returns false where another host has it by now */
+  renew(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+/** Seconds for which a claim lasts unless it is renewed. */
+const CLAIM_SECONDS = 30;
 
 /** @param most the `--cluster-lag` setting */
 function reasonOf({ position, head, silentSeconds }: ClusterState, most: number): string | null {
@@ -260,6 +272,16 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     host: ownState,
     hosts: async () => ({ host: ownState(), ...(await askedLog(opened)) }),
     deliveries,
+    async claim(work) {
+      const holder = `${name}/${process}`;
+      const given = await opened.leases.give({ name: work, holder, seconds: CLAIM_SECONDS, epochSeen: 0 });
+      if (!('given' in given)) return null;
+      const key = { name: work, holder, epoch: given.given };
+      return {
+        renew: () => opened.leases.setUntil(key, CLAIM_SECONDS),
+        release: async () => void (await opened.leases.setUntil(key, 0)),
+      };
+    },
     behind: () => reasonOf(host.state(), clusterLag),
     failed: failed.promise,
     async stop() {

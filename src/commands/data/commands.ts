@@ -55,6 +55,21 @@ export const importRecordings = command({
   },
 });
 
+/** Requests a second that a node can answer beside its work. */
+const FILL_RATE = 200;
+
+export const fill = command({
+  name: 'fill',
+  summary: "Fill the blocks that the index lacks from the node's RPC interface, up to the node's tip",
+  example: 'stackside fill --node-auth-file node.token --data /srv/stacks',
+  settingsOf: 'fill',
+  options: [numberOption('--rate <requests>', 'Requests a second that are made to the node at most', 1, FILL_RATE)],
+  async run({ settings }, { rate }: { rate: number }) {
+    const [{ runFill }, { nodeRpc }] = await Promise.all([import('./fill.ts'), import('../../node/rpc.ts')]);
+    process.stdout.write(await runFill(settings, nodeRpc(settings.nodeRpc), { rate }));
+  },
+});
+
 /** @throws OperatorError if the journal is exported with options for rows */
 function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): void {
   if (format === undefined && fromHeight === undefined && toHeight === undefined) return;

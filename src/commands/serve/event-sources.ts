@@ -23,6 +23,8 @@ export interface EventSourcesOptions {
   ingest: Pick<Ingest, 'imported' | 'history'>;
   /** Accepts an event; it is durable when this resolves. */
   receive: IntakeOptions['receive'];
+  /** Fills the gap below a refused block; null where nothing can. */
+  fill: NonNullable<IntakeOptions['fill']> | null;
   /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
   rate: EventRate;
@@ -45,7 +47,7 @@ export interface EventSources {
  * @throws OperatorError if the event port can't be opened
  */
 export function receiveEvents(options: EventSourcesOptions): EventSources {
-  const { settings, environment, registry, log, hour, ingest, receive, caughtUp, rate, closing } = options;
+  const { settings, environment, registry, log, hour, ingest, receive, fill, caughtUp, rate, closing } = options;
   const { snp: url, mode } = settings;
   let receiver: Receiver | null = null;
   const intake = eventIntake({
@@ -53,6 +55,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
     log,
     metrics: countedBy(rate, hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0))),
     clock: environment.clock,
+    ...(fill === null ? {} : { fill }),
   });
   if (url === null) {
     receiver = openPort(options, intake);

@@ -7,6 +7,7 @@ import type { HostsState } from '../../api/stackside/server.ts';
 import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Every, pause } from '../../base/clock.ts';
 import { DiskFullError, EXIT, OperatorError, PassingError } from '../../base/errors.ts';
+import { secretFileText } from '../../base/files.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { Turns } from '../../base/turns.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
@@ -17,7 +18,7 @@ import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
 import { LastHour, RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics, storeMetrics } from '../../metrics/server.ts';
-import { EventRate } from '../../node/event-intake.ts';
+import { EventRate, type IntakeOptions } from '../../node/event-intake.ts';
 import { type NodeRpc, nodeRpc } from '../../node/rpc.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
 import { sendManyIn, valueIndexesIn } from '../../settings/data.ts';
@@ -42,6 +43,7 @@ import type { ServerReadings } from './app.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
+import { always, gapFilling } from './gap-filling.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
 import { verifyNode } from './node-verification.ts';
@@ -190,6 +192,22 @@ function manageHooks(
   const unreadableSecrets = () => hooks.secrets.unreadable().length;
   hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, unreadableSecrets, wrongKeys });
   return served;
+}
+
+/** Fills gaps in the chain, where the operator named the node's token. @throws OperatorError if it can't be read */
+function serverFilling(
+  { settings, environment, node, snapshots, log }: Base,
+  ingest: Ingest,
+  cluster: ServedCluster | null,
+  receive: IntakeOptions['receive'],
+) {
+  if (settings.nodeAuthFile === null) return null;
+  return gapFilling({
+    authorization: secretFileText(settings.nodeAuthFile, '--node-auth-file'),
+    ...{ node, snapshots, ingest, receive, log },
+    claim: async () => (cluster === null ? always : cluster.claim('fill')),
+    clock: environment.clock,
+  });
 }
 
 /** The opened index of a process that writes. */
@@ -388,7 +406,10 @@ async function startServer(
     if (managing !== null) {
       const receive = cluster?.receive ?? managing.ingest.receive;
       const caughtUp = cluster?.caughtUp ?? (async () => {});
-      events = receiveEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, caughtUp, rate });
+      const filling = serverFilling(base, managing.ingest, cluster, receive);
+      if (filling !== null) closing.unshift(filling.stop);
+      const fill = filling?.fill ?? null;
+      events = receiveEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, fill, caughtUp, rate });
     }
     const port = events?.port ?? null;
     const listeners = port === null ? [] : [{ name: 'Events of the node', url: port }];

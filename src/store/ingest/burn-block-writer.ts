@@ -15,6 +15,8 @@ type Row = Stored<'orphaned_burn_blocks', 'height' | 'hash' | 'parent_hash' | 'p
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
+const isFilled = ({ filled_from }: BurnBlockPayload): boolean => filled_from !== undefined;
+
 /** The payload of a stored block, as the node posted it. */
 function storedPayload(row: Row): BurnBlockPayload {
   const payload = readPayload('/new_burn_block', decompressed(row.payload));
@@ -24,7 +26,9 @@ function storedPayload(row: Row): BurnBlockPayload {
 
 export function burnBlockWriter(db: Database) {
   const rewards = burnRewardWriter(db);
-  const at = db.prepare<Stored<'burn_blocks', 'hash'>, [number]>('SELECT hash FROM burn_blocks WHERE height = ?1');
+  const at = db.prepare<Stored<'burn_blocks', 'hash' | 'parent_hash'>, [number]>(
+    'SELECT hash, parent_hash FROM burn_blocks WHERE height = ?1',
+  );
   const orphan = db.prepare<Row, [Uint8Array]>(
     'SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1',
   );
@@ -62,17 +66,25 @@ export function burnBlockWriter(db: Database) {
       const parent = payload.parent_burn_block_hash == null ? null : fromHex(payload.parent_burn_block_hash);
       const known = at.get(height);
       if (known !== null && same(known.hash, hash)) return false;
+      const row = { height, hash, parent_hash: parent, payload: compressed(text) };
+      const child = at.get(height + 1);
+      if (isFilled(payload) && known === null && child?.parent_hash != null && same(child.parent_hash, hash)) {
+        // A filled gap below blocks that were announced since. It has no payouts, which are numbered in the order of blocks.
+        insert({ ...row, is_filled: 1 });
+        return true;
+      }
       const branch = branchTo(height - 1, parent);
       const first = branch[0]?.height ?? height;
       orphanFrom.run(first);
       removeFrom.run(first);
       rewards.removeFrom(first);
-      for (const row of branch) {
-        insert(row);
-        rewards.add(storedPayload(row));
-        adopt.run(row.hash);
+      for (const orphaned of branch) {
+        const stored = storedPayload(orphaned);
+        insert({ ...orphaned, is_filled: isFilled(stored) ? 1 : 0 });
+        rewards.add(stored);
+        adopt.run(orphaned.hash);
       }
-      insert({ height, hash, parent_hash: parent, payload: compressed(text) });
+      insert({ ...row, is_filled: isFilled(payload) ? 1 : 0 });
       rewards.add(payload);
       adopt.run(hash);
       raise.run(height);

@@ -158,7 +158,14 @@ function chainThrough(db: Database, payloads: BlockPayloads) {
 /** Looks up blocks of the chain. The connection may be read-only. */
 export function chainReader(db: Database, payloads: BlockPayloads) {
   const { known, blocks, tip } = chainThrough(db, payloads);
-  return { tip, stored: blocks.stored, branchOf: known.branchOf, hashAt: known.hashAt, bottom: known.bottom };
+  return {
+    tip,
+    stored: blocks.stored,
+    branchOf: known.branchOf,
+    hashAt: known.hashAt,
+    bottom: known.bottom,
+    isKnown: known.isKnown,
+  };
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 

@@ -109,10 +109,14 @@ const blockLog =
     }
   };
 
-const historyOf = ({ tip, bottom, hashAt, branchOf, stored }: ChainReader, network: () => Network): ChainHistory => ({
+const historyOf = (
+  { tip, bottom, hashAt, isKnown, branchOf, stored }: ChainReader,
+  network: () => Network,
+): ChainHistory => ({
   tip,
   bottom,
   hashAt,
+  isKnown,
   branchOf,
   block: (indexBlockHash) => stored(indexBlockHash, network()),
 });

@@ -16,9 +16,17 @@ export class UnknownParentError extends Error {
     message: string,
     /** The missing blocks between the tip and a block above it; null where none are missing there. */
     readonly missing: MissingBlocks | null = null,
+    /** The missing parent; null where the block itself isn't known. */
+    readonly parent: MissingParent | null = null,
   ) {
     super(message);
   }
+}
+
+/** A block that is not known. */
+export interface MissingParent {
+  height: number;
+  indexBlockHash: Uint8Array;
 }
 
 /** Heights of blocks, both ends included. */
@@ -109,6 +117,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       throw new UnknownParentError(
         `DB does not contain a parent block at height ${height - 1} with index_hash ${toHex(parent)}`,
         missingBelow(height),
+        { height: height - 1, indexBlockHash: parent },
       );
     },
   };

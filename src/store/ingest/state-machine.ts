@@ -41,6 +41,8 @@ export interface ChainHistory {
   bottom(): number;
   /** Index block hash of the canonical block at a height. */
   hashAt(height: number): Uint8Array | undefined;
+  /** Whether the block is known, canonical or not. */
+  isKnown(indexBlockHash: Uint8Array): boolean;
   /** @throws UnknownParentError for a block that isn't known */
   branchOf(indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] };
   /**

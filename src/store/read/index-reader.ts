@@ -18,6 +18,7 @@ import { factQueries } from '../queries/blocks/facts.ts';
 import { microblockQueries } from '../queries/blocks/microblocks.ts';
 import { inForks, orphanQueries } from '../queries/blocks/orphans.ts';
 import { streamedQueries, withStreamed } from '../queries/blocks/streamed.ts';
+import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
 import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
 import { changeQueries } from '../queries/changes.ts';
 import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
@@ -131,6 +132,7 @@ export function readerOf(
     },
     /** Facts that a node's RPC interface can confirm. */
     facts: factQueries(db),
+    tenureRewards: tenureRewardQueries(db),
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range, chain.historyStart),
     transactions: {

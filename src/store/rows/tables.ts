@@ -492,6 +492,7 @@ export const burnBlocksTable = tableShape('burn_blocks', ['height'], {
   hash: 'blob',
   parent_hash: 'blob?',
   payload: 'blob',
+  is_filled: 'integer',
 });
 
 export const burnRewardsTable = tableShape('burn_rewards', ['ordinal'], {

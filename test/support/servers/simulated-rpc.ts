@@ -1,5 +1,6 @@
 /** A simulated node's RPC interface without a socket, whose answers a test may change. */
 import { systemClock } from '../../../src/base/clock.ts';
+import { fromHex } from '../../../src/codec/hex.ts';
 import type { SimulatedChain } from '../../../src/devnet/chain.ts';
 import { answerRpc, type ServedNode } from '../../../src/devnet/rpc.ts';
 import type { NodeRpc } from '../../../src/node/rpc.ts';
@@ -25,6 +26,7 @@ export function rpcOf(
       chainId: node.chain.network.chainId,
       height: node.tip.height,
       burnBlockHeight: node.tip.burnView.height,
+      indexBlockHash: fromHex(node.tip.indexBlockHash),
       ...info,
     }),
   };

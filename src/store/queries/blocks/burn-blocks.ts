@@ -104,7 +104,9 @@ const output = `SELECT r.height, b.hash, r.tx_id, r.output_index, r.recipient, r
 export const burnRewardsSql = {
   newest: 'SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1',
   chainId: 'SELECT chain_id FROM progress',
-  firstUnpaid: `SELECT height FROM burn_blocks b WHERE height >= ?1
+  hashAt: 'SELECT hash FROM burn_blocks WHERE height = ?1',
+  filled: 'SELECT height FROM burn_blocks WHERE is_filled = 1 AND height >= 0 ORDER BY height',
+  firstUnpaid: `SELECT height FROM burn_blocks b WHERE height >= ?1 AND is_filled = 0
                    AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
   rewardTotal: 'SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
   rewards: `${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
@@ -174,6 +176,8 @@ const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
   const newest = prepared<Stored<'burn_blocks', 'hash'>, []>(db, burnRewardsSql.newest);
+  const hashAt = prepared<Stored<'burn_blocks', 'hash'>, [number]>(db, burnRewardsSql.hashAt);
+  const filled = prepared<Stored<'burn_blocks', 'height'>, []>(db, burnRewardsSql.filled);
   const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, burnRewardsSql.chainId);
   const forcedUnlocks = forcedUnlockQuery(db);
   const firstUnpaid = prepared<{ height: number }, [number]>(db, burnRewardsSql.firstUnpaid);
@@ -214,6 +218,20 @@ export function burnRewardQueries(db: Database) {
   ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
 
   return {
+    /** Hash of the canonical Bitcoin block of a height; null where none is known. */
+    hashAt: async (height: number): Promise<Uint8Array | null> => hashAt.get(height)?.hash ?? null,
+
+    /** Heights of the blocks that were filled without their payouts, as ranges with both ends, the lowest first. */
+    async withoutPayouts(): Promise<[first: number, last: number][]> {
+      const ranges: [number, number][] = [];
+      for (const { height } of filled.all()) {
+        const last = ranges.at(-1);
+        if (last?.[1] === height - 1) last[1] = height;
+        else ranges.push([height, height]);
+      }
+      return ranges;
+    },
+
     /** Hash of the newest announced Bitcoin block; null where none was announced. */
     async newestHash(): Promise<Uint8Array | null> {
       return newest.get()?.hash ?? null;

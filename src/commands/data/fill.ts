@@ -1,0 +1,132 @@
+/** `stackside fill`: fills the blocks that the index lacks from the node's RPC interface. */
+import { systemClock } from '../../base/clock.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { secretFileText } from '../../base/files.ts';
+import { chainIdText, networkOf } from '../../chain/network.ts';
+import { silentMachine } from '../../hooks/machine.ts';
+import { createLog } from '../../log.ts';
+import { AskedNode } from '../../node/facts.ts';
+import { type Filled, fillTo } from '../../node/fill.ts';
+import { IncompleteBlockError } from '../../node/replay.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import type { SettingsOf } from '../../settings/config.ts';
+import { sendManyIn } from '../../settings/data.ts';
+import { requireIndex } from '../../store/files/database.ts';
+import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
+import { openSnapshots } from '../../store/read/snapshots.ts';
+import { interruptible } from '../cli/output.ts';
+import { type Output, progressLines } from '../cli/progress.ts';
+
+/** The node's `auth_token`. @throws OperatorError */
+export function requireToken(file: string | null): string {
+  if (file !== null) return secretFileText(file, '--node-auth-file');
+  throw new OperatorError(
+    "The node executes blocks again only with its token, and --node-auth-file doesn't name a file with it.",
+    "Write the auth_token of the node's [connection_options] into a file, and name the file with --node-auth-file.",
+  );
+}
+
+/** Fills up to the node's tip. @throws OperatorError, IncompleteBlockError, NodeUnreachableError */
+async function fillFrom(
+  node: NodeRpc,
+  ingest: Ingest,
+  { data, authorization, rate }: { data: string; authorization: string; rate: number },
+  output: Output,
+): Promise<Filled> {
+  const info = await node.info();
+  const chainId = ingest.chainId();
+  if (chainId === null) {
+    throw new OperatorError(
+      `The index in ${data} has no block yet, so that nothing says where to begin.`,
+      'Import a recording, restore a backup, or let a node with an observer from its first block on post to stackside serve.',
+    );
+  }
+  if (chainId !== info.chainId) {
+    throw new OperatorError(
+      `The node is of another chain: it has chain ID ${chainIdText(info.chainId)}, the index ${chainIdText(chainId)}.`,
+      'Name the node that this index is fed by with --node-rpc.',
+    );
+  }
+  if (info.indexBlockHash === null) throw new NodeUnreachableError('/v2/info does not name its tip');
+  const lines = progressLines(output);
+  const first = ingest.tipHeight();
+  const snapshots = openSnapshots(data);
+  try {
+    return await fillTo(
+      { indexBlockHash: info.indexBlockHash, height: info.height },
+      { snapshots, history: ingest.history, network: networkOf(chainId), receive: ingest.receive },
+      {
+        node: new AskedNode(node, { rate, clock: systemClock }),
+        authorization,
+        clock: systemClock,
+        progress({ blocks, height }) {
+          lines.draw((seconds) => {
+            const share = ((100 * (height - first)) / Math.max(1, info.height - first)).toFixed(1);
+            return `filled to height ${height} of ${info.height}, ${share}%, ${(blocks / seconds).toFixed(1)} blocks/s`;
+          });
+        },
+      },
+    );
+  } finally {
+    lines.done();
+    snapshots.close();
+  }
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+function textOf({ blocks, burnBlocks, height, accounts, unanswered }: Filled): string {
+  if (blocks === 0) return `nothing is missing: the index has the node's tip, at height ${height}\n`;
+  const lines = [
+    `filled ${count(blocks, 'block')} up to height ${height}; ${count(accounts, 'changed account')} compared with the node, all equal`,
+    ...(unanswered === 0
+      ? []
+      : [`${count(unanswered, 'changed account')} not compared: the node knows nothing of them`]),
+    ...(burnBlocks === 0
+      ? []
+      : [`${count(burnBlocks, 'Bitcoin block')} filled without their payouts, which no node tells`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Fills the index of a data directory up to the tip of a node. @throws OperatorError; PassingError where the node is away */
+export async function runFill(
+  settings: SettingsOf<'fill'>,
+  node: NodeRpc,
+  { rate }: { rate: number },
+  output: Output = process.stderr,
+): Promise<string> {
+  const { data, nodeRpc: url } = settings;
+  requireIndex(data);
+  const authorization = requireToken(settings.nodeAuthFile);
+  const ingest = openIngest({
+    directory: data,
+    chainId: settings.chainId,
+    machine: silentMachine,
+    sendMany: sendManyIn(settings),
+    log: createLog(settings.logLevel),
+  });
+  try {
+    const filled = await interruptible(ingest.close, () =>
+      fillFrom(node, ingest, { data, authorization, rate }, output),
+    );
+    return textOf(filled);
+  } catch (error) {
+    if (error instanceof IncompleteBlockError) {
+      const { height, lacking } = error;
+      throw new OperatorError(
+        `Block ${height} can't be filled: ${lacking}.`,
+        'Import a recording that has the block, or the journal of another server: stackside import --from URL.',
+        { cause: error },
+      );
+    }
+    if (!(error instanceof NodeUnreachableError)) throw error;
+    throw new PassingError(
+      `The node at ${url} does not answer: ${error.message}.`,
+      'Start the node, or name the URL of its RPC interface with --node-rpc. What was filled stays.',
+      { cause: error },
+    );
+  } finally {
+    ingest.close();
+  }
+}

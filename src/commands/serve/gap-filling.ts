@@ -1,0 +1,115 @@
+/** A server with `--node-auth-file` fills the gap below a block that it refuses, from the node. */
+import type { Clock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { networkOf } from '../../chain/network.ts';
+import { toHex } from '../../codec/hex.ts';
+import { AskedNode } from '../../node/facts.ts';
+import { type FillEvent, fillTo } from '../../node/fill.ts';
+import { IncompleteBlockError } from '../../node/replay.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { unavailable } from '../../store/files/store-failure.ts';
+import type { ReceivedEvent } from '../../store/ingest/event.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import type { Claim } from '../cluster/host.ts';
+
+interface GapFillingOptions {
+  /** The node's `auth_token`. */
+  authorization: string;
+  node: NodeRpc;
+  snapshots: Snapshots;
+  ingest: Pick<Ingest, 'history' | 'network'>;
+  receive: (event: ReceivedEvent) => unknown;
+  /** Takes the lease to fill; null while another host fills. A host that shares no log has it always. */
+  claim: () => Promise<Claim | null>;
+  clock: Clock;
+  log: (event: FillEvent) => void;
+}
+
+/** Requests to the node a second. */
+const RATE = 200;
+/** Milliseconds after a failure in which no further try is made: the node posts the refused block again and again. */
+const PAUSE_MS = 10_000;
+
+/** The lease of a host that shares no log. */
+export const always: Claim = { renew: async () => true, release: async () => {} };
+
+/** Why a gap can't be filled now, in words. @throws what is no failure of the node, the store or the lease */
+function reasonOf(error: unknown): string {
+  const isKnown = [IncompleteBlockError, NodeUnreachableError, OperatorError, UnknownParentError].some(
+    (known) => error instanceof known,
+  );
+  if (!isKnown && unavailable(error) === null) throw error;
+  return (error as Error).message;
+}
+
+/** Fills gaps, one at a time. */
+export function gapFilling(options: GapFillingOptions) {
+  const { authorization, node, snapshots, ingest, receive, claim, clock, log } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | null = null;
+  let restsUntil = Number.NEGATIVE_INFINITY;
+  let lastReason = '';
+
+  async function fill(parent: MissingParent): Promise<void> {
+    const lease = await claim();
+    if (lease === null) return;
+    let renewed = clock.monotonic();
+    const losing = new AbortController();
+    try {
+      const { height: to_height, indexBlockHash } = parent;
+      // A try that is repeated because the last one failed is no news.
+      if (lastReason === '') log({ event: 'gap_filling', to_height, index_block_hash: toHex(indexBlockHash) });
+      const network = ingest.network() ?? networkOf((await node.info()).chainId);
+      const asked = new AskedNode(node, { rate: RATE, clock, signal });
+      const filled = await fillTo(
+        parent,
+        { snapshots, history: ingest.history, network, receive },
+        {
+          node: asked,
+          authorization,
+          clock,
+          signal: AbortSignal.any([signal, losing.signal]),
+          async progress() {
+            if (clock.monotonic() - renewed < PAUSE_MS) return;
+            renewed = clock.monotonic();
+            if (!(await lease.renew())) losing.abort();
+          },
+        },
+      );
+      lastReason = '';
+      const { blocks, burnBlocks, height } = filled;
+      log({ event: 'gap_filled', blocks, burn_blocks: burnBlocks, height });
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async function tried(parent: MissingParent): Promise<void> {
+    try {
+      await fill(parent);
+    } catch (error) {
+      if (signal.aborted || (error instanceof DOMException && error.name === 'AbortError')) return;
+      const reason = reasonOf(error);
+      if (reason !== lastReason) log({ event: 'gap_not_filled', reason });
+      lastReason = reason;
+      restsUntil = clock.monotonic() + PAUSE_MS;
+    }
+  }
+
+  return {
+    /** Fills up to a block that is the parent of a refused one, unless a gap is being filled. */
+    fill(parent: MissingParent): void {
+      if (running !== null || signal.aborted || clock.monotonic() < restsUntil) return;
+      running = tried(parent).finally(() => {
+        running = null;
+      });
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await running;
+    },
+  };
+}

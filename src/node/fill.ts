@@ -1,0 +1,209 @@
+/**
+ * Fills a gap in the chain: blocks that the node never sends again, since it got an answer for them, or since it had no
+ * observer then. They are made from its RPC interface (`replay.ts`) and accepted like events that it posts.
+ */
+import type { Clock } from '../base/clock.ts';
+import { exactJson } from '../base/json.ts';
+import type { Block } from '../chain/block.ts';
+import type { Network } from '../chain/network.ts';
+import { toHex } from '../codec/hex.ts';
+import { decodeNakamotoBlock, type NakamotoBlock } from '../codec/nakamoto-block.ts';
+import type { ReceivedEvent } from '../store/ingest/event.ts';
+import type { ChainHistory } from '../store/ingest/state-machine.ts';
+import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
+import { type AskedNode, NoAnswer } from './facts.ts';
+import { BlockMaker, FILLED_FROM, IncompleteBlockError, sortitionBy } from './replay.ts';
+import { NodeUnreachableError } from './rpc.ts';
+
+/** Log events of a server that fills gaps. */
+export type FillEvent =
+  | { event: 'gap_filling'; to_height: number; index_block_hash: string }
+  /** `burn_blocks` were filled without their payouts. */
+  | { event: 'gap_filled'; blocks: number; burn_blocks: number; height: number }
+  | { event: 'gap_not_filled'; reason: string };
+
+/** The index that is filled. */
+export interface FilledIndex {
+  snapshots: Snapshots;
+  history: ChainHistory;
+  network: Network;
+  /** Accepts an event; it is durable when this resolves. @throws as the intake of events */
+  receive(event: ReceivedEvent): unknown;
+}
+
+export interface FillOptions {
+  node: AskedNode;
+  /** The node's `auth_token`. */
+  authorization: string;
+  clock: Pick<Clock, 'now'>;
+  /** Called after each block. */
+  progress?: (filled: Filled) => unknown;
+  signal?: AbortSignal;
+  /** Tenures after which a reward matures, where the index has no example; 100 on the public networks (SIP-001). */
+  maturity?: number;
+}
+
+/** What was filled. */
+export interface Filled {
+  blocks: number;
+  /** Bitcoin blocks, which lack their payouts. */
+  burnBlocks: number;
+  /** Height of the last block. */
+  height: number;
+  /** Accounts that agree with the node after a block that changed them. */
+  accounts: number;
+  /** Changed accounts of which the node said nothing. */
+  unanswered: number;
+}
+
+const MATURITY = 100;
+/** Blocks whose ids are in memory at a time. */
+const WINDOW = 1_000;
+
+/** The bytes of a block. @throws IncompleteBlockError where the node doesn't have it; NodeUnreachableError */
+async function blockOf(node: AskedNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
+  const { status, bytes } = await node.bytes(`/v3/blocks/${id.toHex()}`);
+  if (status >= 500 || status === 429) throw new NodeUnreachableError(`the node answered with status ${status}`);
+  if (status !== 200)
+    throw new IncompleteBlockError(height, id, `the node has no such Nakamoto block (status ${status})`);
+  const decoded = decodeNakamotoBlock(bytes);
+  if (!decoded.ok) throw new IncompleteBlockError(height, id, `its bytes can't be read: ${decoded.error.message}`);
+  if (Buffer.compare(decoded.value.blockId, id) !== 0) {
+    throw new IncompleteBlockError(height, id, 'the node sends the bytes of another block');
+  }
+  return decoded.value;
+}
+
+/** The id of the ancestor of a block at a height; null where the node doesn't tell it. */
+async function ancestorAt(node: AskedNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
+  const { status, bytes } = await node.bytes(`/v3/blocks/height/${height}?tip=${tip.toHex()}`);
+  const decoded = status === 200 ? decodeNakamotoBlock(bytes) : null;
+  return decoded?.ok === true && decoded.value.header.chainLength === height ? decoded.value.blockId : null;
+}
+
+/** The blocks of a branch that are not canonical, the lowest first, and the height of the canonical block below them. */
+function branchOf({ history }: FilledIndex, id: Uint8Array): { blocks: Block[]; forkHeight: number } {
+  const blocks: Block[] = [];
+  for (let block = history.block(id); ; block = history.block(block.parentIndexBlockHash)) {
+    const canonical = history.hashAt(block.height);
+    if (canonical !== undefined && Buffer.compare(canonical, block.indexBlockHash) === 0) {
+      return { blocks: blocks.reverse(), forkHeight: block.height };
+    }
+    blocks.push(block);
+    if (block.height === 1) return { blocks: blocks.reverse(), forkHeight: 0 };
+  }
+}
+
+/** The tenure of a coinbase height on a block's branch; null where the index doesn't have it. */
+async function tenureOn(index: FilledIndex, tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
+  const { blocks, forkHeight } = branchOf(index, branch);
+  const canonical = await index.snapshots.read((reader) => reader.tenureRewards.rewarded(tenureHeight, forkHeight));
+  const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
+  const fees = own.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, 0n);
+  if (canonical !== null) return { ...canonical, fees: canonical.fees + fees };
+  const [first] = own;
+  for (const { payload, sender } of first?.transactions ?? []) {
+    if (first === undefined || payload.type !== 'coinbase') continue;
+    const { indexBlockHash, blockHash } = first;
+    return {
+      indexBlockHash,
+      blockHash,
+      miner: sender.address,
+      recipient: payload.altRecipient ?? sender.address,
+      fees,
+    };
+  }
+  return null;
+}
+
+/**
+ * Fills all blocks up to one, from the highest of its ancestors that the index knows.
+ * @param target the id and height of the highest block
+ * @throws IncompleteBlockError where a block can't be made whole: those below it are filled; NodeUnreachableError;
+ *   OperatorError where the node refuses the token
+ */
+export async function fillTo(
+  target: { indexBlockHash: Uint8Array; height: number },
+  index: FilledIndex,
+  { node, authorization, clock, progress = () => {}, signal, maturity = MATURITY }: FillOptions,
+): Promise<Filled> {
+  const { history, snapshots, receive } = index;
+  const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, accounts: 0, unanswered: 0 };
+  const maker = new BlockMaker(node, authorization, {
+    network: index.network,
+    tenure: (height, branch) => tenureOn(index, height, branch),
+    maturity: async () => (await snapshots.read((reader) => reader.tenureRewards.maturity())) ?? maturity,
+  });
+  const event = (path: string, body: object | string): ReceivedEvent => ({
+    path,
+    text: typeof body === 'string' ? body : exactJson(body),
+    receivedAt: clock.now() * 1_000,
+  });
+
+  /** Ids of the unknown blocks up to one, the lowest first. */
+  async function unknownUpTo(id: Uint8Array, height: number): Promise<Uint8Array[]> {
+    const ids: Uint8Array[] = [];
+    for (let at = id, level = height; !history.isKnown(at); level--) {
+      signal?.throwIfAborted();
+      ids.push(at);
+      at = (await blockOf(node, at, level)).header.parentBlockId;
+    }
+    return ids.reverse();
+  }
+
+  /** Fills the Bitcoin blocks that the index lacks between two heights, the highest first, so that each has its child. */
+  async function fillBurnBlocks(above: number, upTo: number): Promise<void> {
+    for (let height = upTo; height > above; height--) {
+      const sortition = await sortitionBy(node, `/burn_height/${height}`);
+      if (sortition instanceof NoAnswer) continue;
+      const known = await snapshots.read((reader) => reader.burnRewards.hashAt(height));
+      if (known !== null && toHex(known) === sortition.burn_block_hash) continue;
+      const parent = await sortitionBy(node, `/burn_height/${height - 1}`);
+      if (parent instanceof NoAnswer) continue;
+      await receive(
+        event('/new_burn_block', {
+          filled_from: FILLED_FROM,
+          burn_amount: 0,
+          burn_block_hash: sortition.burn_block_hash,
+          burn_block_height: height,
+          consensus_hash: sortition.consensus_hash,
+          parent_burn_block_hash: parent.burn_block_hash,
+          reward_recipients: [],
+        }),
+      );
+      filled.burnBlocks += 1;
+    }
+  }
+
+  /** The block of the next window's end. */
+  async function nextGoal(): Promise<{ id: Uint8Array; height: number }> {
+    const height = history.tip().height + WINDOW;
+    const id = height < target.height ? await ancestorAt(node, height, target.indexBlockHash) : null;
+    return id === null ? { id: target.indexBlockHash, height: target.height } : { id, height };
+  }
+
+  let parent: Block | null = null;
+  while (!history.isKnown(target.indexBlockHash)) {
+    const goal = await nextGoal();
+    for (const id of await unknownUpTo(goal.id, goal.height)) {
+      signal?.throwIfAborted();
+      const decoded = await blockOf(node, id, goal.height);
+      const below: Block = parent ?? history.block(decoded.header.parentBlockId);
+      const { text, block, compared } = await maker.make(decoded, below);
+      await fillBurnBlocks(below.burnBlockHeight, block.burnBlockHeight);
+      await receive(event('/new_block', text));
+      parent = block;
+      filled.blocks += 1;
+      filled.height = block.height;
+      filled.accounts += compared.accounts;
+      filled.unanswered += compared.unanswered;
+      await progress(filled);
+    }
+  }
+  const newest = await sortitionBy(node);
+  if (parent !== null && !(newest instanceof NoAnswer)) {
+    await fillBurnBlocks(parent.burnBlockHeight, newest.burn_block_height);
+  }
+  return filled;
+}

@@ -1,0 +1,708 @@
+/**
+ * Makes the `/new_block` event of a Nakamoto block from its node's RPC interface: the node executes the block again
+ * (`/v3/blocks/replay`), and the rest comes from its header, its sortition and the state before and after it. What came of it
+ * is compared with the node's accounts and supply, so that nothing that the interface doesn't tell goes unnoticed.
+ */
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../base/errors.ts';
+import { exactJson } from '../base/json.ts';
+import type { Block } from '../chain/block.ts';
+import { effectsOf } from '../chain/effects.ts';
+import type { SendMany } from '../chain/memo-transfers.ts';
+import type { Network } from '../chain/network.ts';
+import { blockOfText } from '../chain/normalise.ts';
+import { PayloadError, parseJson } from '../chain/payload-reader.ts';
+import { BOOT_ADDRESS, principalBytes } from '../codec/address.ts';
+import { bootTransaction, deploymentPayload, unlockPayload } from '../codec/boot-transaction.ts';
+import { DecodeError } from '../codec/bytes-reader.ts';
+import { decodeClarity } from '../codec/clarity.ts';
+import { clarity } from '../codec/clarity-encode.ts';
+import { fromHex, toHex } from '../codec/hex.ts';
+import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
+import { decodeKnownParts, transactionId } from '../codec/transaction.ts';
+import { strictText } from '../codec/utf8.ts';
+import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
+import { type AskedNode, NoAnswer } from './facts.ts';
+import { NodeUnreachableError } from './rpc.ts';
+
+/** A block can't be made whole, since the node doesn't tell something of it. */
+export class IncompleteBlockError extends Error {
+  override readonly name = 'IncompleteBlockError';
+  /** @param lacking what is missing, as a clause: `the node has no replay of it` */
+  constructor(
+    readonly height: number,
+    readonly indexBlockHash: Uint8Array,
+    readonly lacking: string,
+  ) {
+    super(`block ${height} (${toHex(indexBlockHash)}) can't be made whole: ${lacking}`);
+  }
+}
+
+/** The block below one that is made. */
+export type Parent = Pick<
+  Block,
+  | 'height'
+  | 'blockHash'
+  | 'indexBlockHash'
+  | 'burnBlockHash'
+  | 'burnBlockHeight'
+  | 'burnBlockTime'
+  | 'minerTxId'
+  | 'tenureHeight'
+  | 'poxUnlockHeights'
+>;
+
+/** What is known of the chain up to the parent. */
+export interface ChainBelow {
+  network: Network;
+  /** The tenure of a coinbase height on the branch of a block; null where nothing is known of it. */
+  tenure(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null>;
+  /** Tenures after which a miner's reward matures. */
+  maturity(): Promise<number>;
+}
+
+/** A block that was made. */
+export interface FilledBlock {
+  /** JSON of the `/new_block` event. */
+  text: string;
+  block: Block;
+  /** Accounts that agree with the node, and those of which the node said nothing. */
+  compared: { accounts: number; unanswered: number };
+}
+
+/** Where an event comes from that the node never posted: member `filled_from` of its JSON. */
+export const FILLED_FROM = 'rpc';
+
+const Cost = Type.Record(Type.String(), Type.Union([Type.Integer(), Type.BigInt()]));
+
+const Replay = Type.Object({
+  transactions: Type.Array(
+    Type.Object({
+      txid: Type.String(),
+      hex: Type.String(),
+      result_hex: Type.String(),
+      execution_cost: Cost,
+      events: Type.Array(Type.Object({}, { additionalProperties: true })),
+      post_condition_aborted: Type.Boolean(),
+      vm_error: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+});
+type ReplayedTransaction = Static<typeof Replay>['transactions'][number];
+
+const Sortitions = Type.Array(
+  Type.Object({
+    burn_block_hash: Type.String(),
+    burn_block_height: Type.Integer(),
+    burn_header_timestamp: Type.Integer(),
+    consensus_hash: Type.String(),
+  }),
+  { minItems: 1 },
+);
+export type Sortition = Static<typeof Sortitions>[number];
+
+const Account = Type.Object({
+  balance: Type.String({ pattern: '^0x[0-9a-f]+$' }),
+  locked: Type.String({ pattern: '^0x[0-9a-f]+$' }),
+  unlock_height: Type.Integer(),
+  nonce: Type.Integer(),
+});
+
+const Pox = Type.Object({
+  total_liquid_supply_ustx: Type.Union([Type.Integer(), Type.BigInt()]),
+  first_burnchain_block_height: Type.Integer(),
+  prepare_phase_block_length: Type.Integer(),
+  reward_phase_block_length: Type.Integer(),
+  epochs: Type.Array(Type.Object({ epoch_id: Type.String(), start_height: Type.Integer() })),
+});
+
+const StackerSet = Type.Object({
+  stacker_set: Type.Object({
+    signers: Type.Union([
+      Type.Null(),
+      Type.Array(
+        Type.Object({
+          signing_key: Type.String(),
+          stacked_amt: Type.Union([Type.Integer(), Type.BigInt()]),
+          weight: Type.Integer(),
+        }),
+      ),
+    ]),
+  }),
+});
+
+const Source = Type.Object({ source: Type.String() });
+const MapEntry = Type.Object({ data: Type.String() });
+
+/** An account after a block. */
+interface AccountState {
+  /** micro-STX, with those that are locked. */
+  total: bigint;
+  locked: bigint;
+  /** Bitcoin height. */
+  unlockHeight: number;
+  nonce: bigint;
+}
+
+/** A block's change of an account. */
+interface AccountChange {
+  /** micro-STX. */
+  total: bigint;
+  /** Number of transactions that it signed or sponsored. */
+  nonces: bigint;
+}
+
+/** Contracts that an epoch deploys, with the Clarity version of the payload; null for one without (SIP-031, SIP-033). */
+const EPOCH_CONTRACTS: Readonly<Record<string, readonly { name: string; clarityVersion: number | null }[]>> = {
+  Epoch32: [{ name: 'sip-031', clarityVersion: 3 }],
+  Epoch33: [{ name: 'costs-4', clarityVersion: null }],
+  Epoch40: [{ name: 'pox-5', clarityVersion: 6 }],
+};
+
+const ZEROS = toHex(new Uint8Array(32));
+const OK_TRUE = toHex(clarity.ok(clarity.bool(true)));
+const ERR_NONE = toHex(clarity.err(clarity.none()));
+const ERROR_RESPONSE = 0x08;
+const NO_COST = { runtime: 0, read_count: 0, read_length: 0, write_count: 0, write_length: 0 };
+/** Milliseconds for which a node may execute a block. */
+const REPLAY_TIMEOUT_MS = 120_000;
+
+const bare = (hash: Uint8Array): string => hash.toHex();
+const prefixed = (hex: string): string => (hex.startsWith('0x') ? hex : `0x${hex}`);
+
+/**
+ * The status that the node posts. A replay doesn't say `problematic_skipped` (epoch 4.0): such a transaction was not executed,
+ * so it has the result `(err none)` without a cost or an error.
+ */
+const statusOf = (transaction: ReplayedTransaction): string => {
+  const { post_condition_aborted, result_hex, execution_cost, vm_error } = transaction;
+  if (post_condition_aborted) return 'abort_by_post_condition';
+  const isFree = Object.values(execution_cost).every((part) => BigInt(part) === 0n);
+  if (prefixed(result_hex) === ERR_NONE && isFree && vm_error === null) return 'problematic_skipped';
+  return fromHex(result_hex)[0] === ERROR_RESPONSE ? 'abort_by_response' : 'success';
+};
+
+/**
+ * Asks for a JSON value whose integers are exact.
+ * @returns a reason where the node knows no such value
+ * @throws NodeUnreachableError also where the node fails again and again
+ */
+async function exact<T extends TSchema>(
+  node: AskedNode,
+  path: string,
+  schema: T,
+  init?: RequestInit,
+): Promise<Static<T> | NoAnswer> {
+  const { status, bytes } = await node.bytes(path, init);
+  if (status >= 500 || status === 429) throw new NodeUnreachableError(`the node answered with status ${status}`);
+  if (status !== 200) return new NoAnswer(`status ${status}`);
+  try {
+    const value = parseJson(strictText(bytes) ?? '');
+    return Value.Check(schema, value) ? value : new NoAnswer('an answer of another form');
+  } catch (error) {
+    if (error instanceof PayloadError) return new NoAnswer('an answer that is no JSON');
+    throw error;
+  }
+}
+
+/** The sortition of a Bitcoin block. @param by `/burn_height/N` or `/consensus/HASH`; that of the newest block if omitted */
+export async function sortitionBy(node: AskedNode, by = ''): Promise<Sortition | NoAnswer> {
+  const found = await exact(node, `/v3/sortitions${by}`, Sortitions);
+  return found instanceof NoAnswer ? found : found[0]!;
+}
+
+/** A transaction of the event. */
+interface PostedTransaction {
+  raw: Uint8Array;
+  status: string;
+  result: string;
+  cost: Static<typeof Cost>;
+  contractInterface: object | null;
+  vmError: string | null;
+  events: readonly object[];
+}
+
+const mintEvent = (recipient: string, amount: bigint) => ({
+  type: 'stx_mint_event',
+  committed: true,
+  stx_mint_event: { recipient, amount: String(amount) },
+});
+
+interface PostedReward {
+  recipient: string;
+  miner_address: string;
+  coinbase_amount: string;
+  tx_fees_anchored: string;
+  tx_fees_streamed_confirmed: string;
+  tx_fees_streamed_produced: string;
+  from_index_consensus_hash: string;
+  from_stacks_block_hash: string;
+}
+
+/**
+ * Since Nakamoto a tenure's miner gets the coinbase of its tenure, and the miner of the tenure before the fees of that one.
+ * @param coinbase micro-STX
+ */
+function rewards(
+  tenure: RewardedTenure,
+  before: RewardedTenure | null,
+  boot: string,
+  coinbase: bigint,
+): PostedReward[] {
+  const from = {
+    tx_fees_anchored: '0',
+    tx_fees_streamed_confirmed: '0',
+    from_index_consensus_hash: toHex(tenure.indexBlockHash),
+    from_stacks_block_hash: toHex(tenure.blockHash),
+  };
+  return [
+    {
+      ...from,
+      recipient: tenure.recipient,
+      miner_address: tenure.miner,
+      coinbase_amount: String(coinbase),
+      tx_fees_streamed_produced: '0',
+    },
+    {
+      ...from,
+      recipient: before?.recipient ?? boot,
+      miner_address: before?.miner ?? boot,
+      coinbase_amount: '0',
+      tx_fees_streamed_produced: String(before?.fees ?? 0n),
+    },
+  ];
+}
+
+/** What a block changes of accounts, by its transactions and rewards. */
+function accountChanges(block: Block): Map<string, AccountChange> {
+  const changes = new Map<string, AccountChange>();
+  const of = (principal: string): AccountChange => {
+    const found = changes.get(principal) ?? { total: 0n, nonces: 0n };
+    changes.set(principal, found);
+    return found;
+  };
+  for (const effect of effectsOf(block, NO_SEND_MANY))
+    if (effect.kind === 'account') of(effect.principal).total += effect.balance;
+  for (const { sender, sponsor, bitcoinOperation, chainId } of block.transactions) {
+    if (bitcoinOperation || chainId === 0) continue;
+    of(sender.address).nonces += 1n;
+    if (sponsor !== null) of(sponsor.address).nonces += 1n;
+  }
+  return changes;
+}
+/** Memos of transfers change no account. */
+const NO_SEND_MANY: SendMany = new Set();
+
+/** micro-STX that come into being with a block, less those that are burnt. */
+function mintedIn(block: Block): bigint {
+  let minted = 0n;
+  for (const effect of effectsOf(block, NO_SEND_MANY)) if (effect.kind === 'supply') minted += effect.supply;
+  return minted;
+}
+
+/** The answers about one state of the chain, each asked once. */
+class StateAfter {
+  readonly #accounts = new Map<string, Promise<AccountState | NoAnswer>>();
+  #pox: Promise<Static<typeof Pox> | NoAnswer> | null = null;
+
+  constructor(
+    readonly node: AskedNode,
+    /** Id of the block after which the state is. */
+    readonly id: string,
+  ) {}
+
+  pox(): Promise<Static<typeof Pox> | NoAnswer> {
+    this.#pox ??= exact(this.node, `/v2/pox?tip=${this.id}`, Pox);
+    return this.#pox;
+  }
+
+  account(principal: string): Promise<AccountState | NoAnswer> {
+    const found = this.#accounts.get(principal) ?? this.#ask(principal);
+    this.#accounts.set(principal, found);
+    return found;
+  }
+
+  async #ask(principal: string): Promise<AccountState | NoAnswer> {
+    const answer = await exact(this.node, `/v2/accounts/${principal}?proof=0&tip=${this.id}`, Account);
+    if (answer instanceof NoAnswer) return answer;
+    const [balance, locked] = [BigInt(answer.balance), BigInt(answer.locked)];
+    return { total: balance + locked, locked, unlockHeight: answer.unlock_height, nonce: BigInt(answer.nonce) };
+  }
+}
+
+/** Makes the events of blocks, one after the other. */
+export class BlockMaker {
+  readonly #boot: string;
+  #state: StateAfter | null = null;
+  #sortition: Sortition | null = null;
+
+  /** @param authorization the node's `auth_token` */
+  constructor(
+    readonly node: AskedNode,
+    readonly authorization: string,
+    readonly below: ChainBelow,
+  ) {
+    this.#boot = BOOT_ADDRESS[below.network.kind];
+  }
+
+  /**
+   * Makes a block's event.
+   * @param decoded the block; that it has its id was checked
+   * @throws IncompleteBlockError, NodeUnreachableError; OperatorError where the node refuses the token
+   */
+  async make(decoded: NakamotoBlock, parent: Parent): Promise<FilledBlock> {
+    const parentId = bare(parent.indexBlockHash);
+    const before = this.#state?.id === parentId ? this.#state : new StateAfter(this.node, parentId);
+    const after = new StateAfter(this.node, bare(decoded.blockId));
+    const { consensusHash, chainLength } = decoded.header;
+    const lacks = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
+    if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
+      const found = await sortitionBy(this.node, `/consensus/${bare(consensusHash)}`);
+      if (found instanceof NoAnswer) throw lacks(`its sortition is not known (${found.reason})`);
+      this.#sortition = found;
+    }
+    const making = { decoded, parent, before, after, sortition: this.#sortition, lacks };
+    try {
+      const filled = await this.#make(making);
+      this.#state = after;
+      return filled;
+    } catch (error) {
+      if (!(error instanceof PayloadError || error instanceof DecodeError)) throw error;
+      throw lacks(`the node's answer can't be read: ${error.message}`);
+    }
+  }
+
+  async #make(making: Making): Promise<FilledBlock> {
+    const { decoded, parent, sortition, after, lacks } = making;
+    const replayed = await this.#replay(making);
+    const beginsTenure = isTenureStart(replayed);
+    if (parent.tenureHeight === null) throw lacks("its parent's tenure height is not known");
+    const tenureHeight = parent.tenureHeight + (beginsTenure ? 1 : 0);
+    const unlocks = await this.#unlocks(making);
+    const transactions = [
+      ...(await this.#epochContracts(making)),
+      ...(await this.#posted(making, replayed)),
+      ...(unlocks instanceof NoAnswer ? [] : unlocks),
+    ];
+    const chosen = beginsTenure ? await this.#rewardSet(making) : null;
+    const event = {
+      filled_from: FILLED_FROM,
+      ...headerOf(decoded, parent, sortition),
+      // Only the first block of a tenure names its miner's commitment on Bitcoin, in no answer of the node.
+      miner_txid: beginsTenure ? ZEROS : toHex(parent.minerTxId),
+      tenure_height: tenureHeight,
+      cycle_number: chosen?.cycle ?? null,
+      reward_set: chosen?.set ?? null,
+      ...transactionsOf(transactions),
+    };
+    const { network } = this.below;
+    const withRewards = (matured: readonly PostedReward[]) => {
+      const text = exactJson({ ...event, matured_miner_rewards: matured });
+      return { text, block: blockOfText(text, network) };
+    };
+    const matured = beginsTenure ? await this.#maturedTenures(making, tenureHeight) : null;
+    let made = withRewards(matured === null ? [] : rewards(...matured, this.#boot, 0n));
+    if (matured !== null) {
+      // All that the miner got besides its transactions and fees is the coinbase.
+      const [{ recipient }] = matured;
+      const change = await this.#changeOf(making, recipient);
+      if (change instanceof NoAnswer) throw lacks(`the reward of ${recipient} is not known (${change.reason})`);
+      const coinbase = change.total - (accountChanges(made.block).get(recipient)?.total ?? 0n);
+      if (coinbase < 0n) throw lacks(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
+      made = withRewards(rewards(...matured, this.#boot, coinbase));
+    }
+    await this.#requireSupply(making, made.block, unlocks);
+    const compared = await this.#requireAccounts(making, made.block);
+    await this.#requireLocks(made.block, after, lacks);
+    return { ...made, compared };
+  }
+
+  /** @throws IncompleteBlockError where the node doesn't know it */
+  async #ask<T extends TSchema>({ lacks }: Making, what: string, path: string, schema: T): Promise<Static<T>> {
+    const found = await exact(this.node, path, schema);
+    if (found instanceof NoAnswer) throw lacks(`${what} is not known (${found.reason})`);
+    return found;
+  }
+
+  async #replay({ decoded, lacks }: Making): Promise<ReplayedTransaction[]> {
+    const found = await exact(this.node, `/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, {
+      headers: { authorization: this.authorization },
+      signal: AbortSignal.timeout(REPLAY_TIMEOUT_MS),
+    });
+    if (found instanceof NoAnswer) {
+      if (found.reason !== REFUSED) throw lacks(`the node doesn't execute it again (${found.reason})`);
+      throw new OperatorError(
+        'The node refuses the token for replays of blocks.',
+        "Write the auth_token of the node's [connection_options] into the file of --node-auth-file.",
+      );
+    }
+    const bodies = Buffer.concat(found.transactions.map(({ hex }) => fromHex(hex)));
+    if (Buffer.compare(bodies, decoded.transactions) !== 0)
+      throw lacks('its replay has other transactions than itself');
+    return found.transactions;
+  }
+
+  /** The source or interface of a contract. They never change, so that a later block tells them, too. */
+  async #ofContract<T extends TSchema>(making: Making, what: string, contract: string, schema: T): Promise<Static<T>> {
+    const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
+    const found = await exact(this.node, `${path}&tip=${making.after.id}`, schema);
+    return found instanceof NoAnswer ? this.#ask(making, `the ${what} of ${contract}`, path, schema) : found;
+  }
+
+  /** The transactions of the block's body. */
+  #posted(making: Making, replayed: readonly ReplayedTransaction[]): Promise<PostedTransaction[]> {
+    return Promise.all(
+      replayed.map(async (one) => {
+        const raw = fromHex(one.hex);
+        const status = statusOf(one);
+        const contract = status === 'success' ? deployedBy(raw) : null;
+        return {
+          raw,
+          status,
+          result: prefixed(one.result_hex),
+          cost: one.execution_cost,
+          contractInterface:
+            contract === null ? null : await this.#ofContract(making, 'interface', contract, Type.Object({})),
+          vmError: one.vm_error,
+          events: one.events,
+        };
+      }),
+    );
+  }
+
+  #own(payload: Uint8Array, events: readonly object[], contractInterface: object | null): PostedTransaction {
+    const raw = bootTransaction(this.below.network.kind === 'mainnet', payload);
+    return { ...{ raw, events, contractInterface }, status: 'success', result: OK_TRUE, cost: NO_COST, vmError: null };
+  }
+
+  /** The contracts of the epochs that begin with the block. */
+  async #epochContracts(making: Making): Promise<PostedTransaction[]> {
+    const { parent, sortition, before, after } = making;
+    const pox = await after.pox();
+    if (pox instanceof NoAnswer) return [];
+    const begun = pox.epochs.filter(
+      ({ start_height: start }) => parent.burnBlockHeight < start && start <= sortition.burn_block_height,
+    );
+    const made: PostedTransaction[] = [];
+    for (const { name, clarityVersion } of begun.flatMap(({ epoch_id: id }) => EPOCH_CONTRACTS[id] ?? [])) {
+      const contract = `${this.#boot}.${name}`;
+      const { source } = await this.#ofContract(making, 'source', contract, Source);
+      const contractInterface = await this.#ofContract(making, 'interface', contract, Type.Object({}));
+      const [had, has] = [await before.account(contract), await after.account(contract)];
+      const minted = totalOf(has) - totalOf(had);
+      const events = minted > 0n ? [mintEvent(contract, minted)] : [];
+      made.push(this.#own(deploymentPayload(name, source, clarityVersion), events, contractInterface));
+    }
+    return made;
+  }
+
+  /** The STX of the genesis block that are unlocked at this height, by the map of the boot contract `lockup`. */
+  async #unlocks({ decoded, after }: Making): Promise<PostedTransaction[] | NoAnswer> {
+    const height = decoded.header.chainLength;
+    const path = `/v2/map_entry/${this.#boot}/lockup/lockups?proof=0&tip=${after.id}`;
+    const init = {
+      method: 'POST',
+      body: JSON.stringify(toHex(clarity.uint(height))),
+      headers: { 'content-type': 'application/json' },
+    };
+    const found = await exact(this.node, path, MapEntry, init);
+    if (found instanceof NoAnswer) return found;
+    const entry = decodeClarity(fromHex(found.data));
+    if (!entry.ok || entry.value.type !== 'some' || entry.value.value.type !== 'list') return [];
+    const events = entry.value.value.value.flatMap((schedule) => {
+      if (schedule.type !== 'tuple') return [];
+      const [recipient, amount] = [schedule.value.get('recipient'), schedule.value.get('amount')];
+      if (recipient?.type !== 'principal' || amount?.type !== 'uint') return [];
+      return [mintEvent(recipient.value, amount.value)];
+    });
+    return events.length === 0 ? [] : [this.#own(unlockPayload(principalBytes(this.#boot)!, height), events, null)];
+  }
+
+  /** The signers of the next cycle, where this block is the first of the phase in which they are chosen. */
+  async #rewardSet({ parent, sortition, after }: Making) {
+    const pox = await after.pox();
+    if (pox instanceof NoAnswer) return null;
+    const cycle = chosenCycle(pox, sortition.burn_block_height);
+    if (cycle === null || cycle === chosenCycle(pox, parent.burnBlockHeight)) return null;
+    const found = await exact(this.node, `/v3/stacker_set/${cycle}?tip=${after.id}`, StackerSet);
+    if (found instanceof NoAnswer) return null;
+    const signers = (found.stacker_set.signers ?? []).map(({ signing_key, stacked_amt, weight }) => ({
+      signing_key: signing_key.replace(/^0x/, ''),
+      stacked_amt: String(stacked_amt),
+      weight,
+    }));
+    return { cycle, set: { signers } };
+  }
+
+  /** The tenure whose reward matures, and the one before it, whose fees do. */
+  async #maturedTenures(
+    { parent, lacks }: Making,
+    tenureHeight: number,
+  ): Promise<[RewardedTenure, RewardedTenure | null] | null> {
+    const height = tenureHeight - (await this.below.maturity());
+    // Tenure 0, the genesis block, has no miner.
+    if (height < 1) return null;
+    const [tenure, before] = await Promise.all([
+      this.below.tenure(height, parent.indexBlockHash),
+      height === 1 ? null : this.below.tenure(height - 1, parent.indexBlockHash),
+    ]);
+    if (tenure === null || (before === null && height > 1)) throw lacks(`the miner of tenure ${height} is not known`);
+    return [tenure, before];
+  }
+
+  async #changeOf({ before, after }: Making, principal: string): Promise<AccountChange | NoAnswer> {
+    const [had, has] = await Promise.all([before.account(principal), after.account(principal)]);
+    if (had instanceof NoAnswer) return had;
+    if (has instanceof NoAnswer) return has;
+    return { total: has.total - had.total, nonces: has.nonce - had.nonce };
+  }
+
+  /** Compares the change of the supply. @throws IncompleteBlockError */
+  async #requireSupply(making: Making, block: Block, unlocks: PostedTransaction[] | NoAnswer): Promise<void> {
+    const { before, after, lacks } = making;
+    const [had, has] = await Promise.all([before.pox(), after.pox()]);
+    if (had instanceof NoAnswer || has instanceof NoAnswer) {
+      if (unlocks instanceof NoAnswer) throw lacks(`which STX it unlocks is not known (${unlocks.reason})`);
+      return;
+    }
+    const change = BigInt(has.total_liquid_supply_ustx) - BigInt(had.total_liquid_supply_ustx);
+    const missing = change - mintedIn(block);
+    if (missing === 0n) return;
+    const reason = unlocks instanceof NoAnswer ? `, and which STX it unlocks is not known (${unlocks.reason})` : '';
+    throw lacks(`its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${reason}`);
+  }
+
+  /** Compares each account that the block changed. @throws IncompleteBlockError */
+  async #requireAccounts(making: Making, block: Block): Promise<FilledBlock['compared']> {
+    const changes = [...accountChanges(block)].filter(([principal]) => principal !== this.#boot);
+    const compared = { accounts: 0, unanswered: 0 };
+    await Promise.all(
+      changes.map(async ([principal, expected]) => {
+        const change = await this.#changeOf(making, principal);
+        if (change instanceof NoAnswer) compared.unanswered += 1;
+        else if (change.total === expected.total && change.nonces === expected.nonces) compared.accounts += 1;
+        else {
+          const of = ({ total, nonces }: AccountChange) => `${total} micro-STX and ${nonces} nonces`;
+          throw making.lacks(
+            `${principal} changed by ${of(change)}, its transactions by ${of(expected)}, as after an operation on Bitcoin`,
+          );
+        }
+      }),
+    );
+    return compared;
+  }
+
+  /** Compares each lock that the block made. @throws IncompleteBlockError */
+  async #requireLocks(block: Block, after: StateAfter, lacks: Making['lacks']): Promise<void> {
+    const locks = new Map<string, { amount: bigint; unlockHeight: number }>();
+    for (const event of block.transactions.flatMap(({ events }) => [...events])) {
+      if (event.kind !== 'stx_lock') continue;
+      locks.set(event.address, { amount: BigInt(event.amount), unlockHeight: event.unlockHeight });
+    }
+    for (const [principal, { amount, unlockHeight }] of locks) {
+      const state = await after.account(principal);
+      if (state instanceof NoAnswer || (state.locked === amount && state.unlockHeight === unlockHeight)) continue;
+      throw lacks(
+        `${principal} has ${state.locked} micro-STX locked until ${state.unlockHeight}, by its transactions ${amount} until ${unlockHeight}`,
+      );
+    }
+  }
+}
+
+/** Whether a block begins a tenure: its first transaction changes the tenure for a new Bitcoin block (SIP-021). */
+function isTenureStart([first]: readonly ReplayedTransaction[]): boolean {
+  const decoded = first === undefined ? null : decodeKnownParts(fromHex(first.hex));
+  if (decoded?.ok !== true) return false;
+  const { payload } = decoded.value;
+  return payload.type === 'tenure_change' && payload.cause === 'block_found';
+}
+
+/** The contract that a transaction deploys; null for others. */
+function deployedBy(raw: Uint8Array): string | null {
+  const decoded = decodeKnownParts(raw);
+  if (!decoded.ok || decoded.value.payload.type !== 'smart_contract') return null;
+  return `${decoded.value.origin.address}.${decoded.value.payload.contractName}`;
+}
+
+/** What a block is made of. */
+interface Making {
+  decoded: NakamotoBlock;
+  parent: Parent;
+  before: StateAfter;
+  after: StateAfter;
+  sortition: Sortition;
+  lacks: (what: string) => IncompleteBlockError;
+}
+
+/** The answer to a request without the right token. */
+const REFUSED = 'status 401';
+
+const totalOf = (state: AccountState | NoAnswer): bigint => (state instanceof NoAnswer ? 0n : state.total);
+
+/** The cycle whose signers are chosen at a Bitcoin height; null outside of a prepare phase. */
+function chosenCycle(pox: Static<typeof Pox>, burnHeight: number): number | null {
+  const length = pox.prepare_phase_block_length + pox.reward_phase_block_length;
+  const height = burnHeight - pox.first_burnchain_block_height;
+  const inPreparePhase = height % length === 0 || height % length > pox.reward_phase_block_length;
+  return inPreparePhase ? Math.ceil(height / length) : null;
+}
+
+function headerOf({ header, blockHash, blockId }: NakamotoBlock, parent: Parent, sortition: Sortition) {
+  const [pox1, pox2, pox3, pox4] = parent.poxUnlockHeights;
+  return {
+    block_hash: toHex(blockHash),
+    block_height: header.chainLength,
+    block_time: header.timestamp,
+    burn_block_hash: sortition.burn_block_hash,
+    burn_block_height: sortition.burn_block_height,
+    burn_block_time: sortition.burn_header_timestamp,
+    confirmed_microblocks_cost: NO_COST,
+    consensus_hash: toHex(header.consensusHash),
+    index_block_hash: toHex(blockId),
+    miner_signature: toHex(header.minerSignature),
+    parent_block_hash: toHex(parent.blockHash),
+    parent_burn_block_hash: toHex(parent.burnBlockHash),
+    parent_burn_block_height: parent.burnBlockHeight,
+    parent_burn_block_timestamp: parent.burnBlockTime,
+    parent_index_block_hash: toHex(parent.indexBlockHash),
+    parent_microblock: ZEROS,
+    parent_microblock_sequence: 0,
+    pox_v1_unlock_height: pox1,
+    pox_v2_unlock_height: pox2,
+    pox_v3_unlock_height: pox3,
+    pox_v4_unlock_height: pox4,
+    signer_bitvec: bare(header.poxTreatment),
+    signer_signature: header.signerSignatures.map(bare),
+    signer_signature_hash: toHex(blockHash),
+  };
+}
+
+/** The transactions with their events, whose index counts over the block. */
+function transactionsOf(transactions: readonly PostedTransaction[]) {
+  let index = 0;
+  const cost: Record<string, number | bigint> = { ...NO_COST };
+  const events: object[] = [];
+  const posted = transactions.map((transaction, at) => {
+    const txid = toHex(transactionId(transaction.raw));
+    for (const event of transaction.events) events.push({ ...event, txid, event_index: index++ });
+    for (const [part, amount] of Object.entries(transaction.cost)) {
+      cost[part] = BigInt(cost[part] ?? 0) + BigInt(amount);
+    }
+    return {
+      burnchain_op: null,
+      contract_interface: transaction.contractInterface,
+      execution_cost: transaction.cost,
+      microblock_hash: null,
+      microblock_parent_hash: null,
+      microblock_sequence: null,
+      raw_result: transaction.result,
+      raw_tx: toHex(transaction.raw),
+      status: transaction.status,
+      tx_index: at,
+      txid,
+      vm_error: transaction.vmError,
+    };
+  });
+  return { anchored_cost: cost, transactions: posted, events };
+}

@@ -1,0 +1,82 @@
+/** Tenures and the rewards of their miners, as far as the canonical chain tells them. */
+import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../../chain/position.ts';
+import { payloadOf } from '../../../codec/transaction.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { PAYLOAD } from '../../rows/enums.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+
+const coinbases = [PAYLOAD.coinbase, PAYLOAD.coinbase_to_alt_recipient, PAYLOAD.nakamoto_coinbase].join(', ');
+
+export const sql = {
+  first: `SELECT height, index_block_hash, block_hash FROM blocks
+           WHERE tenure_height = ?1 AND height <= ?2 ORDER BY height LIMIT 1`,
+  last: 'SELECT height FROM blocks WHERE tenure_height = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1',
+  coinbase: `SELECT p.address, d.raw FROM transactions t JOIN principals p ON p.id = t.sender_id
+               JOIN transaction_bodies d ON d.position = t.position
+              WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${coinbases}) LIMIT 1`,
+  fees: 'SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2',
+  newestReward: `SELECT b.tenure_height - f.tenure_height AS tenures, b.signer_bits IS NULL AS is_early
+                   FROM miner_rewards r JOIN blocks b ON b.height = r.height
+                   JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
+                  WHERE r.height = (SELECT max(height) FROM miner_rewards) LIMIT 1`,
+};
+
+/** A tenure by what its miner's reward depends on. */
+export interface RewardedTenure {
+  /** Hashes of its first block. */
+  indexBlockHash: Uint8Array;
+  blockHash: Uint8Array;
+  /** The account that signed its coinbase. */
+  miner: string;
+  /** The principal that gets the coinbase. */
+  recipient: string;
+  /** micro-STX that the transactions of all its blocks paid. */
+  fees: bigint;
+}
+
+export function tenureRewardQueries(db: Database) {
+  const first = prepared<Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash'>, [number, number]>(
+    db,
+    sql.first,
+  );
+  const last = prepared<Stored<'blocks', 'height'>, [number, number]>(db, sql.last);
+  const coinbase = prepared<Stored<'principals', 'address'> & Stored<'transaction_bodies', 'raw'>, [number, number]>(
+    db,
+    sql.coinbase,
+  );
+  const fees = prepared<Stored<'transactions', 'fee'>, [number, number]>(db, sql.fees);
+  const newestReward = prepared<{ tenures: number | null; is_early: 0 | 1 }, []>(db, sql.newestReward);
+
+  return {
+    /**
+     * A tenure by its coinbase height, as far as blocks up to a height belong to it; null where the canonical chain doesn't
+     * have it.
+     */
+    async rewarded(tenureHeight: number, upTo: number): Promise<RewardedTenure | null> {
+      const [begin, end] = [first.get(tenureHeight, upTo), last.get(tenureHeight, upTo)];
+      if (begin === null || end === null) return null;
+      const own = positionsOf(begin.height);
+      const found = coinbase.get(own.first, own.last);
+      if (found === null) return null;
+      const { altRecipient } = payloadOf(found.raw, 'coinbase');
+      const paid = fees.all(own.first, positionsOf(end.height).last);
+      return {
+        indexBlockHash: begin.index_block_hash,
+        blockHash: begin.block_hash,
+        miner: found.address,
+        recipient: altRecipient ?? found.address,
+        fees: paid.reduce((sum, { fee }) => sum + BigInt(decimalOf(fee)), 0n),
+      };
+    },
+
+    /**
+     * Tenures after which a reward matures, by the newest one; null where there is none. Before Nakamoto it takes one tenure
+     * more.
+     */
+    async maturity(): Promise<number | null> {
+      const row = newestReward.get();
+      return row === null || row.tenures === null ? null : row.tenures - row.is_early;
+    },
+  };
+}

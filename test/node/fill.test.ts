@@ -1,0 +1,341 @@
+/** Gaps that are filled from the node's RPC interface: the index equals that of an unbroken run. */
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { exactJson } from '../../src/base/json.ts';
+import { networkOf } from '../../src/chain/network.ts';
+import { parseJson } from '../../src/chain/payload-reader.ts';
+import { fromHex } from '../../src/codec/hex.ts';
+import { maturity } from '../../src/devnet/block.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import { AskedNode } from '../../src/node/facts.ts';
+import { type Filled, fillTo } from '../../src/node/fill.ts';
+import { IncompleteBlockError } from '../../src/node/replay.ts';
+import { NodeUnreachableError } from '../../src/node/rpc.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { testApp } from '../api/test-app.ts';
+import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { besideTheChain, tables } from '../support/data/tables.ts';
+import { forks, grown } from '../support/events/forked-chain.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+
+const NOW = 1_700_000_000_000;
+
+/** Chains without what no RPC interface tells of a block: operations on Bitcoin. */
+const OPTIONS = { operations: false, mempool: false } as const;
+
+interface BlockBody {
+  index_block_hash: string;
+  parent_index_block_hash: string;
+  block_height: number;
+  miner_txid: string;
+  transactions: { raw_tx: string }[];
+}
+const bodyOf = ({ body }: NodeEvent) => JSON.parse(body) as BlockBody;
+const isBlock = ({ path }: NodeEvent) => path === '/new_block';
+const ofTheChain = ({ path }: NodeEvent) => isBlock({ path } as NodeEvent) || path === '/new_burn_block';
+
+/** Fills up to a block, as a server does with the parent of a refused one. */
+async function fill(open: OpenIngest, chain: SimulatedChain, id: string, lie: Lie = honest): Promise<Filled> {
+  const node = new AskedNode(rpcOf(served(chain), lie), atOnce);
+  const snapshots = openSnapshots(open.directory);
+  const { history, receive } = open.ingest;
+  const target = { indexBlockHash: fromHex(id), height: chain.block(id)!.height };
+  try {
+    const index = { snapshots, history, receive, network: networkOf(chain.network.chainId) };
+    return await fillTo(target, index, { node, authorization: RPC_TOKEN, clock: { now: () => NOW }, maturity });
+  } finally {
+    snapshots.close();
+  }
+}
+
+/** Receives events, and fills the gap below a block whose parent is not known. @returns the number of filled blocks */
+async function receiveAll(open: OpenIngest, chain: SimulatedChain, events: readonly NodeEvent[]): Promise<number> {
+  let filled = 0;
+  for (const event of events) {
+    try {
+      open.ingest.receive(received(event));
+    } catch (error) {
+      if (!(error instanceof UnknownParentError)) throw error;
+      filled += (await fill(open, chain, bodyOf(event).parent_index_block_hash)).blocks;
+      open.ingest.receive(received(event));
+    }
+  }
+  return filled;
+}
+
+/** No RPC interface tells which Bitcoin transaction is the miner's: without it, unbroken and filled runs are alike. */
+const withoutMiner = (event: NodeEvent): NodeEvent =>
+  isBlock(event)
+    ? { ...event, body: JSON.stringify({ ...JSON.parse(event.body), miner_txid: `0x${'00'.repeat(32)}` }) }
+    : event;
+
+/** What no RPC interface tells of a Bitcoin block. */
+const burnTables = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
+const chainTables = (directory: string, others: readonly string[] = burnTables) =>
+  Object.fromEntries(
+    Object.entries(tables(directory)).filter(([name]) => !(name in besideTheChain) && !others.includes(name)),
+  );
+
+/** A stream with a gap: events `from` to `to` never come. */
+interface Broken {
+  chain: SimulatedChain;
+  events: readonly NodeEvent[];
+  from: number;
+  to: number;
+}
+
+/** The blocks of the gap that are ancestors of blocks after it, with all events around it: what a whole run would have. */
+function unbroken({ chain, events, from, to }: Broken): NodeEvent[] {
+  const needed = new Set<string>();
+  const later = events
+    .slice(to)
+    .filter(isBlock)
+    .map((event) => bodyOf(event).index_block_hash);
+  for (const id of [...later, chain.tip.indexBlockHash]) {
+    for (const block of chain.ancestors(chain.block(id)!)) {
+      if (needed.has(block.indexBlockHash)) break;
+      needed.add(block.indexBlockHash);
+    }
+  }
+  return events.filter(
+    (event, at) => at < from || at >= to || (isBlock(event) && needed.has(bodyOf(event).index_block_hash)),
+  );
+}
+
+/** Feeds the stream with its gap, and fills up to the node's tip at the end. */
+async function filledRun({ chain, events, from, to }: Broken, open: OpenIngest): Promise<number> {
+  await receiveAll(open, chain, events.slice(0, from));
+  const filled = await receiveAll(open, chain, events.slice(to));
+  return filled + (await fill(open, chain, chain.tip.indexBlockHash)).blocks;
+}
+
+test('a filled index equals that of an unbroken run, whatever forks came, before, in and after the gap', async () => {
+  const seen = new Seen({ blocks: 10 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.nat(100), fc.nat(100), async (drawn, first, length) => {
+      const { chain, events: posted } = grown(drawn, OPTIONS);
+      const events = posted.filter(ofTheChain).map(withoutMiner);
+      const from = 1 + Math.floor((first / 100) * (events.length - 1));
+      const to = Math.min(events.length, from + Math.ceil((length / 100) * events.length));
+      const broken = { chain, events, from, to };
+      using whole = ingestOf(unbroken(broken).map(received));
+      using open = openNew();
+      seen.add('blocks', await filledRun(broken, open));
+      open.ingest.close();
+      expect(chainTables(open.directory)).toEqual(chainTables(whole.path));
+    }),
+    { cases: 3, seen },
+  );
+});
+
+/** A chain without forks, with an epoch that deploys a contract, unlocks, reward sets and tenures that are extended. */
+function grownStraight(blocks: number): { chain: SimulatedChain; events: NodeEvent[] } {
+  const chain = new SimulatedChain({ seed: 9, accounts: 12, staking: 60, pox5Height: 222, ...OPTIONS });
+  const events = [chain.genesis()];
+  while (chain.tip.height < blocks) {
+    const { height, indexBlockHash } = chain.tip;
+    const options = { newTenure: height % 2 === 0, newBurnBlock: height % 2 === 0 || height % 7 === 0 };
+    events.push(...chain.mine(height === 0 ? null : indexBlockHash, { ...options, transactions: 3 }).events);
+  }
+  return { chain, events: events.filter(ofTheChain).map(withoutMiner) };
+}
+const straight = grownStraight(60);
+/** The place in the stream of the first event of a block. */
+const placeOf = (height: number): number =>
+  straight.events.findIndex((event) => isBlock(event) && bodyOf(event).block_height === height);
+
+test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin blocks all but their payouts', async () => {
+  const { chain, events } = straight;
+  const broken = { chain, events, from: placeOf(5), to: placeOf(50) };
+  using whole = ingestOf(events.map(received));
+  using open = openNew();
+  const filled = await filledRun(broken, open);
+  expect(filled).toBe(45);
+  open.ingest.close();
+  expect(chainTables(open.directory)).toEqual(chainTables(whole.path));
+  const counted = (directory: string, query: string) => {
+    using db = new Database(indexPath(directory), { readonly: true });
+    return db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${query}`).get()?.n ?? 0;
+  };
+  // All of it is in the gap.
+  expect(
+    counted(whole.path, "contracts c JOIN principals p ON p.id = c.contract_id WHERE p.address LIKE '%.pox-5'"),
+  ).toBe(1);
+  expect(counted(whole.path, 'reward_cycles')).toBeGreaterThan(1);
+  expect(counted(whole.path, 'miner_rewards')).toBeGreaterThan(20);
+  const hashes = (directory: string) => {
+    using db = new Database(indexPath(directory), { readonly: true });
+    return db.query('SELECT height, hash, parent_hash FROM burn_blocks ORDER BY height').values();
+  };
+  expect(hashes(open.directory)).toEqual(hashes(whole.path));
+  expect(counted(open.directory, 'burn_blocks WHERE is_filled = 1')).toBeGreaterThan(20);
+  const snapshots = openSnapshots(open.directory);
+  const ranges = await snapshots.read((reader) => reader.burnRewards.withoutPayouts());
+  expect(ranges).toHaveLength(1);
+  const app = testApp(snapshots);
+  for (const path of [
+    'v1/burnchain/rewards',
+    'v1/burnchain/reward_slot_holders',
+    `v2/burn-blocks/${ranges[0]![0]}/pox-transactions`,
+  ]) {
+    const { headers } = await app.request(`/extended/${path}`);
+    expect(headers.get('stackside-without-payouts')).toBe(ranges[0]!.join('-'));
+  }
+  expect((await app.request('/extended/v2/blocks')).headers.get('stackside-without-payouts')).toBeNull();
+  snapshots.close();
+});
+
+/** Fills a gap of the straight chain with a node that lies. */
+async function withLie(lie: Lie, from = 20, to = 30): Promise<Filled> {
+  using open = openNew();
+  for (const event of straight.events.slice(0, placeOf(from))) open.ingest.receive(received(event));
+  const target = bodyOf(straight.events[placeOf(to)]!).index_block_hash;
+  return await fill(open, straight.chain, target, lie);
+}
+
+const on =
+  (path: RegExp, lie: Lie): Lie =>
+  (url, answer) =>
+    path.test(url.pathname) && answer.ok ? lie(url, answer) : answer;
+
+const changed = async (answer: Response, change: (body: never) => void): Promise<Response> => {
+  const body = parseJson(await answer.text());
+  change(body as never);
+  return new Response(exactJson(body), { status: answer.status });
+};
+
+/** The height of the block of an address. */
+const heightOf = ({ pathname, searchParams }: URL): number =>
+  straight.chain.block(`0x${searchParams.get('tip') ?? pathname.split('/').at(-1)}`)?.height ?? -1;
+
+describe('a block that the node does not tell whole is refused by name, and those below it are filled', () => {
+  const replay = /^\/v3\/blocks\/replay/;
+  const at =
+    (height: number, lie: Lie): Lie =>
+    (url, answer) =>
+      heightOf(url) === height ? lie(url, answer) : answer;
+  const gone: Lie = () => new Response('gone', { status: 404 });
+  type Replayed = { transactions: { hex: string; result_hex: string; events: object[] }[] };
+  const lies: Record<string, { lie: Lie; lacking: RegExp; height?: number; from?: number }> = {
+    'no replay': { lie: on(replay, at(24, gone)), lacking: /doesn't execute it again \(status 404\)/, height: 24 },
+    'a replay of another block': {
+      lie: on(
+        replay,
+        at(24, (_, answer) => changed(answer, (body: Replayed) => void body.transactions.pop())),
+      ),
+      lacking: /its replay has other transactions/,
+      height: 24,
+    },
+    'a replay without its events': {
+      lie: on(
+        replay,
+        at(25, (_, answer) =>
+          changed(answer, (body: Replayed) => {
+            for (const transaction of body.transactions) transaction.events = [];
+          }),
+        ),
+      ),
+      lacking: /changed by .* micro-STX and .* nonces, its transactions by|leave -?\d+ micro-STX/,
+    },
+    'a replay with hex that is none': {
+      lie: on(
+        replay,
+        at(24, (_, answer) =>
+          changed(answer, (body: Replayed) => {
+            for (const transaction of body.transactions) transaction.result_hex = '0xzz';
+          }),
+        ),
+      ),
+      lacking: /can't be read/,
+      height: 24,
+    },
+    'no sortition': { lie: on(/sortitions\/consensus/, gone), lacking: /its sortition is not known/, height: 20 },
+    'no interface of a contract': {
+      lie: on(/contracts\/interface/, gone),
+      lacking: /the interface of .* is not known/,
+      from: 5,
+    },
+    'a balance that is one too great': {
+      lie: on(
+        /v2\/accounts/,
+        at(24, (_, answer) =>
+          changed(answer, (body: { balance: string }) => {
+            body.balance = `0x${(BigInt(body.balance) + 1n).toString(16)}`;
+          }),
+        ),
+      ),
+      lacking: /micro-STX/,
+    },
+    'a supply that is one too great': {
+      lie: on(
+        /v2\/pox/,
+        at(24, (_, answer) =>
+          changed(answer, (body: { total_liquid_supply_ustx: bigint }) => {
+            body.total_liquid_supply_ustx = BigInt(body.total_liquid_supply_ustx) + 1n;
+          }),
+        ),
+      ),
+      lacking: /leave 1 micro-STX of the supply's change unexplained/,
+      height: 24,
+    },
+    'the bytes of another block': {
+      lie: on(
+        /^\/v3\/blocks\/[0-9a-f]{64}$/,
+        at(24, async (_, answer) => {
+          const bytes = await answer.bytes();
+          bytes[100] = (bytes[100] ?? 0) ^ 1;
+          return new Response(bytes);
+        }),
+      ),
+      lacking: /the bytes of another block/,
+    },
+  };
+  test.each(Object.entries(lies))('%s', async (_, { lie, lacking, height, from = 20 }) => {
+    const error = await withLie(lie, from, from + 20).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(IncompleteBlockError);
+    expect((error as IncompleteBlockError).lacking).toMatch(lacking);
+    if (height !== undefined) expect((error as IncompleteBlockError).height).toBe(height);
+  });
+});
+
+test('an operation on Bitcoin is noticed where its block touches the account, and the block is refused', async () => {
+  const chain = new SimulatedChain({ seed: 3, accounts: 3, mempool: false });
+  const events = [chain.genesis()];
+  while (chain.tip.height < 60) {
+    const { height, indexBlockHash } = chain.tip;
+    events.push(...chain.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 12 }).events);
+  }
+  using open = openNew();
+  for (const event of events.slice(0, 2)) open.ingest.receive(received(event));
+  const error = await fill(open, chain, chain.tip.indexBlockHash).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(IncompleteBlockError);
+  expect((error as IncompleteBlockError).lacking).toContain('as after an operation on Bitcoin');
+  expect(open.ingest.tipHeight()).toBe((error as IncompleteBlockError).height - 1);
+});
+
+test('a node that is away, fails, or refuses the token ends the fill, and the next one goes on', async () => {
+  const failing = on(/v2\/accounts/, () => new Response('overloaded', { status: 500 }));
+  await expect(withLie(failing)).rejects.toThrow(NodeUnreachableError);
+  const refusing = on(/replay/, () => new Response('no', { status: 401 }));
+  await expect(withLie(refusing)).rejects.toThrow('The node refuses the token');
+
+  using open = openNew();
+  for (const event of straight.events.slice(0, placeOf(20))) open.ingest.receive(received(event));
+  const { chain } = straight;
+  let left = 3;
+  const dying = on(/replay/, (_, answer) => {
+    left -= 1;
+    if (left < 0) throw new NodeUnreachableError('away');
+    return answer;
+  });
+  await expect(fill(open, chain, chain.tip.indexBlockHash, dying)).rejects.toThrow('away');
+  expect(open.ingest.tipHeight()).toBe(22);
+  expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 38, height: 60 });
+  expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 0 });
+});

@@ -1,0 +1,105 @@
+/** A server with the node's token fills the gap below a block that it refuses. */
+import { expect, test } from 'bun:test';
+import { always, gapFilling } from '../../src/commands/serve/gap-filling.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import { eventIntake, type IntakeEvent } from '../../src/node/event-intake.ts';
+import type { FillEvent } from '../../src/node/fill.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+import { until } from '../support/time/until.ts';
+
+const chain = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
+const blocks: NodeEvent[] = [chain.genesis()];
+while (chain.tip.height < 30) {
+  const { height, indexBlockHash } = chain.tip;
+  const mined = chain.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 2 });
+  blocks.push(...mined.events.filter(({ path }) => path === '/new_block'));
+}
+
+/** A server's intake that fills gaps, with what it logs. */
+function server(open: OpenIngest, { lie = honest, claim = async () => always as typeof always | null } = {}) {
+  const said: (FillEvent | IntakeEvent)[] = [];
+  const log = (event: FillEvent | IntakeEvent) => void said.push(event);
+  let now = 0;
+  const clock = { ...atOnce.clock, now: () => 1_700_000_000_000, monotonic: () => now };
+  const snapshots = openSnapshots(open.directory);
+  const { receive } = open.ingest;
+  const filling = gapFilling({
+    authorization: RPC_TOKEN,
+    node: rpcOf(served(chain), lie),
+    ...{ snapshots, ingest: open.ingest, receive, claim, clock, log },
+  });
+  const intake = eventIntake({ receive, log, fill: filling.fill });
+  return {
+    said,
+    /** Posts a block; a refused one as often as a node does, until it is accepted or no more is to come. */
+    post: async (block: NodeEvent) => (await intake(received(block))).outcome,
+    wait: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    named: (name: string) => said.filter(({ event }) => event === name),
+    async [Symbol.asyncDispose]() {
+      await filling.stop();
+      snapshots.close();
+    },
+  };
+}
+
+test('the block after a gap is refused until the server has filled the gap, then accepted', async () => {
+  using open = openNew();
+  await using it = server(open);
+  for (const block of blocks.slice(0, 11)) await it.post(block);
+  expect(await it.post(blocks[25]!)).toBe('failed');
+  await until(() => it.named('gap_filled').length === 1);
+  expect(it.named('blocks_missing')).toMatchObject([
+    { from_height: 11, to_height: 24, remedy: expect.stringContaining('fills them from the node') },
+  ]);
+  expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
+  for (const block of blocks.slice(25)) expect(await it.post(block)).toBe('applied');
+  expect(open.ingest.tipHeight()).toBe(30);
+});
+
+test('a node that does not tell a block is asked again later, and the reason is logged once', async () => {
+  using open = openNew();
+  let isRefusing = true;
+  let replays = 0;
+  const lie: Lie = (url, answer) => {
+    if (!isRefusing || !url.pathname.includes('/replay/')) return answer;
+    replays += 1;
+    return new Response('no', { status: 404 });
+  };
+  await using it = server(open, { lie });
+  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await until(async () => {
+    it.wait(60_000);
+    await it.post(blocks[20]!);
+    return replays === 3;
+  });
+  expect(it.named('gap_filling')).toHaveLength(1);
+  expect(it.named('gap_not_filled')).toMatchObject([{ reason: expect.stringContaining('block 11 ') }]);
+  isRefusing = false;
+  await until(async () => {
+    it.wait(60_000);
+    return (await it.post(blocks[20]!)) === 'applied';
+  });
+  expect(it.named('gap_not_filled')).toHaveLength(1);
+});
+
+test('a host fills only with the lease, and stops where it loses it', async () => {
+  using open = openNew();
+  let asked = 0;
+  const claim = async () => {
+    asked += 1;
+    return asked === 1 ? null : always;
+  };
+  await using it = server(open, { claim });
+  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await it.post(blocks[14]!);
+  await until(() => asked === 1);
+  expect(it.named('gap_filling')).toEqual([]);
+  await until(() => it.post(blocks[14]!).then((outcome) => outcome === 'applied'));
+  expect(asked).toBe(2);
+});
