@@ -69,7 +69,7 @@ const listed = async (path: string): Promise<Listed[]> =>
 beforeAll(async () => {
   if (!hasBrowser) return;
   server = await serving(OPEN);
-  upcoming = devnetEvents({ seed: 7, blocks: Number.POSITIVE_INFINITY, forkEvery: 0 })[Symbol.iterator]();
+  upcoming = devnetEvents({ seed: 9, blocks: Number.POSITIVE_INFINITY, forkEvery: 0 })[Symbol.iterator]();
   await postBlocks(server, BLOCKS);
   await postEvents([posted(announcement([waiting]))], server.events);
   hostile = await serving();
