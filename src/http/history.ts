@@ -82,7 +82,7 @@ export function namedSince(response: Response, from: number): Response {
 }
 
 /** Response header: Bitcoin heights whose payouts the server doesn't know, as ranges such as `870000-870012,870020`. */
-export const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
+const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
 /** Ranges of heights that the header has at most; the last one then covers all that follow. */
 const MOST_RANGES = 50;
 

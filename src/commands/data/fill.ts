@@ -18,7 +18,7 @@ import { interruptible } from '../cli/output.ts';
 import { type Output, progressLines } from '../cli/progress.ts';
 
 /** The node's `auth_token`. @throws OperatorError */
-export function requireToken(file: string | null): string {
+function requireToken(file: string | null): string {
   if (file !== null) return secretFileText(file, '--node-auth-file');
   throw new OperatorError(
     "The node executes blocks again only with its token, and --node-auth-file doesn't name a file with it.",
