@@ -3,6 +3,7 @@ import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js';
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { createBase58check } from '@scure/base';
+import { memoize } from '../base/cache.ts';
 import { stacksAddress } from '../codec/address.ts';
 import { concat, u8 } from './bytes.ts';
 import type { Network } from './network.ts';
@@ -31,8 +32,11 @@ export function accounts(seed: string, group: string, count: number, network: Ne
   return Array.from({ length: count }, () => accountOf(keys.bytes(32), network));
 }
 
+/** By the private key in hex. Every chain of a seed has the same accounts, and a key takes a multiplication of points. */
+const publicKeyOf = memoize((privateKey) => secp256k1.getPublicKey(Uint8Array.fromHex(privateKey)));
+
 function accountOf(privateKey: Uint8Array, network: Network): Account {
-  const publicKey = secp256k1.getPublicKey(privateKey);
+  const publicKey = publicKeyOf(privateKey.toHex());
   const hash160 = ripemd160(sha256(publicKey));
   return { address: stacksAddress(network.addressVersion, hash160), privateKey, publicKey, hash160 };
 }

@@ -29,7 +29,7 @@ import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, character } from '../support/property.ts';
 import { serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
@@ -80,8 +80,8 @@ test('a withheld entry has the chain value of the whole one, and no other hashes
   const entry = fc.record({
     id: fc.integer({ min: 1 }),
     receivedAt: fc.maxSafeInteger(),
-    path: fc.string({ minLength: 1, unit: 'binary' }),
-    text: fc.string({ unit: 'binary' }),
+    path: fc.string({ minLength: 1, unit: character }),
+    text: fc.string({ unit: character }),
   });
   assertProperty(
     fc.property(entry, fc.nat(127), (made, place) => {

@@ -7,6 +7,7 @@ import {
 } from '@stacks/transactions';
 import fc from 'fast-check';
 import { stacksAddress } from '../../src/codec/address.ts';
+import { character } from '../support/property.ts';
 
 /** A value of the library and what must be said of it, composed from the rules of the text form. */
 export interface ValueCase {
@@ -73,7 +74,7 @@ const leaf = (): fc.Arbitrary<ValueCase> =>
       repr: `"${codes.map(escapeByte).join('')}"`,
       type: `(string-ascii ${codes.length})`,
     })),
-    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => ({
+    fc.string({ unit: character, maxLength: 20 }).map((text) => ({
       value: Cl.stringUtf8(text),
       repr: `u"${[...text].map(escapeCodePoint).join('')}"`,
       type: `(string-utf8 ${4 * [...text].length})`,

@@ -45,7 +45,7 @@ import {
 } from '../../src/console/app/chain/transaction.ts';
 import type { Block, PostCondition, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
 import { type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, character } from '../support/property.ts';
 
 const SENDER = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 const RECIPIENT = 'SP000000000000000000002Q6VF78';
@@ -93,7 +93,7 @@ describe('the sentence of a transaction', () => {
 describe('Clarity', () => {
   test('the tokens of any text are the text', () => {
     assertProperty(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: character }), (text) => {
         expect(
           tokens(text)
             .map((token) => token.text)

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { MAX_DEPTH } from '../../src/base/json.ts';
 import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/client-message.ts';
 import { MOST_PACKETS } from '../../src/live/socket-io.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, character } from '../support/property.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 
 const CASES = 30;
@@ -100,7 +100,7 @@ describe('JSON-RPC', () => {
 
   test('any frame', async () => {
     await assertProperty(
-      fc.asyncProperty(fc.oneof(fc.json(), fc.string({ unit: 'binary' }), fc.uint8Array()), async (frame) => {
+      fc.asyncProperty(fc.oneof(fc.json(), fc.string({ unit: character }), fc.uint8Array()), async (frame) => {
         expect(await afterRpc(typeof frame === 'string' ? frame : new Uint8Array(frame))).toBeNull();
       }),
       { always: 'each frame is sent', cases: CASES },
@@ -148,8 +148,8 @@ describe('Socket.IO', () => {
     const packet = fc.oneof(
       fc.json().map((json) => `42["subscribe",${json}]`),
       fc.json().map((json) => `42${json}`),
-      fc.string({ unit: 'binary' }).map((text) => `4${text}`),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: character }).map((text) => `4${text}`),
+      fc.string({ unit: character }),
     );
     await assertProperty(
       fc.asyncProperty(packet, async (frame) => {

@@ -13,6 +13,24 @@ const PER_CENT = Number(process.env.STACKSIDE_RUNS ?? 100);
 /** What chance begins from where STACKSIDE_SEED says it: each machine then draws the same cases again, or others. */
 const SEED = process.env.STACKSIDE_SEED === undefined ? undefined : Number(process.env.STACKSIDE_SEED);
 
+const SURROGATES = { first: 0xd8_00, count: 0x8_00 };
+const CODE_POINTS = 0x11_00_00;
+
+/**
+ * Any character of Unicode, for `fc.string({ unit: character })`. The unit `binary` of fast-check is the same, and keeps a
+ * table of all million of them in the process, which takes a second to make and slows each garbage collection.
+ */
+export const character = fc.nat(CODE_POINTS - SURROGATES.count - 1).map(
+  (nth) => String.fromCodePoint(nth < SURROGATES.first ? nth : nth + SURROGATES.count),
+  (text) => {
+    const code = typeof text === 'string' ? text.codePointAt(0) : undefined;
+    if (code === undefined || text !== String.fromCodePoint(code) || !(text as string).isWellFormed()) {
+      throw new Error('not one character');
+    }
+    return code < SURROGATES.first ? code : code - SURROGATES.count;
+  },
+);
+
 /** The first seed of a machine that counts its seeds upward. */
 export const firstSeed = SEED ?? 1;
 

@@ -1,6 +1,7 @@
 /** Checks the two files: their pages, their schemas, and the chain values of the journal. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { memoize } from '../../base/cache.ts';
 import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
@@ -66,14 +67,19 @@ function schemaOf(db: Database): Map<Stored, string> {
   );
 }
 
+/** The schema of a new file, by the statements that create it. */
+const schemaOfNew = memoize((made) => {
+  using fresh = new Database(':memory:');
+  fresh.run(made);
+  return schemaOf(fresh);
+});
+
 /**
  * @param made the statements that create a new file
  * @param besides names that other checks are about
  */
 function differingSchema(db: Database, made: string, besides: readonly string[] = []): string[] {
-  using fresh = new Database(':memory:');
-  fresh.run(made);
-  const [found, expected] = [schemaOf(db), schemaOf(fresh)];
+  const [found, expected] = [schemaOf(db), schemaOfNew(made)];
   return [...new Set([...found.keys(), ...expected.keys()])]
     .filter((name) => found.get(name) !== expected.get(name) && !besides.some((one) => one === name))
     .map((name) => `${name} is another than in a new file`);
