@@ -6,6 +6,8 @@ import { GRACE_MS } from '../../src/http/listener.ts';
 import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { beginnings } from '../support/events/beginning.ts';
 import {
   alice,
   announcement,
@@ -411,4 +413,38 @@ test('a server that stops says so to its clients, and ends without waiting for t
   await stopped;
   expect(await closed).toBe(1001);
   polling.disconnect();
+});
+
+test('a server that began at a block refuses what has all that an account ever sent and received', async () => {
+  const events = [...devnetEvents({ seed: 2, blocks: 4, mempool: false })];
+  const [begun] = beginnings(events).filter(({ height }) => height === 3);
+  using directory = ingestOf((begun?.events ?? []).map(received));
+  await using late = await serving({}, directory.path);
+  const reason = 'address-stx-balance needs older blocks: the history of this server begins at block 3';
+  expect(await (await late.get('/stackside/v1/status')).json()).toMatchObject({
+    index: { height: 4, history_from: 3 },
+  });
+
+  const socket = new WebSocket(`${late.api.replace('http', 'ws')}/extended/v1/ws`);
+  const got: unknown[] = [];
+  socket.onmessage = ({ data }) => got.push(JSON.parse(data));
+  socket.onopen = () => {
+    for (const event of ['address_balance_update', 'address_tx_update']) {
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event, address: ADDRESS } }));
+    }
+  };
+  await until(() => got.length === 2);
+  expect(got).toMatchObject([{ error: { message: 'Invalid params', data: reason } }, { result: { address: ADDRESS } }]);
+  socket.close();
+
+  const joined = (subscriptions: string) => {
+    const options = { transports: ['websocket'], query: { subscriptions }, forceNew: true, reconnection: false };
+    const client = io(late.api, options);
+    return new Promise<string | null>((resolve) => {
+      client.on('connect', () => resolve(null));
+      client.on('connect_error', ({ message }) => resolve(message));
+    }).finally(() => client.close());
+  };
+  expect(await joined(`block,address-stx-balance:${ADDRESS}`)).toBe(reason);
+  expect(await joined(`block,address-transaction:${ADDRESS}`)).toBeNull();
 });
