@@ -5,6 +5,8 @@ import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { beginnings } from '../support/events/beginning.ts';
 import { alice, announcement, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
 import { exampleHosts } from '../support/generate/example-system.ts';
 import { isFullRun } from '../support/property.ts';
@@ -368,6 +370,32 @@ browserTest('logs of a contract are narrowed by a field, and a mistake in the co
   await page.getByRole('link', { name: 'Show all' }).click();
   await page.waitForURL((url) => !url.search.includes('is='));
 });
+
+browserTest(
+  'a server that began at a block says so, and in plain words where it lacks what a panel shows',
+  async () => {
+    const events = [...devnetEvents({ seed: 7, blocks: 20, forkEvery: 0 })];
+    const [begun] = beginnings(events).filter(({ height }) => height === 10);
+    using directory = ingestOf((begun?.events ?? []).map(received));
+    await using late = await serving({}, directory.path);
+    await using visited = await visit(late.api);
+    const { page, complaints } = visited;
+    await page.getByRole('region', { name: 'Server' }).getByText('from block 10 on').waitFor();
+    await loaded(page);
+    const newest = await late.get('/extended/v3/transactions?limit=1');
+    const { results } = (await newest.json()) as { results: [Listed] };
+    const account = `principals/${results[0].sender.address}`;
+    const lacking = [`${account}?tab=tokens`, `${account}?tab=staking`, `${account}?tab=names`, 'staking?tab=bonds', 'names'];
+    for (const path of lacking) {
+      await follow(page, `/${path}`);
+      await page.getByText('the history of this server begins at block 10').first().waitFor();
+      await loaded(page);
+      expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []]);
+    }
+    // The browser itself complains of each 503.
+    expect(complaints.filter((complaint) => !complaint.includes('503'))).toEqual([]);
+  },
+);
 
 browserTest('a theme is chosen and kept', async () => {
   await using visited = await visit(server.api);
