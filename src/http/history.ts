@@ -14,7 +14,7 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  *   has the code `before_history`.
  * - `since`: what there is since the first block, such as the rows of a list; the header {@link HISTORY_HEADER} says so. A 404
  *   is that of a thing.
- * - `account`: the STX and the nonces of accounts. The store refuses to read those that the node wasn't asked for.
+ * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link requireAccount}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `history_incomplete`.
  */
 export type HistoryNeed = 'none' | 'thing' | 'since' | 'account' | 'whole';
@@ -35,6 +35,11 @@ const begins = (from: number): string => `the history of this server begins at b
 /** What wasn't found may be older than the index. */
 const NOT_FOUND_SINCE = 'before_history';
 
+/** Seconds after which the node may have answered about an account. */
+const RETRY_AFTER_SECONDS = 1;
+
+const withFrom = (from: number): Record<string, string> => ({ [HISTORY_HEADER]: String(from) });
+
 /**
  * Refuses an answer that needs the whole history.
  * @throws ApiError if the index began at a block
@@ -42,20 +47,25 @@ const NOT_FOUND_SINCE = 'before_history';
 export function requireWholeHistory(read: Reader): void {
   const from = read.chain.historyFrom();
   if (from === null) return;
-  throw new HistoryError(503, 'history_incomplete', `The answer needs older blocks: ${begins(from)}`, {
-    [HISTORY_HEADER]: String(from),
-  });
+  const message = `The answer needs older blocks: ${begins(from)}`;
+  throw new HistoryError(503, 'history_incomplete', message, withFrom(from));
 }
 
 /**
- * Refuses an answer with the state of an account that isn't known.
- * @throws ApiError if the index began at a block
+ * Refuses an answer with the STX or the nonces of an account that the index doesn't know.
+ * @throws ApiError if the index began at a block, and the node hasn't said what the account had there
  */
-export function requireAccount(read: Reader, principal: string): void {
+export async function requireAccount(read: Reader, principal: string): Promise<void> {
   const from = read.chain.historyFrom();
-  if (from === null) return;
-  const message = `The account may be older: ${begins(from)}. The node answers /v2/accounts/${principal}`;
-  throw new HistoryError(503, 'history_incomplete', message, { [HISTORY_HEADER]: String(from) });
+  const knowledge = from === null ? 'known' : await read.principals.knowledge(principal);
+  if (from === null || knowledge === 'known') return;
+  if (knowledge === 'asking') {
+    const message = `The node is being asked what ${principal} had before block ${from}; ask again`;
+    const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };
+    throw new HistoryError(503, 'asking_node', message, headers);
+  }
+  const message = `No block has touched ${principal} yet, and ${begins(from)}; ask the node at /v2/accounts/${principal}`;
+  throw new HistoryError(503, 'history_incomplete', message, withFrom(from));
 }
 
 /**
@@ -64,9 +74,7 @@ export function requireAccount(read: Reader, principal: string): void {
  */
 export function errorSince(error: unknown, from: number): unknown {
   if (!(error instanceof ApiError) || error.status !== 404 || error instanceof ShapedError) return error;
-  return new HistoryError(404, NOT_FOUND_SINCE, `${error.message}; ${begins(from)}`, {
-    [HISTORY_HEADER]: String(from),
-  });
+  return new HistoryError(404, NOT_FOUND_SINCE, `${error.message}; ${begins(from)}`, withFrom(from));
 }
 
 /** The text of a 404 with a body of its own form, which names the code where the index began at a block. */

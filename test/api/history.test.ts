@@ -1,7 +1,8 @@
 /** An index that began at a block: each answer equals that of an index of the whole chain, or says that it can't. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
+import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
 import { createApp, resources } from '../../src/commands/serve/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -12,6 +13,7 @@ import type { Route } from '../../src/http/route.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { type Beginning, beginnings } from '../support/events/beginning.ts';
+import { alice } from '../support/events/handmade.ts';
 import { type Candidates, candidatesOf } from '../support/generate/example-candidates.ts';
 import { targetOf } from '../support/generate/examples.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
@@ -51,6 +53,35 @@ class Server implements Disposable {
     return { status, headers, text, body: /^[[{]/.test(text) ? JSON.parse(text) : text };
   }
 
+  /** What a node says of each account that a block from a height on touched: what it had after the block below. */
+  accountsSince(from: number): Promise<NodeEvent[]> {
+    return this.#snapshots.read(async ({ facts, height: tip }) => {
+      const heights = Array.from({ length: tip() - from + 1 }, (_, index) => from + index);
+      const touched = await Promise.all(
+        heights.map(async (height) => (await facts.touched(height, height)).principals),
+      );
+      const answer = async (principal: string): Promise<NodeEvent> => {
+        const { balance, locked, unlockHeight, nonce } = await facts.account(principal, from - 1);
+        const amounts = { balance: String(balance), locked: String(locked) };
+        const body = { principal, ...amounts, unlock_height: unlockHeight, nonce: Number(nonce) };
+        return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(body), time: 0 };
+      };
+      return Promise.all([...new Set(touched.flat())].map(answer));
+    });
+  }
+
+  /** Heights of the blocks of all transactions, by their ids. */
+  async heights(): Promise<Map<string, number>> {
+    const heights = new Map<string, number>();
+    for (let offset = 0, rows: unknown[] = [0]; rows.length > 0; offset += rows.length) {
+      rows = (await this.ask(`/extended/v1/block?limit=30&offset=${offset}`)).body.results;
+      for (const { txs, height } of rows as { txs: string[]; height: number }[]) {
+        for (const id of txs) heights.set(id, height);
+      }
+    }
+    return heights;
+  }
+
   async #response(target: string, init?: Init) {
     const response = await this.#app.handle(new Request(`http://localhost${target}`, init));
     return { status: response.status, headers: response.headers, text: () => response.text() };
@@ -64,10 +95,11 @@ class Server implements Disposable {
 
 /** The height of the block that a row or an answer is of; undefined where it names none. */
 // biome-ignore lint/suspicious/noExplicitAny: rows of every list are looked into
-function heightOf(row: any): number | undefined {
+function heightOf(row: any, { heights }: Pick<Both, 'heights'>): number | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
   for (const height of [row.block_height, row.height, row.block?.height]) if (typeof height === 'number') return height;
-  return heightOf(row.tx) ?? heightOf(row.transaction) ?? heightOf(row.result);
+  const parts = [row.tx, row.transaction, row.result].map((part) => heightOf(part, { heights }));
+  return parts.find((height) => height !== undefined) ?? heights.get(row.tx_id);
 }
 
 /** The rows of an answer; undefined where it is no list. */
@@ -108,9 +140,16 @@ const REFUSING = new Set([
 /** A list of sums, the oldest first. */
 const DAYS = '/stackside/v1/blocks/days';
 
+type Verdict = 'refused' | 'not found' | 'equal' | 'account' | 'cut';
+
+/** A lock that was made below the first block has no transaction: the node says its amount and its end. */
+const withoutMaking = (locked: object | null) =>
+  locked && { ...locked, pox_version: null, lock_tx_id: null, stacks_lock_height: null, burn_lock_height: null };
+
 /** Compares the answers of both servers to a request. @returns what the begun one did */
-function compare(route: Route, from: number, whole: Answer, since: Answer): 'refused' | 'not found' | 'equal' | 'cut' {
+function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdict {
   const { history } = route;
+  const { from } = both;
   const named = since.headers.get(HISTORY_HEADER);
   if (since.status === 503) {
     expect(since.text).toMatch(/history_incomplete|asking_node/);
@@ -120,32 +159,35 @@ function compare(route: Route, from: number, whole: Answer, since: Answer): 'ref
   }
   if (since.status === 404 && since.text.includes('before_history')) {
     expect(since.text).toContain(`block ${from}`);
-    if (whole.status === 200) expect(heightOf(whole.body) ?? 0).toBeLessThan(from);
+    if (whole.status === 200) expect(heightOf(whole.body, both) ?? 0).toBeLessThan(from);
     return 'not found';
   }
   expect(since.status).toBe(whole.status);
   if (since.status !== 200 || history !== 'since') {
     expect([named, history === 'whole' && since.status === 200]).toEqual([null, false]);
     const { history_from: begins = from, ...body } = since.body;
+    if (history === 'account' && body.locked?.lock_tx_id === null) whole.body.locked = withoutMaking(whole.body.locked);
     expect([begins, body]).toEqual([from, { ...whole.body }]);
-    return 'equal';
+    return history === 'account' ? 'account' : 'equal';
   }
   expect(named).toBe(String(from));
-  return compareRows(route, from, whole.body, since.body);
+  return compareRows(route, both, whole.body, since.body);
 }
 
 /** Compares what the begun server lists with what the other one lists of the blocks since. */
-function compareRows({ path }: Route, from: number, whole: Answer['body'], since: Answer['body']): 'equal' | 'cut' {
+function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: Answer['body']): 'equal' | 'cut' {
   const inOrder = (rows: unknown[]) => (path === DAYS ? rows.toReversed() : rows);
   const [all, own] = [rowsOf(whole), rowsOf(since)];
   if (all === undefined || own === undefined) {
     const { known, lacking } = partsOf(whole, since);
-    for (const part of lacking) expect(heightOf(part) ?? 0).toBeLessThan(from);
+    for (const part of lacking) expect(heightOf(part, both) ?? 0).toBeLessThan(both.from);
     expect(withoutNames(known, since)).toEqual(withoutNames(since, since) as never);
     return lacking.length > 0 ? 'cut' : 'equal';
   }
-  const hasHeights = all.length > 0 && all.every((row) => heightOf(row) !== undefined);
-  const expected = hasHeights ? all.filter((row) => heightOf(row)! >= from) : inOrder(all).slice(0, own.length);
+  const hasHeights = all.length > 0 && all.every((row) => heightOf(row, both) !== undefined);
+  const expected = hasHeights
+    ? all.filter((row) => heightOf(row, both)! >= both.from)
+    : inOrder(all).slice(0, own.length);
   // Another page of the whole list may go on with what the first page since has.
   const isWhole = whole.total === undefined || whole.total === all.length;
   const shown = hasHeights ? own.slice(0, isWhole ? own.length : expected.length) : inOrder(own);
@@ -230,16 +272,26 @@ class Requests {
 
 /** Both servers of a chain: one with all of it, and one that began at a block. */
 class Both implements Disposable {
-  readonly whole: Server;
-  readonly since: Server;
-  readonly from: number;
+  private constructor(
+    readonly whole: Server,
+    readonly since: Server,
+    readonly from: number,
+    /** Heights of the blocks of all transactions, by their ids. */
+    readonly heights: ReadonlyMap<string, number>,
+  ) {}
 
-  constructor(events: readonly NodeEvent[], { height, events: ofBegun }: Beginning) {
+  /** @param isAnswered whether the node has said what an account had below the first block; by number */
+  static async of(
+    events: readonly NodeEvent[],
+    { height, events: ofBegun }: Beginning,
+    isAnswered: (account: number) => boolean,
+  ): Promise<Both> {
     const above = new Set(ofBegun);
     // Pending transactions that were announced before the beginning aren't known, whoever begins then.
-    this.whole = new Server(events.filter((event) => above.has(event) || !event.path.includes('mempool')));
-    this.since = new Server(ofBegun);
-    this.from = height;
+    const whole = new Server(events.filter((event) => above.has(event) || !event.path.includes('mempool')));
+    const accounts = await whole.accountsSince(height);
+    const since = new Server([...ofBegun, ...accounts.filter((_, index) => isAnswered(index))]);
+    return new Both(whole, since, height, await whole.heights());
   }
 
   [Symbol.dispose](): void {
@@ -262,20 +314,20 @@ const chainOf = (seed: number): NodeEvent[] => [
 test(
   'each answer equals that of the whole chain, is the rows since the first block, or says that it is neither',
   async () => {
-    const seen = new Seen({ refused: 20, 'not found': 10, equal: 40, cut: 20 });
+    const seen = new Seen({ refused: 20, 'not found': 10, equal: 40, cut: 20, account: 2 });
     await assertProperty(
       fc.asyncProperty(fc.nat({ max: 10_000 }), fc.nat({ max: 1_000 }), async (seed, choice) => {
         const events = chainOf(seed);
         const possible = beginnings(events).filter(isApart);
         const beginning = possible[choice % possible.length];
         if (beginning === undefined) return;
-        using both = new Both(events, beginning);
+        using both = await Both.of(events, beginning, (account) => account % 3 > 0);
         const requests = await Requests.of(both.whole, both.from, new Prng(`history ${seed} ${choice}`));
         for (const route of [...routes, ...routes.filter(({ history }) => history !== 'whole')]) {
           const target = requests.draw(route);
           const [whole, since] = [await both.whole.ask(target), await both.since.ask(target)];
           try {
-            seen.add(compare(route, both.from, whole, since));
+            seen.add(compare(route, both, whole, since));
           } catch (error) {
             throw new Error(`${target} from block ${both.from}: ${error}`, { cause: error });
           }
@@ -290,8 +342,13 @@ test(
 describe('an index that began at block 20', () => {
   const events = [...devnetEvents({ seed: 3, blocks: 30, accounts: 6, transactionsPerBlock: 4, forkEvery: 0 })];
   const begun = beginnings(events).find(({ height }) => height === 20)!;
-  const both = new Both(events, begun);
-  const { whole, since } = both;
+  let both: Both;
+  let whole: Server;
+  let since: Server;
+  beforeAll(async () => {
+    both = await Both.of(events, begun, (account) => account % 2 === 0);
+    ({ whole, since } = both);
+  });
   afterAll(() => both[Symbol.dispose]());
   const header = ({ headers }: Answer) => headers.get(HISTORY_HEADER);
 
@@ -299,6 +356,48 @@ describe('an index that began at block 20', () => {
     expect((await since.ask('/extended')).body).toMatchObject({ history_from: 20, chain_tip: { block_height: 30 } });
     expect((await whole.ask('/extended')).text).not.toContain('history');
     for (const { path } of routes) expect(header(await whole.ask(path.replaceAll(/[{}]/g, '')))).toBeNull();
+  });
+
+  test('knows the accounts that the node was asked for, and says of others where to ask', async () => {
+    const accounts = (await whole.accountsSince(20)).map(({ body }) => JSON.parse(body).principal as string);
+    const [known, waiting] = [0, 1].map((place) =>
+      accounts.find((account, index) => index % 2 === place && !account.includes('.')),
+    );
+    for (const path of [
+      'v3/principals/ADDRESS/nonces',
+      'v3/principals/ADDRESS/balances/stx',
+      'v1/address/ADDRESS/nonces',
+    ]) {
+      const of = (address: string) => since.ask(`/extended/${path.replace('ADDRESS', address)}`);
+      const route = routes.find((one) => one.path === `/extended/${path}`.replace('ADDRESS', '{principal}'))!;
+      const atAll = await whole.ask(`/extended/${path.replace('ADDRESS', known!)}`);
+      expect(compare(route, both, atAll, await of(known!))).toBe('account');
+      const asking = await of(waiting!);
+      expect([asking.status, asking.body.code, header(asking)]).toEqual([503, 'asking_node', '20']);
+      expect(asking.headers.get('retry-after')).toBe('1');
+      const untouched = await of(alice.address);
+      expect([untouched.status, untouched.body.code]).toEqual([503, 'history_incomplete']);
+      expect([header(untouched), untouched.headers.get('retry-after')]).toEqual(['20', null]);
+      expect(untouched.body.message).toContain(`/v2/accounts/${alice.address}`);
+    }
+    const post = async (body: object) => {
+      const headers = { 'content-type': 'application/json' };
+      const init = { method: 'POST', body: JSON.stringify(body), headers };
+      return [whole, since].map((server) => server.ask('/stackside/v1/principals/balances', init));
+    };
+    const [all, own] = await Promise.all(await post({ principals: [known] }));
+    expect(own!.body).toMatchObject({
+      results: [{ principal: known, stx: { balance: all!.body.results[0].stx.balance } }],
+    });
+    const token = `${alice.address}.token::coin`;
+    for (const [asked, code] of [
+      [{ principals: [known, waiting] }, 'asking_node'],
+      [{ principals: [known, alice.address] }, 'history_incomplete'],
+      [{ principals: [known], fungible_tokens: [token] }, 'history_incomplete'],
+    ] as const) {
+      const [, refused] = await Promise.all(await post(asked));
+      expect([refused!.status, refused!.body.code]).toEqual([503, code]);
+    }
   });
 
   test('counts what it lists, and has nothing beyond', async () => {
@@ -355,7 +454,7 @@ describe('an index that began at block 20', () => {
       page = await whole.ask(next);
       const own = await since.ask(next);
       expect(header(own)).toBe('20');
-      const rows = page.body.results.filter((row: object) => heightOf(row)! >= 20);
+      const rows = page.body.results.filter((row: object) => heightOf(row, both)! >= 20);
       expect(own.body.results).toEqual(rows);
       seen += rows.length;
     }

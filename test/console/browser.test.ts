@@ -385,7 +385,13 @@ browserTest(
     const newest = await late.get('/extended/v3/transactions?limit=1');
     const { results } = (await newest.json()) as { results: [Listed] };
     const account = `principals/${results[0].sender.address}`;
-    const lacking = [`${account}?tab=tokens`, `${account}?tab=staking`, `${account}?tab=names`, 'staking?tab=bonds', 'names'];
+    const lacking = [
+      `${account}?tab=tokens`,
+      `${account}?tab=staking`,
+      `${account}?tab=names`,
+      'staking?tab=bonds',
+      'names',
+    ];
     for (const path of lacking) {
       await follow(page, `/${path}`);
       await page.getByText('the history of this server begins at block 10').first().waitFor();

@@ -140,7 +140,7 @@ export const addressBalances = [
         const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
         throw new ApiError(400, message, 'VALIDATION');
       }
-      requireAccount(read, principal);
+      await requireAccount(read, principal);
       const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
       if (id === null) return nonces(await read.principals.nonces(principal));
       const block = await read.blocks.find(id);

@@ -73,7 +73,7 @@ const balancesOfMany = route({
     const principals = readPrincipals(body.principals);
     const tokens = readTokens(body.fungible_tokens ?? []);
     if (tokens.length > 0) requireWholeHistory(read);
-    for (const principal of principals) requireAccount(read, principal);
+    for (const principal of principals) await requireAccount(read, principal);
     const balancesOf = async (principal: string) => ({
       principal,
       stx: stxBalance(await read.principals.stxBalance(principal)),

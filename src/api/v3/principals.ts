@@ -24,7 +24,7 @@ export const StxBalance = Type.Object(
     locked: nullable(
       Type.Object({
         amount: Amount,
-        pox_version: Type.Integer(),
+        pox_version: nullable(Type.Integer()),
         lock_tx_id: nullable(Hash),
         stacks_lock_height: nullable(Height),
         burn_lock_height: nullable(Height),
@@ -101,7 +101,8 @@ export function stxBalance({ balance, locked, pending }: StoredStxBalance): Stat
 
 const lock = (locked: NonNullable<StoredStxBalance['locked']>) => ({
   amount: String(locked.amount),
-  pox_version: locked.poxVersion,
+  // The node doesn't say it of a lock that is older than the index.
+  pox_version: locked.made === null ? null : locked.poxVersion,
   lock_tx_id: locked.made === null ? null : toHex(locked.made.txId),
   stacks_lock_height: locked.made?.blockHeight ?? null,
   burn_lock_height: locked.made?.burnBlockHeight ?? null,
@@ -199,7 +200,7 @@ export const principals = [
     etag: principalAndMempool,
     history: 'account',
     handle: async ({ params: { principal }, read }) => {
-      requireAccount(read, principal);
+      await requireAccount(read, principal);
       return nonces(await read.principals.nonces(principal));
     },
   }),
@@ -219,7 +220,7 @@ export const balances = [
     etag: principalAndMempool,
     history: 'account',
     handle: async ({ params: { principal }, read }) => {
-      requireAccount(read, principal);
+      await requireAccount(read, principal);
       return stxBalance(await read.principals.stxBalance(principal));
     },
   }),

@@ -431,7 +431,7 @@ export interface components {
             available: string;
             locked: {
                 amount: components["schemas"]["Amount"];
-                pox_version: number;
+                pox_version: number | null;
                 lock_tx_id: components["schemas"]["Hash"] | null;
                 stacks_lock_height: number | null;
                 burn_lock_height: number | null;
