@@ -440,6 +440,15 @@ test('the document is small enough to be read', () => {
   expect(Buffer.byteLength(text)).toBeLessThan(400 * 1024);
 });
 
+test('an operation whose answers may lack what is older names the header that says so, and no other does', () => {
+  for (const { path, operation } of operations) {
+    const names = JSON.stringify(operation.responses).includes('headers/HistoryFrom');
+    const route = routes.get(operation.operationId);
+    expect([path, names]).toEqual([path, route?.history === 'since']);
+    if (route?.snapshot === false) expect([path, route.history]).toEqual([path, 'none']);
+  }
+});
+
 test('an operation that reads the index takes a height and names one, and no other does', () => {
   for (const [path, methods] of Object.entries(whole.paths)) {
     for (const { operationId, parameters, responses } of Object.values(methods)) {
