@@ -8,6 +8,7 @@ import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
 import type { ComparisonEvent } from './node/comparison.ts';
 import type { FillEvent } from './node/fill.ts';
+import type { StartingAccountEvent } from './node/history.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
@@ -55,6 +56,7 @@ export type LogEvent =
   | BroadcastEvent
   | ComparisonEvent
   | FillEvent
+  | StartingAccountEvent
   | RealtimeEvent
   | FaucetEvent
   | HookEvent
@@ -123,6 +125,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   gap_not_filled: 'error',
   node_mismatch: 'error',
   node_not_compared: 'warn',
+  accounts_not_asked: 'warn',
   snp_handshake: 'info',
   snp_failing: 'error',
   snp_resumed: 'info',

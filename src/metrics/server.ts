@@ -85,6 +85,20 @@ export function comparisonMetrics(
   });
 }
 
+/** Registers the metrics of accounts that the node is asked about. @param counts is read when metrics are collected */
+export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
+  collectedCounter(registry, {
+    name: 'stackside_accounts_asked_total',
+    help: 'Accounts about which the node was asked what they had where the index begins',
+    read: () => counts.asked,
+  });
+  collectedGauge(registry, {
+    name: 'stackside_accounts_unasked',
+    help: 'Accounts whose balance is unknown until the node has said what they had where the index begins',
+    read: () => counts.waiting,
+  });
+}
+
 const MICROSECONDS = 1e6;
 
 /** Registers the metrics of CPU, memory and, on Linux, file descriptors. */

@@ -69,6 +69,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
 
   const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
 
+  /** Height of the lowest block of the index. */
+  const firstHeight = (): Promise<number> => snapshots.read(async (reader) => reader.chain.historyFrom() ?? 1);
+
   async function blockAt(height: number): Promise<BlockAt | null> {
     const hash = await snapshots.read((reader) => hashAt(reader, height));
     return hash === undefined ? null : { height, hash };
@@ -85,7 +88,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
       if (status === 200 || status === 404) return status === 200;
       throw new NodeUnreachableError(`the node answered /v2/accounts with ${status}`);
     };
-    let [known, low, high]: [BlockAt | null, number, number] = [null, 1, tip];
+    let [known, low, high]: [BlockAt | null, number, number] = [null, await firstHeight(), tip];
     while (low <= high) {
       // The tip first: it is known nearly always.
       const middle = known === null && high === tip ? tip : Math.floor((low + high) / 2);
@@ -155,7 +158,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    * answer that could be compared counts as one where both agree, as it does below a contract's deployment.
    */
   async function firstDifferent(fact: Fact, at: BlockAt): Promise<BlockAt> {
-    let [first, low, high] = [at, 1, at.height - 1];
+    let [first, low, high] = [at, await firstHeight(), at.height - 1];
     while (low <= high) {
       const middle = await blockAt(Math.floor((low + high) / 2));
       if (middle === null) break;
@@ -187,7 +190,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   /** The facts of blocks from one down, each once, until each kind has enough. @throws TipLostError */
   async function* facts(at: BlockAt, most: number, lowest: number): AsyncGenerator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
-    for (let height = at.height; height >= lowest; height--) {
+    const lowestKnown = (await firstHeight()) - 1;
+    for (let height = at.height; height >= Math.max(lowest, lowestKnown); height--) {
       for (const fact of await readAt(at, (reader) => factsOf(reader, height, at.height))) {
         const count = counts.get(fact.kind)!;
         if (count >= most) continue;

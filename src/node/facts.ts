@@ -484,7 +484,9 @@ async function readsLedger(reader: Reader, asset: string, functionName: string, 
 }
 
 /**
- * The facts of a block, each of what it touched and no later block did: from a block down, each comes once.
+ * The facts of a block, each of what it touched and no later block did: from a block down, each comes once. In an index that
+ * begins at a block, what depends on blocks below is none: accounts that the node was not asked about, tokens of contracts that
+ * were deployed below.
  * @param height of a canonical block @param upTo height of the last block that counts as a later one
  */
 export async function factsOf(reader: Reader, height: number, upTo: number): Promise<Fact[]> {
@@ -498,7 +500,9 @@ export async function factsOf(reader: Reader, height: number, upTo: number): Pro
     const own = touched.transactions.filter(isInBody);
     facts.push(...own.map((transaction) => transactionFact(block, transaction)));
   }
-  facts.push(...touched.principals.map(accountFact));
+  for (const principal of touched.principals) {
+    if ((await reader.principals.knowledge(principal)) === 'known') facts.push(accountFact(principal));
+  }
   facts.push(...touched.contracts.map(contractFact));
   facts.push(...touched.cycles.map(rewardSetFact));
   for (const { asset, principal } of touched.ft) {

@@ -5,6 +5,10 @@ import { toHex } from '../codec/hex.ts';
 import { type AskedNode, askedAccount, askedSortitions, NoAnswer, nodeBlock } from './facts.ts';
 import type { NodeInfo } from './rpc.ts';
 
+export type StartingAccountEvent =
+  /** The node doesn't say what accounts had where the index begins; their balances are unknown until it does. */
+  { event: 'accounts_not_asked'; accounts: number; reason: string };
+
 const withoutBlock = (height: number, reason: string): OperatorError =>
   new OperatorError(
     `The index can't begin at block ${height + 1}: the node has no Nakamoto block ${height} (${reason}).`,

@@ -133,6 +133,18 @@ export const nodeSettings = group('Requests to the node', {
     help: "File with the auth_token of the node's [connection_options], with which the node executes blocks again: missing blocks are filled from it",
     accepts: 'a file',
   }),
+  fromBlock: setting({
+    commands: ['serve'],
+    flag: '--from-block <height>',
+    variables: ['STACKSIDE_FROM_BLOCK'],
+    type: Type.Union([Type.Null(), Type.Literal('tip'), Type.Integer({ minimum: 0, maximum: 4_294_967_295 })], {
+      default: null,
+    }),
+    read: (text) => (text === 'tip' ? text : integer(text)),
+    absent: 'block 1',
+    help: 'Block at which an empty index begins, beside a node that has the blocks below; tip: the next block after that of the node',
+    accepts: 'a height, or tip',
+  }),
   verifyNode: setting({
     commands: ['serve'],
     flag: '--verify-node <seconds>',

@@ -7,6 +7,7 @@ import type { HistoryStartPayload } from '../../src/chain/payload-schemas.ts';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import type { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { comparison } from '../../src/node/comparison.ts';
 import { AskedNode, NoAnswer } from '../../src/node/facts.ts';
 import { askedHistoryStart, askedStartingAccount } from '../../src/node/history.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
@@ -70,6 +71,19 @@ function comparable(principal: string, { balance, locked, unlockHeight, nonce }:
   return { principal, ...stx, ...(boots.includes(principal) ? {} : { nonce }) };
 }
 
+/** Compares an index with its node in every fact. */
+async function agrees(directory: string, chain: SimulatedChain): Promise<void> {
+  const snapshots = openSnapshots(directory);
+  try {
+    const { common, compare } = comparison(snapshots, rpcOf(served(chain)), atOnce);
+    const at = await common();
+    expect(at?.height).toBe(chain.tip.height);
+    expect((await compare(at!)).flatMap(({ differences }) => differences)).toEqual([]);
+  } finally {
+    snapshots.close();
+  }
+}
+
 describe('an index that begins at any block', () => {
   test(
     'has the balances, locks and nonces of the whole index at every height, whatever forks come between the answers',
@@ -87,6 +101,7 @@ describe('an index that begins at any block', () => {
           expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
           using straight = await begun([one.events[0]!, ...winningChain(one.events)], chain, () => true);
           expect(tables(open.directory)).toEqual(tables(straight.directory));
+          await agrees(open.directory, chain);
           using directory = ingestOf(events.map(received));
           const [begunAt, whole] = [openSnapshots(open.directory), openSnapshots(directory.path)];
           try {

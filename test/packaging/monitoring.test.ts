@@ -6,7 +6,7 @@ import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
-import { comparisonMetrics } from '../../src/metrics/server.ts';
+import { accountMetrics, comparisonMetrics } from '../../src/metrics/server.ts';
 import { serving } from '../support/servers/serving.ts';
 
 const folder = join(import.meta.dir, '../../packaging/prometheus');
@@ -52,6 +52,7 @@ beforeAll(async () => {
   leaseMetrics(new Registry(), unread);
   verificationMetrics(new Registry(), unread);
   comparisonMetrics(new Registry(), { compared: 0, mismatches: 0 });
+  accountMetrics(new Registry(), { asked: 0, waiting: 0 });
   snpMetrics(new Registry(), { failing: unread, counted: unread });
 });
 afterAll(() => watched.mockRestore());

@@ -1,4 +1,5 @@
 /** Indexes that begin at a block, above which they have what an index of the whole chain has. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -10,6 +11,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { ForkBelowHistoryError } from '../../src/store/ingest/history-start.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -159,6 +161,17 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
   const settings = readSettings({ data: imported.path, logLevel: 'silent' }, {});
   await runImport(settings, [recording], { skipBad: false, restart: false });
   expect(tables(imported.path)).toEqual(before);
+  {
+    using db = new Database(indexPath(imported.path), { readonly: true });
+    expect(db.query('SELECT history_from, block_height, stx_supply FROM v1_chain').get()).toEqual({
+      history_from: 5,
+      block_height: 8,
+      stx_supply: null,
+    });
+    expect(db.query('SELECT count(*) AS rows FROM v1_balances').get()).toEqual({ rows: 0 });
+    const tokens = db.query<{ supply: string | null }, []>('SELECT DISTINCT supply FROM v1_fungible_tokens').all();
+    expect(tokens).toEqual([{ supply: null }]);
+  }
   // An index of the whole chain takes the same recording for what it knows.
   using whole = ingestOf(events.map(received));
   const known = tables(whole.path);

@@ -44,6 +44,7 @@ import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
 import { always, gapFilling } from './gap-filling.ts';
+import { askStartingAccounts, beginHistory, untilForkBelow } from './history-start.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
 import { verifyNode } from './node-verification.ts';
@@ -367,6 +368,12 @@ async function startServer(
       ...(ingest === null ? {} : { before: ingest.publish }),
     });
     closing.unshift(() => snapshots.close());
+    if (ingest !== null) {
+      await beginHistory(settings, ingest, { node, clock });
+      const asking = askStartingAccounts({ ingest, snapshots, node, clock, registry, log });
+      if (asking !== null) closing.unshift(asking.stop);
+    }
+    const forkedBelow = Promise.withResolvers<OperatorError>();
     let threads: ApiThreads | null = null;
     let events: EventSources | null = null;
     const metrics = async () => (await threads?.metrics()) ?? [];
@@ -404,7 +411,7 @@ async function startServer(
       if (cluster === null) await names.done;
     }
     if (managing !== null) {
-      const receive = cluster?.receive ?? managing.ingest.receive;
+      const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, forkedBelow.resolve);
       const caughtUp = cluster?.caughtUp ?? (async () => {});
       const filling = serverFilling(base, managing.ingest, cluster, receive);
       if (filling !== null) closing.unshift(filling.stop);
@@ -454,7 +461,7 @@ async function startServer(
       signInPath: served?.signInPath ?? null,
       readiness: operations.readiness,
       chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
-      failed: cluster?.failed ?? null,
+      failed: cluster?.failed ?? forkedBelow.promise,
       stop,
     };
   } catch (error) {

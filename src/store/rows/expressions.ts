@@ -43,3 +43,6 @@ export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definiti
        h.last_occurrence_at, h.last_occurrence_height, h.sequence, h.interrupted_reason, h.stuck_delivery,
        h.consecutive_failures, h.last_delivery_at, h.last_delivery_status`;
 export const fromHooks = 'FROM hooks h CROSS JOIN hook_progress p';
+
+/** Whether the index begins at a block, and knows nothing below: what it counts then is of its own blocks alone. */
+export const isBegun = 'EXISTS (SELECT 1 FROM history_start WHERE height > 0)';

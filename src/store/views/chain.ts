@@ -1,5 +1,7 @@
 /** Views of blocks, transactions, Bitcoin blocks, their rewards, and reward cycles. */
+
 import { storedTenureCause } from '../rows/enums.ts';
+import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
   bytes,
@@ -246,7 +248,14 @@ export const chain = view({
     index_block_hash: optionalHex('t.index_block_hash', 'Index block hash of the newest block'),
     burn_block_height: integer('p.burn_block_height', 'Height of the newest Bitcoin block that the node announced'),
     tx_count: integer('s.transactions', 'Number of rows of `v1_transactions`'),
-    stx_supply: amount('s.stx_supply', 'Micro-STX that were minted and mined, less those that were burnt'),
+    stx_supply: amount(
+      `iif(${isBegun}, NULL, s.stx_supply)`,
+      'Micro-STX that were minted and mined, less those that were burnt; null where `history_from` is not',
+    ),
+    history_from: integer(
+      '(SELECT height FROM history_start WHERE height > 0)',
+      'Height of the first block of an index that begins at a block and has none below; null for the whole chain',
+    ),
   },
   from: `progress p JOIN totals s ON s.id = p.id
   LEFT JOIN blocks t ON t.height = (SELECT max(height) FROM blocks)`,

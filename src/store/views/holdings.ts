@@ -1,5 +1,6 @@
 /** Views of the holdings of principals, and of their rewards. */
 
+import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
   bytes,
@@ -23,7 +24,7 @@ const balance = (sql: string) => sortableAmount(sql, 'Micro-STX, or base units o
 
 const balances = view({
   name: 'balances',
-  help: 'One row is a balance above zero, of STX (locked STX included) or of a fungible token.',
+  help: 'One row is a balance above zero, of STX (locked STX included) or of a fungible token. None where `v1_chain` has a `history_from`.',
   columns: {
     principal: text('a.address', 'Address or contract identifier'),
     asset_type: text("'stx'", '`stx` or `ft`'),
@@ -33,12 +34,12 @@ const balances = view({
   from: [
     {
       columns: ['p.address', "'stx'", 'NULL', balance('a.balance')],
-      from: `principals p JOIN accounts a ON a.principal_id = p.id WHERE ${someStx}`,
+      from: `principals p JOIN accounts a ON a.principal_id = p.id WHERE ${someStx} AND NOT ${isBegun}`,
     },
     {
       columns: ['p.address', "'ft'", 't.identifier', balance('f.balance')],
       from: `principals p JOIN ft_balances f ON f.principal_id = p.id JOIN assets t ON t.id = f.asset_id
- WHERE ${someOfToken}`,
+ WHERE ${someOfToken} AND NOT ${isBegun}`,
     },
   ],
   indexed: ['principal', 'asset_identifier'],
@@ -51,8 +52,14 @@ const fungibleTokens = view({
   help: 'One row is a fungible token that had an event.',
   columns: {
     asset_identifier: text('a.identifier', 'Token'),
-    supply: amount('f.supply', 'Base units that were minted, less those that were burnt'),
-    holder_count: integer('f.holders', 'Number of principals with a balance'),
+    supply: amount(
+      `iif(${isBegun}, NULL, f.supply)`,
+      'Base units that were minted, less those that were burnt; null where `v1_chain` has a `history_from`',
+    ),
+    holder_count: integer(
+      `iif(${isBegun}, NULL, f.holders)`,
+      'Number of principals with a balance; null where `v1_chain` has a `history_from`',
+    ),
     event_count: integer('f.events', 'Events of the token'),
   },
   from: 'ft_tokens f JOIN assets a ON a.id = f.asset_id',
