@@ -1,66 +1,22 @@
 /** An index that begins at a block, and what its node says of the accounts there. */
-import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
 import type { HistoryStartPayload } from '../../src/chain/payload-schemas.ts';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import type { SimulatedChain } from '../../src/devnet/chain.ts';
-import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { comparison } from '../../src/node/comparison.ts';
-import { AskedNode, NoAnswer } from '../../src/node/facts.ts';
-import { askedHistoryStart, askedStartingAccount } from '../../src/node/history.ts';
+import { askedHistoryStart } from '../../src/node/history.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { indexPath } from '../../src/store/files/database.ts';
 import type { AccountFacts } from '../../src/store/queries/blocks/facts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { ingestOf, openNew, received } from '../support/data/ingest.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 import { tables } from '../support/data/tables.ts';
+import { asked, begun } from '../support/events/answered.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { atOnce, rpcOf, served } from '../support/servers/simulated-rpc.ts';
-
-const asked = (chain: SimulatedChain): AskedNode => new AskedNode(rpcOf(served(chain)), atOnce);
-
-/** The node's answer about an account after the block below a beginning. */
-async function answerOf(chain: SimulatedChain, start: HistoryStartPayload, principal: string): Promise<NodeEvent> {
-  const below = Uint8Array.fromHex(start.parent_index_block_hash.slice(2));
-  const account = await askedStartingAccount(asked(chain), principal, below);
-  if (account instanceof NoAnswer) throw new Error(account.reason);
-  return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(account), time: 0 };
-}
-
-function unaskedIn(directory: string): string[] {
-  using db = new Database(indexPath(directory), { readonly: true });
-  return db
-    .query<{ address: string }, []>('SELECT address FROM unasked_accounts JOIN principals ON id = principal_id')
-    .all()
-    .map(({ address }) => address);
-}
-
-/** Events, and after each of them answers for some of the accounts that wait; at the end for all. */
-async function begun(events: readonly NodeEvent[], chain: SimulatedChain, answered: (asked: number) => boolean) {
-  const open = openNew();
-  const start: HistoryStartPayload = JSON.parse(events[0]!.body);
-  let number = 0;
-  const answer = async (isLast: boolean) => {
-    for (const principal of unaskedIn(open.directory)) {
-      number += 1;
-      if (!isLast && !answered(number)) continue;
-      const event = received(await answerOf(chain, start, principal));
-      expect(open.ingest.receive(event)).toBe('applied');
-      expect(open.ingest.receive(event)).toBe('repeated');
-    }
-  };
-  for (const event of events) {
-    open.ingest.receive(received(event));
-    await answer(false);
-  }
-  await answer(true);
-  return open;
-}
 
 const boots: readonly string[] = Object.values(BOOT_ADDRESS);
 

@@ -1,0 +1,59 @@
+/**
+ * Calls of SQLite fail while an index that begins at a block takes blocks, forks, and what its node says of accounts: files and
+ * memory end as in an undisturbed run, and each account that a block touched was asked or waits.
+ */
+import { expect, test } from 'bun:test';
+import { Prng } from '../../src/devnet/prng.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { ingestOf } from '../support/data/ingest.ts';
+import { begun } from '../support/events/answered.ts';
+import { beginnings } from '../support/events/beginning.ts';
+import { grown } from '../support/events/forked-chain.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { run, waysToCommit } from './disturbed-run.ts';
+import { faults, never, type Plan } from './fault-store.ts';
+
+const grow = { mine: 'back' as const, blocks: 0, tenure: 'new' as const, transactions: 4 };
+const fork = { ...grow, blocks: 2 };
+const overtake = { mine: 'overtake' as const, end: 1, tenure: 'same' as const, transactions: 3 };
+const { chain, events } = grown({ seed: 11, steps: [grow, grow, grow, grow, grow, fork, overtake, grow, fork, grow] });
+const stream: ReceivedEvent[] = [];
+const first = beginnings(events).find(({ height }) => height === 3)!;
+const open = await begun(
+  first.events,
+  chain,
+  (number) => number % 3 > 0,
+  (event) => void stream.push(event),
+);
+open[Symbol.dispose]();
+
+/** Some calls fail, some hundred apart. */
+function rain(seed: string): Plan {
+  const prng = new Prng(`begun/${seed}`);
+  let next = prng.between(1, 60);
+  return ({ number }) => {
+    if (number < next) return null;
+    next = number + prng.between(30, 1_500);
+    return faults[prng.below(faults.length)] ?? null;
+  };
+}
+
+test.each(waysToCommit)(
+  'calls that fail change nothing in the end; commits %s',
+  (committed) => {
+    // The journal is trimmed from an entry on that there is.
+    using from = ingestOf(stream.slice(0, 3));
+    const rest = stream.slice(3);
+    const undisturbed = run(from, { committed, events: rest, plan: never });
+    undisturbed.directory[Symbol.dispose]();
+    expect(undisturbed.said).toContain('block_reverted');
+    expect(undisturbed.files.index.starting_accounts!.length).toBeGreaterThan(10);
+    for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
+      const { files, failed, directory } = run(from, { committed, events: rest, plan: rain(`${committed}/${seed}`) });
+      directory[Symbol.dispose]();
+      expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
+      expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
+    }
+  },
+  timeout,
+);

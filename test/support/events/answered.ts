@@ -1,0 +1,65 @@
+/** An index that begins at a block, with what its node says of the accounts there. */
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { STARTING_ACCOUNT_PATH } from '../../../src/chain/payload-reader.ts';
+import type { HistoryStartPayload } from '../../../src/chain/payload-schemas.ts';
+import type { SimulatedChain } from '../../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../../src/devnet/node-event.ts';
+import { AskedNode, NoAnswer } from '../../../src/node/facts.ts';
+import { askedStartingAccount } from '../../../src/node/history.ts';
+import { indexPath } from '../../../src/store/files/database.ts';
+import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
+import { openNew, received } from '../data/ingest.ts';
+import { atOnce, rpcOf, served } from '../servers/simulated-rpc.ts';
+
+/** A node without a socket. */
+export const asked = (chain: SimulatedChain): AskedNode => new AskedNode(rpcOf(served(chain)), atOnce);
+
+/** The node's answer about an account after the block below a beginning. */
+async function answerOf(chain: SimulatedChain, start: HistoryStartPayload, principal: string): Promise<NodeEvent> {
+  const below = Uint8Array.fromHex(start.parent_index_block_hash.slice(2));
+  const account = await askedStartingAccount(asked(chain), principal, below);
+  if (account instanceof NoAnswer) throw new Error(account.reason);
+  return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(account), time: 0 };
+}
+
+function unaskedIn(directory: string): string[] {
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db
+    .query<{ address: string }, []>('SELECT address FROM unasked_accounts JOIN principals ON id = principal_id')
+    .all()
+    .map(({ address }) => address);
+}
+
+/**
+ * Takes events, and after each of them answers for some of the accounts that wait; at the end for all.
+ * @param answered whether the account of a number is answered for at once
+ * @param took is called with each event that was taken
+ */
+export async function begun(
+  events: readonly NodeEvent[],
+  chain: SimulatedChain,
+  answered: (asked: number) => boolean,
+  took: (event: ReceivedEvent) => void = () => {},
+) {
+  const open = openNew();
+  const start: HistoryStartPayload = JSON.parse(events[0]!.body);
+  let number = 0;
+  const answer = async (isLast: boolean) => {
+    for (const principal of unaskedIn(open.directory)) {
+      number += 1;
+      if (!isLast && !answered(number)) continue;
+      const event = received(await answerOf(chain, start, principal));
+      took(event);
+      expect(open.ingest.receive(event)).toBe('applied');
+      expect(open.ingest.receive(event)).toBe('repeated');
+    }
+  };
+  for (const event of events) {
+    took(received(event));
+    open.ingest.receive(received(event));
+    await answer(false);
+  }
+  await answer(true);
+  return open;
+}
