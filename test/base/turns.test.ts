@@ -7,7 +7,7 @@ import { listenHttp, stopGracefully } from '../../src/http/listener.ts';
 import { Inboxes, MAX_TEXT, MOST_WAITING } from '../../src/live/client-message.ts';
 import { type RealtimeEvent, startRealtime } from '../../src/live/realtime.ts';
 import { liveMetrics } from '../../src/metrics/live.ts';
-import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
 import { until } from '../support/time/until.ts';
 
 /** A clock whose turns end when the test says. */
@@ -283,8 +283,8 @@ test('a realtime client that sends more than is handled is disconnected, and oth
   const turns = new Turns(time.clock);
   const logged: RealtimeEvent[] = [];
   const realtime = startRealtime({
-    // Nobody subscribes, so nothing is read.
-    snapshots: {} as Snapshots,
+    // Nobody subscribes, so nothing is read but where the index begins.
+    snapshots: memoryIndex([]),
     metrics: liveMetrics(new Registry()),
     pingIntervalMs: 1_000_000,
     pingTimeoutMs: 1_000_000,
