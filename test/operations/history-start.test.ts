@@ -1,6 +1,7 @@
 /** `--from-block`: a server that begins at a block of a chain that its node has. */
 import { afterAll, expect, test } from 'bun:test';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { initCluster } from '../../src/commands/cluster/cluster.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -10,7 +11,7 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { ForkBelowHistoryError } from '../../src/store/ingest/history-start.ts';
+import { ForkBelowHistoryError, SharedBeginningError } from '../../src/store/ingest/history-start.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -143,11 +144,22 @@ test('it begins at the tip, asks what accounts had, and goes on after a start an
   const deep = checkDirectory(directory.path, { deep: silentMachine });
   expect(deep.flatMap(({ problems }) => problems)).toEqual([]);
 
+  const shared = { cluster: 'postgres://127.0.0.1:1/nothing' };
+  expect(await problemOf(directory.path, null, shared)).toBeInstanceOf(SharedBeginningError);
+  await expect(
+    initCluster({ ...readSettings({ data: directory.path, ...shared }, {}) } as never),
+  ).rejects.toBeInstanceOf(SharedBeginningError);
   for (const other of [first + 1, first - 1, 1]) {
     const problem = await problemOf(directory.path, String(other));
     expect(problem).toBeInstanceOf(OperatorError);
     expect(String(problem)).toContain(`begins at block ${first}, and --from-block names ${other}`);
   }
+});
+
+test('hosts that share a log do not begin at a block', async () => {
+  using directory = dataDirectory();
+  const problem = await problemOf(directory.path, 'tip', { cluster: 'postgres://127.0.0.1:1/nothing' });
+  expect(String(problem)).toContain('--from-block begins the index of one host');
 });
 
 test('it needs a node that has the block below', async () => {

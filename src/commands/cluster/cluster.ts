@@ -20,6 +20,7 @@ import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { lockWriter } from '../../store/files/lock.ts';
 import { directoryStatus } from '../../store/files/status.ts';
 import { hookSecrets } from '../../store/hooks/store.ts';
+import { SharedBeginningError } from '../../store/ingest/history-start.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../store/log/cluster-status.ts';
 import {
   dropTables,
@@ -37,6 +38,7 @@ import {
   LogUnknownOutcomeError,
   UNSOUND_REMEDY,
 } from '../../store/log/shared-log.ts';
+import { historyStartQuery } from '../../store/queries/blocks/chain.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { duration, progressLines } from '../cli/progress.ts';
 import { clusterStatusJson } from './host.ts';
@@ -78,6 +80,14 @@ async function requireChain(log: PostgresLog, data: string): Promise<void> {
   if (ofLog !== null && ofLog !== chainId) throw new OtherChainError(ofLog, chainId, data);
 }
 
+/** @throws SharedBeginningError if the index of a data directory begins at a block */
+function requireWhole(data: string): void {
+  if (!existsSync(indexPath(data))) return;
+  using db = openReader(data);
+  const start = historyStartQuery(db)();
+  if (start !== null) throw new SharedBeginningError(data, start.height);
+}
+
 /**
  * Removes a log from before version 0.1.0, so that a new one can be made.
  * @throws OperatorError if the journal of the data directory lacks entries of the log
@@ -106,6 +116,7 @@ async function removeEarlier(access: EngineAccess, data: string): Promise<void> 
  */
 export async function initCluster(settings: ClusterSettings): Promise<void> {
   const { data } = settings;
+  requireWhole(data);
   await onEngine(settings, async (access) => {
     await removeEarlier(access, data);
     const isNew = await makeTables(access);

@@ -12,7 +12,7 @@ import { askedHistoryStart, askedStartingAccount, type StartingAccountEvent } fr
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
-import { ForkBelowHistoryError } from '../../store/ingest/history-start.ts';
+import { ForkBelowHistoryError, SharedBeginningError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -48,22 +48,30 @@ const away = (cause: NodeUnreachableError): PassingError =>
     { cause },
   );
 
+/** Refuses an index that begins at a block for hosts that share a log. @throws OperatorError */
+export function requireWholeForHosts(
+  { fromBlock, cluster, data }: Pick<Settings, 'fromBlock' | 'cluster' | 'data'>,
+  { bottom }: Pick<Ingest['history'], 'bottom'>,
+): void {
+  if (cluster === null) return;
+  if (bottom() > 0) throw new SharedBeginningError(data, bottom() + 1);
+  if (fromBlock === null) return;
+  throw new OperatorError(
+    '--from-block begins the index of one host, and the hosts of --cluster share the log of the whole chain.',
+    'Omit one of them.',
+  );
+}
+
 /**
  * Begins an empty index at the block of the setting. An index that begins there already stays as it is.
  * @throws OperatorError where the index begins elsewhere, or the node has no such block; PassingError where it doesn't answer
  */
 export async function beginHistory(
-  { fromBlock, cluster, data }: Pick<Settings, 'fromBlock' | 'cluster' | 'data'>,
+  { fromBlock, data }: Pick<Settings, 'fromBlock' | 'data'>,
   { history, queue, receive, publish, chainId }: Pick<Ingest, 'history' | 'queue' | 'receive' | 'publish' | 'chainId'>,
   { node, clock }: { node: NodeRpc; clock: Clock },
 ): Promise<void> {
   if (fromBlock === null) return;
-  if (cluster !== null) {
-    throw new OperatorError(
-      '--from-block begins the index of one host, and the hosts of --cluster share the log of the whole chain.',
-      'Omit one of them.',
-    );
-  }
   const first = history.bottom() + 1;
   const tip = history.tip();
   const isEmpty = tip.height < first && tip.indexBlockHash.every((byte) => byte === 0);

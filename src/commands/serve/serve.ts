@@ -44,7 +44,7 @@ import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
 import { always, gapFilling } from './gap-filling.ts';
-import { askStartingAccounts, beginHistory, untilForkBelow } from './history-start.ts';
+import { askStartingAccounts, beginHistory, requireWholeForHosts, untilForkBelow } from './history-start.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
 import { verifyNode } from './node-verification.ts';
@@ -354,6 +354,7 @@ async function startServer(
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
     outputMetrics(registry, environment.outputs);
+    if (ingest !== null) requireWholeForHosts(settings, ingest.history);
     const cluster = ingest === null ? null : await joinCluster({ settings, ingest, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);

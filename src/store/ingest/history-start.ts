@@ -24,6 +24,17 @@ export class ForkBelowHistoryError extends OperatorError {
   }
 }
 
+/** Hosts share the log of a whole chain: each asks its node by itself, so that answers about accounts would differ. */
+export class SharedBeginningError extends OperatorError {
+  override readonly name = 'SharedBeginningError';
+  constructor(directory: string, height: number) {
+    super(
+      `The index in ${directory} begins at block ${height}, and hosts share the log of a whole chain.`,
+      'Give the data of a server that has the chain from its beginning, or omit --cluster.',
+    );
+  }
+}
+
 /** Whether the first block of the index is to have this height and parent. @throws ForkBelowHistoryError for another parent */
 export function isFirst(start: HistoryStart, parent: Uint8Array, height: number, block: string): boolean {
   if (height !== start.height) return false;

@@ -102,7 +102,7 @@ export function lockQuery(db: Database) {
     const { last: position } = positionsOf(tip.height);
     const { burn_block_height: burnHeight } = tip;
     const last = lastLock.get(principal, 1, position);
-    const before = beforeFirst(principal);
+    const before = last === null || last.amount === null ? beforeFirst(principal) : null;
     const unlockHeight = last?.unlock_height ?? before?.unlockHeight ?? 0;
     if (unlockHeight <= burnHeight) return null;
     const version = last?.pox_version ?? before?.poxVersion;
