@@ -203,6 +203,27 @@ function unlessUnknown<T>(read: () => T): T | DecodeError {
   }
 }
 
+/** Splits the transactions of a block, which follow each other without a length (SIP-005). @param count how many there are */
+export function splitTransactions(bytes: Uint8Array, count: number): Decoded<Uint8Array[]> {
+  return decoded(() => {
+    const reader = new BytesReader(bytes);
+    const spans: Uint8Array[] = [];
+    while (spans.length < count) {
+      const start = reader.offset;
+      const network = (reader.u8('a transaction version') & TESTNET_BIT) === 0 ? 'mainnet' : 'testnet';
+      reader.skip(4, 'a chain id');
+      const auth = reader.u8('an auth type');
+      readSpendingCondition(reader, network);
+      if (auth === AUTH.sponsored) readSpendingCondition(reader, network);
+      reader.skip(1, 'an anchor mode');
+      readPostConditions(reader);
+      readPayload(reader);
+      spans.push(reader.spanFrom(start));
+    }
+    return spans;
+  });
+}
+
 /** Decodes a transaction of the index. It was decoded when it arrived, so an error is a defect. */
 export function decodedTransaction(raw: Uint8Array): Transaction {
   const result = decodeKnownParts(raw);

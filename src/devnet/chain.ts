@@ -510,6 +510,7 @@ function genesisReceipts(
     const deployers = principalBytes(SBTC_DEPLOYER)!.subarray(1);
     deployments.push(bootReceipt(payload, network, { abi: template.abi }, deployers));
   }
+  if (sbtc.length > 0) world.useNonce(SBTC_DEPLOYER);
   const mint = (recipient: string, amount: bigint) => ({ type: 'stx_mint_event' as const, recipient, amount });
   // 10,000 to 4,300 million STX, mostly small, so that balances differ in length.
   const mints = rich.map(({ address }) =>

@@ -235,6 +235,20 @@ const version = (contract: string, activation: number) => ({
   first_reward_cycle_id: Math.ceil(activation / cycles.length),
 });
 
+/** Burn heights at which the versions of the stacking contract before pox-5 became active. */
+const POX_ACTIVATIONS = [0, 105, 108, 109];
+/** Burn height at which the epoch begins in which the simulated chain is from its genesis block on. */
+const LAST_EPOCH = 120;
+/** The epochs in which the locks of pox-2 and pox-3 ended, a block after their beginning. */
+const earlierEpochs = (
+  [
+    ['Epoch22', 106, 109],
+    ['Epoch25', 109, LAST_EPOCH],
+  ] as const
+).map(([epoch_id, start_height, end_height]) => ({
+  ...{ epoch_id, start_height, end_height, block_limit: blockLimit, network_epoch: 7 },
+}));
+
 function pox({ node, block }: RpcRequest) {
   const { boot } = node.chain.network;
   const { height } = block.burnView;
@@ -272,7 +286,14 @@ function pox({ node, block }: RpcRequest) {
       ustx_until_pox_rejection: null,
     },
     epochs: [
-      { epoch_id: 'Epoch33', start_height: 0, end_height: later[0] ?? end, block_limit: blockLimit, network_epoch: 14 },
+      ...earlierEpochs,
+      {
+        epoch_id: 'Epoch33',
+        start_height: LAST_EPOCH,
+        end_height: later[0] ?? end,
+        block_limit: blockLimit,
+        network_epoch: 14,
+      },
       ...later.map((start) => ({
         ...{ epoch_id: 'Epoch40', start_height: start, end_height: end, block_limit: blockLimit },
         network_epoch: 15,
@@ -284,7 +305,10 @@ function pox({ node, block }: RpcRequest) {
     reward_cycle_length: cycles.length,
     rejection_votes_left_required: null,
     next_reward_cycle_in: next - height,
-    contract_versions: [version(`${boot}.pox-4`, 0), ...later.map((at) => version(`${boot}.pox-5`, at))],
+    contract_versions: [
+      ...['pox', 'pox-2', 'pox-3', 'pox-4'].map((name, at) => version(`${boot}.${name}`, POX_ACTIVATIONS[at] ?? 0)),
+      ...later.map((at) => version(`${boot}.pox-5`, at)),
+    ],
   };
 }
 

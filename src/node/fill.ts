@@ -2,6 +2,7 @@
  * Fills a gap in the chain: blocks that the node never sends again, since it got an answer for them, or since it had no
  * observer then. They are made from its RPC interface (`replay.ts`) and accepted like events that it posts.
  */
+import { lazy } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { exactJson } from '../base/json.ts';
 import type { Block } from '../chain/block.ts';
@@ -10,10 +11,12 @@ import { toHex } from '../codec/hex.ts';
 import { decodeNakamotoBlock, type NakamotoBlock } from '../codec/nakamoto-block.ts';
 import type { ReceivedEvent } from '../store/ingest/event.ts';
 import type { ChainHistory } from '../store/ingest/state-machine.ts';
+import type { HistoryStart } from '../store/queries/blocks/chain.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type AskedNode, NoAnswer } from './facts.ts';
-import { BlockMaker, FILLED_FROM, IncompleteBlockError, sortitionBy } from './replay.ts';
+import { olderTenures } from './older-tenures.ts';
+import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy } from './replay.ts';
 import { NodeUnreachableError } from './rpc.ts';
 
 /** Log events of a server that fills gaps. */
@@ -82,37 +85,30 @@ async function ancestorAt(node: AskedNode, height: number, tip: Uint8Array): Pro
   return decoded?.ok === true && decoded.value.header.chainLength === height ? decoded.value.blockId : null;
 }
 
+const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
 /** The blocks of a branch that are not canonical, the lowest first, and the height of the canonical block below them. */
-function branchOf({ history }: FilledIndex, id: Uint8Array): { blocks: Block[]; forkHeight: number } {
+function branchOf(history: ChainHistory, start: HistoryStart | null, id: Uint8Array) {
   const blocks: Block[] = [];
-  for (let block = history.block(id); ; block = history.block(block.parentIndexBlockHash)) {
+  const bottom = history.bottom();
+  for (let at = id; start === null || !same(at, start.indexBlockHash); ) {
+    const block = history.block(at);
     const canonical = history.hashAt(block.height);
-    if (canonical !== undefined && Buffer.compare(canonical, block.indexBlockHash) === 0) {
-      return { blocks: blocks.reverse(), forkHeight: block.height };
-    }
+    if (canonical !== undefined && same(canonical, at)) return { blocks: blocks.reverse(), forkHeight: block.height };
     blocks.push(block);
-    if (block.height === 1) return { blocks: blocks.reverse(), forkHeight: 0 };
+    if (block.height === bottom + 1) break;
+    at = block.parentIndexBlockHash;
   }
+  return { blocks: blocks.reverse(), forkHeight: bottom };
 }
 
-/** The tenure of a coinbase height on a block's branch; null where the index doesn't have it. */
-async function tenureOn(index: FilledIndex, tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
-  const { blocks, forkHeight } = branchOf(index, branch);
-  const canonical = await index.snapshots.read((reader) => reader.tenureRewards.rewarded(tenureHeight, forkHeight));
-  const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
-  const fees = own.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, 0n);
-  if (canonical !== null) return { ...canonical, fees: canonical.fees + fees };
-  const [first] = own;
+/** The tenure that begins with one of these blocks; null where none begins it. */
+function begunIn([first]: readonly Block[]): RewardedTenure | null {
   for (const { payload, sender } of first?.transactions ?? []) {
     if (first === undefined || payload.type !== 'coinbase') continue;
     const { indexBlockHash, blockHash } = first;
-    return {
-      indexBlockHash,
-      blockHash,
-      miner: sender.address,
-      recipient: payload.altRecipient ?? sender.address,
-      fees,
-    };
+    const recipient = payload.altRecipient ?? sender.address;
+    return { indexBlockHash, blockHash, miner: sender.address, recipient, fees: 0n };
   }
   return null;
 }
@@ -129,10 +125,12 @@ export async function fillTo(
   { node, authorization, clock, progress = () => {}, signal, maturity = MATURITY }: FillOptions,
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
+  const start = await snapshots.read((reader) => reader.chain.start());
+  const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
   const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, accounts: 0, unanswered: 0 };
   const maker = new BlockMaker(node, authorization, {
     network: index.network,
-    tenure: (height, branch) => tenureOn(index, height, branch),
+    tenure: tenureOn,
     maturity: async () => (await snapshots.read((reader) => reader.tenureRewards.maturity())) ?? maturity,
   });
   const event = (path: string, body: object | string): ReceivedEvent => ({
@@ -141,10 +139,36 @@ export async function fillTo(
     receivedAt: clock.now() * 1_000,
   });
 
+  /** The tenure of a coinbase height on a block's branch; null where neither index nor node tells it. */
+  async function tenureOn(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
+    const { blocks, forkHeight } = branchOf(history, start, branch);
+    const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
+    const [canonical, paid] = await snapshots.read(async ({ tenureRewards }) => [
+      await tenureRewards.rewarded(tenureHeight, forkHeight),
+      await tenureRewards.fees(tenureHeight, forkHeight),
+    ]);
+    const found = canonical ?? begunIn(own) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
+    if (found === null) return null;
+    const known = found === canonical ? 0n : paid;
+    const fees = own.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, known);
+    return { ...found, fees: found.fees + fees };
+  }
+
+  /** Whether the index can have a block on top of this one. */
+  const isKnown = (id: Uint8Array): boolean =>
+    history.isKnown(id) || (start !== null && same(id, start.indexBlockHash));
+
+  async function parentOf({ header, blockId }: NakamotoBlock): Promise<Parent> {
+    if (start === null || !same(header.parentBlockId, start.indexBlockHash)) return history.block(header.parentBlockId);
+    const known = await (await older())?.parent();
+    if (known !== undefined) return known;
+    throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not tell the block below it');
+  }
+
   /** Ids of the unknown blocks up to one, the lowest first. */
   async function unknownUpTo(id: Uint8Array, height: number): Promise<Uint8Array[]> {
     const ids: Uint8Array[] = [];
-    for (let at = id, level = height; !history.isKnown(at); level--) {
+    for (let at = id, level = height; !isKnown(at); level--) {
       signal?.throwIfAborted();
       ids.push(at);
       at = (await blockOf(node, at, level)).header.parentBlockId;
@@ -184,12 +208,12 @@ export async function fillTo(
   }
 
   let parent: Block | null = null;
-  while (!history.isKnown(target.indexBlockHash)) {
+  while (!isKnown(target.indexBlockHash)) {
     const goal = await nextGoal();
     for (const id of await unknownUpTo(goal.id, goal.height)) {
       signal?.throwIfAborted();
       const decoded = await blockOf(node, id, goal.height);
-      const below: Block = parent ?? history.block(decoded.header.parentBlockId);
+      const below: Parent = parent ?? (await parentOf(decoded));
       const { text, block, compared } = await maker.make(decoded, below);
       await fillBurnBlocks(below.burnBlockHeight, block.burnBlockHeight);
       await receive(event('/new_block', text));

@@ -110,6 +110,9 @@ const Account = Type.Object({
 });
 
 const Pox = Type.Object({
+  contract_versions: Type.Array(
+    Type.Object({ contract_id: Type.String(), activation_burnchain_block_height: Type.Integer() }),
+  ),
   total_liquid_supply_ustx: Type.Union([Type.Integer(), Type.BigInt()]),
   first_burnchain_block_height: Type.Integer(),
   prepare_phase_block_length: Type.Integer(),
@@ -188,7 +191,7 @@ const statusOf = (transaction: ReplayedTransaction): string => {
  * @returns a reason where the node knows no such value
  * @throws NodeUnreachableError also where the node fails again and again
  */
-async function exact<T extends TSchema>(
+export async function exact<T extends TSchema>(
   node: AskedNode,
   path: string,
   schema: T,
@@ -639,6 +642,22 @@ interface Making {
 const REFUSED = 'status 401';
 
 const totalOf = (state: AccountState | NoAnswer): bigint => (state instanceof NoAnswer ? 0n : state.total);
+
+/** The Bitcoin heights at which the locks of pox to pox-4 end by force (SIP-015, SIP-022, SIP-029 and their epochs). */
+export async function poxUnlockHeights(node: AskedNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
+  const pox = await exact(node, `/v2/pox?tip=${bare(id)}`, Pox);
+  if (pox instanceof NoAnswer) return [null, null, null, null];
+  const activation = (name: string): number | null =>
+    pox.contract_versions.find(({ contract_id }) => contract_id.endsWith(`.${name}`))
+      ?.activation_burnchain_block_height ?? null;
+  const after = (epoch: string): number | null => {
+    const found = pox.epochs.find(({ epoch_id }) => epoch_id === epoch);
+    return found === undefined ? null : found.start_height + 1;
+  };
+  return [activation('pox-2'), after('Epoch22'), after('Epoch25'), activation('pox-5') ?? UNKNOWN_HEIGHT];
+}
+/** What nodes post as the end of pox-4's locks while no height is set. */
+const UNKNOWN_HEIGHT = 0xffff_ffff;
 
 /** The cycle whose signers are chosen at a Bitcoin height; null outside of a prepare phase. */
 function chosenCycle(pox: Static<typeof Pox>, burnHeight: number): number | null {

@@ -20,6 +20,7 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { testApp } from '../api/test-app.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { besideTheChain, tables } from '../support/data/tables.ts';
+import { startAbove } from '../support/events/beginning.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
@@ -338,4 +339,18 @@ test('a node that is away, fails, or refuses the token ends the fill, and the ne
   expect(open.ingest.tipHeight()).toBe(22);
   expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 38, height: 60 });
   expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 0 });
+});
+
+test('an index that begins at a block is filled from there, with the rewards of tenures below it', async () => {
+  const { chain, events } = straight;
+  // In the middle of a tenure, at the first block of one, and where an epoch begins.
+  for (const height of [8, 21, 30]) {
+    const start = startAbove(events[placeOf(height - 1)]!);
+    using whole = ingestOf([start, ...events.slice(placeOf(height - 1) + 1)].map(received));
+    using open = openNew();
+    open.ingest.receive(received(start));
+    expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 61 - height, height: 60 });
+    open.ingest.close();
+    expect(chainTables(open.directory)).toEqual(chainTables(whole.path));
+  }
 });

@@ -48,25 +48,34 @@ export function tenureRewardQueries(db: Database) {
   const fees = prepared<Stored<'transactions', 'fee'>, [number, number]>(db, sql.fees);
   const newestReward = prepared<{ tenures: number | null; is_early: 0 | 1 }, []>(db, sql.newestReward);
 
+  /** micro-STX that the blocks of a tenure up to a height paid, as far as the canonical chain has them. */
+  function feesOf(tenureHeight: number, upTo: number): bigint {
+    const [begin, end] = [first.get(tenureHeight, upTo), last.get(tenureHeight, upTo)];
+    if (begin === null || end === null) return 0n;
+    const paid = fees.all(positionsOf(begin.height).first, positionsOf(end.height).last);
+    return paid.reduce((sum, { fee }) => sum + BigInt(decimalOf(fee)), 0n);
+  }
+
   return {
+    fees: async (tenureHeight: number, upTo: number): Promise<bigint> => feesOf(tenureHeight, upTo),
+
     /**
      * A tenure by its coinbase height, as far as blocks up to a height belong to it; null where the canonical chain doesn't
      * have it.
      */
     async rewarded(tenureHeight: number, upTo: number): Promise<RewardedTenure | null> {
-      const [begin, end] = [first.get(tenureHeight, upTo), last.get(tenureHeight, upTo)];
-      if (begin === null || end === null) return null;
+      const begin = first.get(tenureHeight, upTo);
+      if (begin === null) return null;
       const own = positionsOf(begin.height);
       const found = coinbase.get(own.first, own.last);
       if (found === null) return null;
       const { altRecipient } = payloadOf(found.raw, 'coinbase');
-      const paid = fees.all(own.first, positionsOf(end.height).last);
       return {
         indexBlockHash: begin.index_block_hash,
         blockHash: begin.block_hash,
         miner: found.address,
         recipient: altRecipient ?? found.address,
-        fees: paid.reduce((sum, { fee }) => sum + BigInt(decimalOf(fee)), 0n),
+        fees: feesOf(tenureHeight, upTo),
       };
     },
 

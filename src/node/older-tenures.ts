@@ -1,0 +1,111 @@
+/** What the node tells of the chain below the first block of an index that began beside it: the rewards of it mature above. */
+import { Type } from '@sinclair/typebox';
+import { decodeNakamotoBlock, type NakamotoBlock } from '../codec/nakamoto-block.ts';
+import { decodeKnownParts, splitTransactions } from '../codec/transaction.ts';
+import type { HistoryStart } from '../store/queries/blocks/chain.ts';
+import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
+import { type AskedNode, NoAnswer } from './facts.ts';
+import { exact, type Parent, poxUnlockHeights, sortitionBy } from './replay.ts';
+
+const Info = Type.Object({ tenure_height: Type.Integer(), stacks_tip_consensus_hash: Type.String() });
+const Sortitions = Type.Array(Type.Object({ stacks_parent_ch: Type.Union([Type.String(), Type.Null()]) }), {
+  minItems: 1,
+});
+const TenureBlocks = Type.Object({
+  stacks_blocks: Type.Array(Type.Object({ block_id: Type.String(), height: Type.Integer() }), { minItems: 1 }),
+});
+
+const bare = (hash: string): string => hash.replace(/^0x/, '');
+
+/** The consensus hash of the tenure before one; null where the node doesn't know it. */
+async function parentTenure(node: AskedNode, consensusHash: string): Promise<string | null> {
+  const found = await exact(node, `/v3/sortitions/consensus/${consensusHash}`, Sortitions);
+  const parent = found instanceof NoAnswer ? null : (found[0]?.stacks_parent_ch ?? null);
+  return parent === null ? null : bare(parent);
+}
+
+async function blockBy(node: AskedNode, id: string): Promise<NakamotoBlock | null> {
+  const { status, bytes } = await node.bytes(`/v3/blocks/${bare(id)}`);
+  const decoded = status === 200 ? decodeNakamotoBlock(bytes) : null;
+  return decoded?.ok === true ? decoded.value : null;
+}
+
+/** The account that signed a block's coinbase and who gets it, and the fees of its transactions. */
+function earnings({ transactions, transactionCount }: NakamotoBlock) {
+  const split = splitTransactions(transactions, transactionCount);
+  let fees = 0n;
+  let coinbase: Pick<RewardedTenure, 'miner' | 'recipient'> | null = null;
+  for (const raw of split.ok ? split.value : []) {
+    const decoded = decodeKnownParts(raw);
+    if (!decoded.ok) continue;
+    const { origin, sponsor, payload } = decoded.value;
+    fees += (sponsor ?? origin).fee;
+    if (payload.type !== 'coinbase') continue;
+    coinbase = { miner: origin.address, recipient: payload.altRecipient ?? origin.address };
+  }
+  return { fees, coinbase };
+}
+
+/** Asks about the tenures below where an index begins. @returns null where the node doesn't know the block below */
+export async function olderTenures(node: AskedNode, start: HistoryStart) {
+  const below = await blockBy(node, start.indexBlockHash.toHex());
+  const info = await exact(node, '/v2/info', Info);
+  if (below === null || info instanceof NoAnswer) return null;
+  const own = below.header.consensusHash.toHex();
+  /** Consensus hashes of tenures, from that of the block below downwards. Several requests may wait for one. */
+  const hashes: Promise<string | null>[] = [Promise.resolve(own)];
+  let tenureHeight = info.tenure_height;
+  for (let at = bare(info.stacks_tip_consensus_hash); at !== own; tenureHeight--) {
+    const parent = await parentTenure(node, at);
+    if (parent === null) return null;
+    at = parent;
+  }
+  const top = tenureHeight;
+
+  function hashOf(height: number): Promise<string | null> {
+    while (hashes.length <= top - height) {
+      hashes.push(hashes.at(-1)!.then((child) => (child === null ? null : parentTenure(node, child))));
+    }
+    return hashes[top - height] ?? Promise.resolve(null);
+  }
+
+  return {
+    /** Tenure height of the block below the first one. */
+    top,
+
+    /** The block below the first one, as the parent of the first. */
+    async parent(): Promise<Parent> {
+      const sortition = await sortitionBy(node, `/consensus/${own}`);
+      return {
+        height: start.height - 1,
+        blockHash: start.blockHash,
+        indexBlockHash: start.indexBlockHash,
+        burnBlockHash: start.burnBlockHash,
+        burnBlockHeight: start.burnBlockHeight,
+        burnBlockTime: sortition instanceof NoAnswer ? 0 : sortition.burn_header_timestamp,
+        minerTxId: new Uint8Array(32),
+        tenureHeight: top,
+        poxUnlockHeights: await poxUnlockHeights(node, start.indexBlockHash),
+      };
+    },
+
+    /** A tenure by its height, with the fees of its blocks below the first one; null where the node doesn't tell it. */
+    async rewarded(height: number): Promise<RewardedTenure | null> {
+      const hash = await hashOf(height);
+      const listed = hash === null ? null : await exact(node, `/v3/tenures/blocks/${hash}`, TenureBlocks);
+      if (listed === null || listed instanceof NoAnswer) return null;
+      const older = listed.stacks_blocks.filter((block) => block.height < start.height);
+      let rewarded: RewardedTenure | null = null;
+      // The first block of the tenure comes first.
+      for (const { block_id: id } of older.sort((a, b) => a.height - b.height)) {
+        const block = await blockBy(node, id);
+        if (block === null) return null;
+        const { fees, coinbase } = earnings(block);
+        if (rewarded !== null) rewarded.fees += fees;
+        else if (coinbase === null) return null;
+        else rewarded = { indexBlockHash: block.blockId, blockHash: block.blockHash, ...coinbase, fees };
+      }
+      return rewarded;
+    },
+  };
+}
