@@ -64,6 +64,8 @@ export interface ChainOptions {
    * so that a short chain has calls of both.
    */
   readonly pox5Height?: number | undefined;
+  /** Whether STX of the genesis block are unlocked at some heights, by transactions of the node. Default true. */
+  readonly unlocks?: boolean;
   /** Whether Bitcoin blocks have operations on Stacks (SIP-007). Default true. */
   readonly operations?: boolean;
   /** Whether block 0 funds a faucet account. Default false. */
@@ -141,7 +143,7 @@ export class SimulatedChain {
     this.#signers = accounts(seed, 'signer', 6, network);
     const operators = options.operations === false ? [] : users;
     this.#burns = new BurnChain(new Prng(`${seed}/burn`), operators, this.#signers, network);
-    const unlocks = unlocksFor(users);
+    const unlocks = unlocksFor(options.unlocks === false ? [] : users);
     this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network, unlocks);
     this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
     this.#attachments = new Attachments(new Prng(`${seed}/attachments`));

@@ -112,6 +112,8 @@ export class SimulatedNode {
       transactionsPerBlock: traffic,
       retained: MAX_FORK_DEPTH + 2,
       faucet: true,
+      // Whoever sends one transaction finds a block with one.
+      unlocks: false,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => this.#pool.waiting(world),
       clock: (simulated) => this.#time(simulated),

@@ -272,6 +272,7 @@ test('every command has help with an example', async () => {
     'serve',
     'demo',
     'import',
+    'fill',
     'export',
     'sql',
     'rebuild',

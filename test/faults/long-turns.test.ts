@@ -179,7 +179,7 @@ describe('between two turns', () => {
 
   beforeAll(async () => {
     open = closing.use(openNew());
-    for (const event of devnetEvents({ seed: 7, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })) {
+    for (const event of devnetEvents({ seed: 8, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })) {
       open.ingest.apply(received(event));
       subjects.add(event);
     }

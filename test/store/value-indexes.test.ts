@@ -300,7 +300,7 @@ test(
 );
 
 describe('of a chain', () => {
-  const events = eventsOf(5);
+  const events = eventsOf(12);
   const pox = `${BOOT}.pox-5`;
   /** More than a block has, and less than the chain. */
   const FEW = 5;
