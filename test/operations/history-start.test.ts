@@ -32,17 +32,22 @@ function mine(blocks: number): NodeEvent[] {
 }
 mine(12);
 
-/** Answers of the node that are away. */
+/** Answers of the node that are away, and what it says in place of others. */
 let isAway = (_path: string): boolean => false;
+let lie = (_path: string): unknown => undefined;
 const node = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
-  fetch: (request) =>
-    isAway(new URL(request.url).pathname) ? new Response('', { status: 503 }) : answerRpc(served(chain), request),
+  fetch(request) {
+    const { pathname } = new URL(request.url);
+    if (isAway(pathname)) return new Response('', { status: 503 });
+    const lied = lie(pathname);
+    return lied === undefined ? answerRpc(served(chain), request) : Response.json(lied);
+  },
 });
 afterAll(() => node.stop(true));
 
-/** Waits are short, but those between two looks for accounts. */
+/** All waits are short. */
 const clock = {
   ...realEnvironment.clock,
   after: (milliseconds: number, call: () => void) => realEnvironment.clock.after(Math.min(milliseconds, 5), call),
@@ -173,6 +178,37 @@ test('it needs a node that has the block below', async () => {
   expect(String(await problemOf(directory.path, '9'))).toContain('sortition');
   isAway = () => false;
   expect(String(await problemOf(directory.path, '9', { chainId: '1' }))).toContain('The node is of chain');
+});
+
+test('what a node says that cannot be is no answer, and ends nothing', async () => {
+  using directory = dataDirectory();
+  lie = (path) =>
+    path.startsWith('/v3/sortitions')
+      ? [{ burn_block_hash: '0x', burn_block_height: 1, burn_header_timestamp: 1, was_sortition: true }]
+      : undefined;
+  const begun = await problemOf(directory.path, '9');
+  expect(begun).toBeInstanceOf(OperatorError);
+  expect(String(begun)).toContain('Field parent_burn_block_hash');
+  lie = () => undefined;
+  await using server = await start(directory.path, 'tip');
+  const huge = `0x${'f'.repeat(64)}`;
+  const wrong: unknown[] = [
+    { balance: huge, locked: '0x0', unlock_height: 0, nonce: 0 },
+    { balance: '0x0', locked: '0x0', unlock_height: -1, nonce: 0 },
+    { balance: '0x0', locked: '0x0', unlock_height: 0, nonce: 1e300 },
+    { balance: 12 },
+    [],
+    null,
+  ];
+  let lies = 0;
+  lie = (path) => (path.startsWith('/v2/accounts/') ? wrong[lies++ % wrong.length] : undefined);
+  await server.post(mine(2));
+  await until(() => lies > 2 * wrong.length);
+  expect(await server.metric('stackside_accounts_asked_total')).toBe(0);
+  expect(server.said.filter(({ event }) => event === 'accounts_not_asked')).toHaveLength(1);
+  lie = () => undefined;
+  await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
+  expect(await server.metric('stackside_accounts_asked_total')).toBeGreaterThan(3);
 });
 
 test('an index of the whole chain is not begun anew, and block 1 begins it', async () => {

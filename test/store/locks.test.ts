@@ -1,6 +1,8 @@
 /** The last block of a lock, and the first one after it: as the tip, and in the past. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { HISTORY_START_PATH, STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
+import { networks } from '../../src/devnet/network.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { forcedUnlockQuery } from '../../src/store/queries/accounts/locks.ts';
@@ -43,6 +45,55 @@ test.each([
   ['the height at which all locks of its contract end', FAR, { pox_v4_unlock_height: END }],
 ])('a lock holds below %s, and no more from there on', async (_, until, fields) => {
   expect(await lockedAround(until, fields)).toEqual({ atTip: [7n, 0n, 0n], since: [7n, 0n, 0n] });
+});
+
+/** What is locked around the end, of a lock that the node had where the index begins. @param begins Bitcoin height there */
+async function lockedFromBelow(until: number, begins: number, fields: object) {
+  using open = openNew();
+  const below = block(null, 'below', [], { burn_block_height: begins });
+  const entry = (path: string, body: object) =>
+    open.ingest.receive({ path, text: JSON.stringify(body), receivedAt: 0 });
+  entry(HISTORY_START_PATH, {
+    chain_id: networks.testnet.chainId,
+    block_height: 2,
+    parent_index_block_hash: below.hash,
+    parent_block_hash: below.hash,
+    parent_burn_block_hash: below.hash,
+    parent_burn_block_height: begins,
+  });
+  let made = block(below, 'first', [transfer(bob, 5, 10)], { burn_block_height: begins, ...fields });
+  open.ingest.receive(made.event);
+  const snapshots = openSnapshots(open.directory);
+  const balance = () => snapshots.read((read) => read.principals.stxBalance(bob.address));
+  const knowledge = () => snapshots.read((read) => read.principals.knowledge(bob.address));
+  expect([await knowledge(), (await balance()).locked]).toEqual(['asking', null]);
+  entry(STARTING_ACCOUNT_PATH, { principal: bob.address, balance: '93', locked: '7', unlock_height: until, nonce: 5 });
+  const states = [];
+  for (const burnHeight of AROUND) {
+    made = block(made, `at ${burnHeight}`, [], { burn_block_height: burnHeight });
+    open.ingest.receive(made.event);
+    const { balance: all, locked: lock } = await balance();
+    states.push([all, lock?.amount ?? 0n, lock?.poxVersion ?? 0]);
+  }
+  expect(await knowledge()).toBe('known');
+  expect((await snapshots.read((read) => read.principals.nonces(bob.address))).lastConfirmed).toBe(5n);
+  snapshots.close();
+  return states;
+}
+
+test.each([
+  ['its own height', END, END - 3, {}, [4, 0, 0]],
+  ['the end of pox-4', FAR, END - 3, { pox_v4_unlock_height: END }, [4, 0, 0]],
+  [
+    'no end that Bitcoin had passed before it was made, by pox-5',
+    FAR,
+    END - 2,
+    { pox_v4_unlock_height: END - 2 },
+    [5, 5, 5],
+  ],
+] as const)('a lock from below the beginning holds up to %s', async (_, until, begins, fields, versions) => {
+  const states = versions.map((version) => [90n, version === 0 ? 0n : 7n, version]);
+  expect(await lockedFromBelow(until, begins, fields)).toEqual(states);
 });
 
 test.each([

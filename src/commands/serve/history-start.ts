@@ -5,7 +5,7 @@
 import type { Registry } from 'prom-client';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { HISTORY_START_PATH, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
+import { HISTORY_START_PATH, PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';
 import { AskedNode, NoAnswer } from '../../node/facts.ts';
 import { askedHistoryStart, askedStartingAccount, type StartingAccountEvent } from '../../node/history.ts';
@@ -93,6 +93,13 @@ export async function beginHistory(
       );
     }
   } catch (cause) {
+    if (cause instanceof PayloadError) {
+      throw new OperatorError(
+        `The index can't begin at block ${height}, for what the node says of the block below: ${cause.message}.`,
+        'Check --node-rpc.',
+        { cause },
+      );
+    }
     throw cause instanceof NodeUnreachableError ? away(cause) : cause;
   }
 }
@@ -152,7 +159,14 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
       return false;
     }
     const event = { path: STARTING_ACCOUNT_PATH, text: JSON.stringify(account), receivedAt: receivedAt(clock) };
-    if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.asked += 1;
+    try {
+      if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.asked += 1;
+    } catch (error) {
+      // The node says what no account can have.
+      if (!(error instanceof PayloadError)) throw error;
+      hinder(error.message);
+      return false;
+    }
     hindrance = null;
     return true;
   }
