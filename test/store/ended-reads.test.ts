@@ -177,6 +177,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     deployed: ({ facts }) => facts.contract(`${holder}.collectible-0`),
     signersOfCycle: ({ facts }) => facts.signers(cycle.cycle),
     rewarded: ({ tenureRewards }) => tenureRewards.rewarded(1, height),
+    tenureFees: ({ tenureRewards }) => tenureRewards.fees(1, height),
     maturity: ({ tenureRewards }) => tenureRewards.maturity(),
     burnHash: ({ burnRewards }) => burnRewards.hashAt(1),
     withoutPayouts: ({ burnRewards }) => burnRewards.withoutPayouts(),
