@@ -82,6 +82,7 @@ function textOf({ blocks, burnBlocks, height, accounts, unanswered }: Filled): s
     ...(unanswered === 0
       ? []
       : [`${count(unanswered, 'changed account')} not compared: the node knows nothing of them`]),
+    'operations on Bitcoin leave no trace in a replay: stackside check --node --all compares every account',
     ...(burnBlocks === 0
       ? []
       : [`${count(burnBlocks, 'Bitcoin block')} filled without their payouts, which no node tells`]),
