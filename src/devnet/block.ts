@@ -351,7 +351,7 @@ const budgetCauses = [
 /** Micro-STX that each tenure mints. */
 const coinbaseAmount = 500_000_000n;
 /** Tenures until a reward is credited; 100 on the public networks. */
-export const maturity = 6;
+const maturity = 6;
 
 /** Rewards that are due after the block's tenure. Tenure 0, the genesis block, has no miner. */
 export function earningsAt({ tenure, fees, earnings }: Block): readonly Earning[] {

@@ -43,8 +43,6 @@ export interface FillOptions {
   /** Called after each block. */
   progress?: (filled: Filled) => unknown;
   signal?: AbortSignal;
-  /** Tenures after which a reward matures, where the index has no example; 100 on the public networks (SIP-001). */
-  maturity?: number;
 }
 
 /** What was filled. */
@@ -60,7 +58,6 @@ export interface Filled {
   unanswered: number;
 }
 
-const MATURITY = 100;
 /** Blocks whose ids are in memory at a time. */
 const WINDOW = 1_000;
 
@@ -122,7 +119,7 @@ function begunIn([first]: readonly Block[]): RewardedTenure | null {
 export async function fillTo(
   target: { indexBlockHash: Uint8Array; height: number },
   index: FilledIndex,
-  { node, authorization, clock, progress = () => {}, signal, maturity = MATURITY }: FillOptions,
+  { node, authorization, clock, progress = () => {}, signal }: FillOptions,
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
   const start = await snapshots.read((reader) => reader.chain.start());
@@ -131,7 +128,8 @@ export async function fillTo(
   const maker = new BlockMaker(node, authorization, {
     network: index.network,
     tenure: tenureOn,
-    maturity: async () => (await snapshots.read((reader) => reader.tenureRewards.maturity())) ?? maturity,
+    isFromGenesis: start === null,
+    maturity: () => snapshots.read((reader) => reader.tenureRewards.maturity()),
   });
   const event = (path: string, body: object | string): ReceivedEvent => ({
     path,

@@ -58,8 +58,10 @@ export interface ChainBelow {
   network: Network;
   /** The tenure of a coinbase height on the branch of a block; null where nothing is known of it. */
   tenure(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null>;
-  /** Tenures after which a miner's reward matures. */
-  maturity(): Promise<number>;
+  /** Whether it begins with the genesis block: the first reward that matures is that of tenure 1. */
+  isFromGenesis: boolean;
+  /** Tenures after which a miner's reward matures, by the newest one; null where there is none. */
+  maturity(): Promise<number | null>;
 }
 
 /** A block that was made. */
@@ -163,6 +165,10 @@ const EPOCH_CONTRACTS: Readonly<Record<string, readonly { name: string; clarityV
   Epoch40: [{ name: 'pox-5', clarityVersion: 6 }],
 };
 
+/** Tenures after which a miner's reward matures on the public networks (SIP-001). */
+const PUBLIC_MATURITY = 100;
+/** Those of other networks. */
+const OTHER_MATURITIES = Array.from({ length: 150 }, (_, number) => number + 1);
 const ZEROS = toHex(new Uint8Array(32));
 const OK_TRUE = toHex(clarity.ok(clarity.bool(true)));
 const ERR_NONE = toHex(clarity.err(clarity.none()));
@@ -339,6 +345,8 @@ export class BlockMaker {
   readonly #boot: string;
   #state: StateAfter | null = null;
   #sortition: Sortition | null = null;
+  /** Tenures after which a reward matured in the last block that had any. */
+  #maturity: number | null = null;
 
   /** @param authorization the node's `auth_token` */
   constructor(
@@ -377,7 +385,7 @@ export class BlockMaker {
   }
 
   async #make(making: Making): Promise<FilledBlock> {
-    const { decoded, parent, sortition, after, lacks } = making;
+    const { decoded, parent, sortition, lacks } = making;
     const replayed = await this.#replay(making);
     const beginsTenure = isTenureStart(replayed);
     if (parent.tenureHeight === null) throw lacks("its parent's tenure height is not known");
@@ -404,21 +412,64 @@ export class BlockMaker {
       const text = exactJson({ ...event, matured_miner_rewards: matured });
       return { text, block: blockOfText(text, network) };
     };
-    const matured = beginsTenure ? await this.#maturedTenures(making, tenureHeight) : null;
-    let made = withRewards(matured === null ? [] : rewards(...matured, this.#boot, 0n));
-    if (matured !== null) {
-      // All that the miner got besides its transactions and fees is the coinbase.
-      const [{ recipient }] = matured;
-      const change = await this.#changeOf(making, recipient);
-      if (change instanceof NoAnswer) throw lacks(`the reward of ${recipient} is not known (${change.reason})`);
-      const coinbase = change.total - (accountChanges(made.block).get(recipient)?.total ?? 0n);
-      if (coinbase < 0n) throw lacks(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
-      made = withRewards(rewards(...matured, this.#boot, coinbase));
-    }
+    if (beginsTenure) return this.#rewarded(making, tenureHeight, withRewards, unlocks);
+    return this.#verified(making, withRewards([]), unlocks);
+  }
+
+  /** Compares what a block changed with the node. @throws IncompleteBlockError */
+  async #verified(making: Making, made: MadeBlock, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
     await this.#requireSupply(making, made.block, unlocks);
     const compared = await this.#requireAccounts(making, made.block);
-    await this.#requireLocks(made.block, after, lacks);
+    await this.#requireLocks(made.block, making.after, making.lacks);
     return { ...made, compared };
+  }
+
+  /** The block with its matured rewards. */
+  async #rewarded(
+    making: Making,
+    tenureHeight: number,
+    withRewards: (matured: readonly PostedReward[]) => MadeBlock,
+    unlocks: PostedTransaction[] | NoAnswer,
+  ): Promise<FilledBlock> {
+    const after = async (maturity: number): Promise<FilledBlock> => {
+      const matured = await this.#maturedTenures(making, tenureHeight - maturity);
+      const made = withRewards(matured === null ? [] : await this.#paid(making, matured, withRewards));
+      return this.#verified(making, made, unlocks);
+    };
+    const known = this.#maturity ?? (await this.below.maturity());
+    if (known !== null) return after(known);
+    // Without an example, the node's supply says whether any reward matures, and its accounts of which tenure it is.
+    const unrewarded = await unlessIncomplete(this.#verified(making, withRewards([]), unlocks));
+    if (!(unrewarded instanceof IncompleteBlockError)) return unrewarded;
+    const likely = this.below.isFromGenesis ? tenureHeight - 1 : PUBLIC_MATURITY;
+    for (const maturities of [[likely], OTHER_MATURITIES]) {
+      const found: [number, FilledBlock][] = [];
+      for (const maturity of maturities) {
+        const filled = await unlessIncomplete(after(maturity));
+        if (!(filled instanceof IncompleteBlockError)) found.push([maturity, filled]);
+      }
+      if (found.length > 1) throw making.lacks('which tenure its reward is of is not known');
+      for (const [maturity, filled] of found) {
+        this.#maturity = maturity;
+        return filled;
+      }
+    }
+    throw unrewarded;
+  }
+
+  /** The rewards with the coinbase: all that the miner got besides its transactions and fees. */
+  async #paid(
+    making: Making,
+    matured: [RewardedTenure, RewardedTenure | null],
+    withRewards: (matured: readonly PostedReward[]) => MadeBlock,
+  ): Promise<PostedReward[]> {
+    const [{ recipient }] = matured;
+    const change = await this.#changeOf(making, recipient);
+    if (change instanceof NoAnswer) throw making.lacks(`the reward of ${recipient} is not known (${change.reason})`);
+    const { block } = withRewards(rewards(...matured, this.#boot, 0n));
+    const coinbase = change.total - (accountChanges(block).get(recipient)?.total ?? 0n);
+    if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
+    throw making.lacks(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
 
   /** @throws IncompleteBlockError where the node doesn't know it */
@@ -541,9 +592,8 @@ export class BlockMaker {
   /** The tenure whose reward matures, and the one before it, whose fees do. */
   async #maturedTenures(
     { parent, lacks }: Making,
-    tenureHeight: number,
+    height: number,
   ): Promise<[RewardedTenure, RewardedTenure | null] | null> {
-    const height = tenureHeight - (await this.below.maturity());
     // Tenure 0, the genesis block, has no miner.
     if (height < 1) return null;
     const [tenure, before] = await Promise.all([
@@ -627,6 +677,19 @@ function deployedBy(raw: Uint8Array): string | null {
   if (!decoded.ok || decoded.value.payload.type !== 'smart_contract') return null;
   return `${decoded.value.origin.address}.${decoded.value.payload.contractName}`;
 }
+
+/** A block, or why it can't be made whole. @throws any other error */
+async function unlessIncomplete(made: Promise<FilledBlock>): Promise<FilledBlock | IncompleteBlockError> {
+  try {
+    return await made;
+  } catch (error) {
+    if (error instanceof IncompleteBlockError) return error;
+    throw error;
+  }
+}
+
+/** A block that isn't compared with the node yet. */
+type MadeBlock = Pick<FilledBlock, 'text' | 'block'>;
 
 /** What a block is made of. */
 interface Making {
