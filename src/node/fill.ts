@@ -129,7 +129,7 @@ export async function fillTo(
     network: index.network,
     tenure: tenureOn,
     isFromGenesis: start === null,
-    maturity: () => snapshots.read((reader) => reader.tenureRewards.maturity()),
+    maturity: maturityOn,
   });
   const event = (path: string, body: object | string): ReceivedEvent => ({
     path,
@@ -150,6 +150,17 @@ export async function fillTo(
     const known = found === canonical ? 0n : paid;
     const fees = own.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, known);
     return { ...found, fees: found.fees + fees };
+  }
+
+  /** Tenures after which the newest reward on a block's branch matured; null where there is none. */
+  async function maturityOn(branch: Uint8Array): Promise<number | null> {
+    const { blocks, forkHeight } = branchOf(history, start, branch);
+    for (const { tenureHeight, minerRewards } of blocks.reverse()) {
+      const [reward] = minerRewards;
+      if (reward === undefined || tenureHeight === null || !history.isKnown(reward.fromIndexBlockHash)) continue;
+      return tenureHeight - (history.block(reward.fromIndexBlockHash).tenureHeight ?? tenureHeight);
+    }
+    return snapshots.read((reader) => reader.tenureRewards.maturity(forkHeight));
   }
 
   /** Whether the index can have a block on top of this one. */

@@ -60,8 +60,8 @@ export interface ChainBelow {
   tenure(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null>;
   /** Whether it begins with the genesis block: the first reward that matures is that of tenure 1. */
   isFromGenesis: boolean;
-  /** Tenures after which a miner's reward matures, by the newest one; null where there is none. */
-  maturity(): Promise<number | null>;
+  /** Tenures after which a miner's reward matures, by the newest one on the branch of a block; null where there is none. */
+  maturity(branch: Uint8Array): Promise<number | null>;
 }
 
 /** A block that was made. */
@@ -436,13 +436,13 @@ export class BlockMaker {
       const made = withRewards(matured === null ? [] : await this.#paid(making, matured, withRewards));
       return this.#verified(making, made, unlocks);
     };
-    const known = this.#maturity ?? (await this.below.maturity());
+    const known = this.#maturity ?? (await this.below.maturity(making.parent.indexBlockHash));
     if (known !== null) return after(known);
     // Without an example, the node's supply says whether any reward matures, and its accounts of which tenure it is.
     const unrewarded = await unlessIncomplete(this.#verified(making, withRewards([]), unlocks));
     if (!(unrewarded instanceof IncompleteBlockError)) return unrewarded;
-    const likely = this.below.isFromGenesis ? tenureHeight - 1 : PUBLIC_MATURITY;
-    for (const maturities of [[likely], OTHER_MATURITIES]) {
+    const candidates = this.below.isFromGenesis ? [[tenureHeight - 1]] : [[PUBLIC_MATURITY], OTHER_MATURITIES];
+    for (const maturities of candidates) {
       const found: [number, FilledBlock][] = [];
       for (const maturity of maturities) {
         const filled = await unlessIncomplete(after(maturity));

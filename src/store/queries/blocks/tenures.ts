@@ -19,7 +19,7 @@ export const sql = {
   newestReward: `SELECT b.tenure_height - f.tenure_height AS tenures, b.signer_bits IS NULL AS is_early
                    FROM miner_rewards r JOIN blocks b ON b.height = r.height
                    JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
-                  WHERE r.height = (SELECT max(height) FROM miner_rewards) LIMIT 1`,
+                  WHERE r.height = (SELECT max(height) FROM miner_rewards WHERE height <= ?1) LIMIT 1`,
 };
 
 /** A tenure by what its miner's reward depends on. */
@@ -46,7 +46,7 @@ export function tenureRewardQueries(db: Database) {
     sql.coinbase,
   );
   const fees = prepared<Stored<'transactions', 'fee'>, [number, number]>(db, sql.fees);
-  const newestReward = prepared<{ tenures: number | null; is_early: 0 | 1 }, []>(db, sql.newestReward);
+  const newestReward = prepared<{ tenures: number | null; is_early: 0 | 1 }, [number]>(db, sql.newestReward);
 
   /** micro-STX that the blocks of a tenure up to a height paid, as far as the canonical chain has them. */
   function feesOf(tenureHeight: number, upTo: number): bigint {
@@ -80,11 +80,11 @@ export function tenureRewardQueries(db: Database) {
     },
 
     /**
-     * Tenures after which a reward matures, by the newest one; null where there is none. Before Nakamoto it takes one tenure
-     * more.
+     * Tenures after which a reward matures, by the newest one up to a height; null where there is none. Before Nakamoto it
+     * takes one tenure more.
      */
-    async maturity(): Promise<number | null> {
-      const row = newestReward.get();
+    async maturity(upTo: number): Promise<number | null> {
+      const row = newestReward.get(upTo);
       return row === null || row.tenures === null ? null : row.tenures - row.is_early;
     },
   };
