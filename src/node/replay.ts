@@ -655,7 +655,8 @@ export class BlockMaker {
     }
     for (const [principal, { amount, unlockHeight }] of locks) {
       const state = await after.account(principal);
-      if (state instanceof NoAnswer || (state.locked === amount && state.unlockHeight === unlockHeight)) continue;
+      // A lock of pox to pox-4 ends earlier where an epoch ends all of them.
+      if (state instanceof NoAnswer || (state.locked === amount && state.unlockHeight <= unlockHeight)) continue;
       throw lacks(
         `${principal} has ${state.locked} micro-STX locked until ${state.unlockHeight}, by its transactions ${amount} until ${unlockHeight}`,
       );

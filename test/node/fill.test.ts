@@ -358,3 +358,20 @@ test('an index that begins at a block is filled from there, with the rewards of 
     expect(chainTables(open.directory)).toEqual(chainTables(whole.path));
   }
 });
+
+test('a lock of pox-4 that ends with the epoch of pox-5 is what its event says', async () => {
+  const pox5Height = 300;
+  const chain = new SimulatedChain({ seed: 5, accounts: 40, pox5Height, ...OPTIONS });
+  const events = [chain.genesis()];
+  while (chain.tip.height < 90) {
+    const { height, indexBlockHash } = chain.tip;
+    events.push(...chain.mine(height === 0 ? null : indexBlockHash, { newTenure: height % 4 === 0 }).events);
+  }
+  const blocks = events.filter(isBlock);
+  const lost = blocks.filter((event) => bodyOf(event).block_height > 80);
+  const ends = lost.flatMap(({ body }) => [...body.matchAll(/"unlock_height":"(\d+)"/g)].map(([, end]) => Number(end)));
+  expect(ends.some((end) => end > pox5Height + 1)).toBe(true);
+  using open = openNew();
+  for (const event of blocks.slice(0, -lost.length)) open.ingest.receive(received(event));
+  expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ height: 90, unanswered: 0 });
+});
