@@ -46,6 +46,15 @@ test('stackside import FILE brings the chain to its tip, and check finds nothing
   const check = await stackside('check', '--data', at('data'));
   expect(check.stdout).not.toContain('DIFFERS');
   expect(check.code).toBe(0);
+  const { stdout } = await stackside('check', '--format', 'json', '--data', at('data'));
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const names = (member: 'at' | 'found') => new Set(lines.flatMap((line) => line[member]?.name ?? []));
+  // Each step is named when it begins, and what it found when it ends.
+  expect(names('at').size).toBeGreaterThan(20);
+  expect(names('found')).toEqual(names('at'));
 });
 
 test('stackside tables prints every table and index, the largest first; as JSON each as it is measured', async () => {
