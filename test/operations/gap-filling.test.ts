@@ -6,6 +6,8 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { eventIntake, type IntakeEvent } from '../../src/node/event-intake.ts';
 import type { FillEvent } from '../../src/node/fill.ts';
+import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
+import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
@@ -86,6 +88,24 @@ test('a node that does not tell a block is asked again later, and the reason is 
     return (await it.post(blocks[20]!)) === 'applied';
   });
   expect(it.named('gap_not_filled')).toHaveLength(1);
+});
+
+test('a log and an index that are away for a while are waited for', async () => {
+  using open = openNew();
+  let tries = 0;
+  const claim = async () => {
+    tries += 1;
+    if (tries === 1) throw new LogUnavailableError('the log is away');
+    if (tries === 2) throw new NoSnapshotError('the index is away');
+    return always;
+  };
+  await using it = server(open, { claim });
+  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await until(async () => {
+    it.wait(60_000);
+    return (await it.post(blocks[14]!)) === 'applied';
+  });
+  expect(it.named('gap_not_filled')).toMatchObject([{ reason: 'the log is away' }, { reason: 'the index is away' }]);
 });
 
 test('a host fills only with the lease, and stops where it loses it', async () => {

@@ -11,6 +11,8 @@ import { unavailable } from '../../store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from '../../store/log/shared-log.ts';
+import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { Claim } from '../cluster/host.ts';
 
@@ -35,11 +37,15 @@ const PAUSE_MS = 10_000;
 /** The lease of a host that shares no log. */
 export const always: Claim = { renew: async () => true, release: async () => {} };
 
-/** Why a gap can't be filled now, in words. @throws what is no failure of the node, the store or the lease */
+/** What passes by itself, or needs the operator: none of it ends the server. */
+const failures = [
+  ...[IncompleteBlockError, NodeUnreachableError, OperatorError, UnknownParentError, NoSnapshotError],
+  ...[LogUnavailableError, LogUnknownOutcomeError],
+];
+
+/** Why a gap can't be filled now, in words. @throws what is no failure of the node, the index, the log or the lease */
 function reasonOf(error: unknown): string {
-  const isKnown = [IncompleteBlockError, NodeUnreachableError, OperatorError, UnknownParentError].some(
-    (known) => error instanceof known,
-  );
+  const isKnown = failures.some((known) => error instanceof known);
   if (!isKnown && unavailable(error) === null) throw error;
   return (error as Error).message;
 }
