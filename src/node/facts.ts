@@ -43,7 +43,24 @@ type Values = Record<string, string> | null;
 
 /** The node gives no answer that could be compared. */
 export class NoAnswer {
-  constructor(readonly reason: string) {}
+  /** @param status of the response, if it is the reason */
+  constructor(
+    readonly reason: string,
+    readonly status: number | null = null,
+  ) {}
+}
+
+/** An answer with this status, which has no value. */
+export const statusAnswer = (status: number): NoAnswer => new NoAnswer(`status ${status}`, status);
+
+/** A status with which a node says that it can't answer now. */
+const TOO_MANY = 429;
+
+/** What a node answered. @throws NodeUnreachableError where it failed, so that it may answer later */
+export function reached<T>(answer: T | NoAnswer): T | NoAnswer {
+  const status = answer instanceof NoAnswer ? answer.status : null;
+  if (status === null || (status < 500 && status !== TOO_MANY)) return answer;
+  throw new NodeUnreachableError(`the node answered with status ${status}`);
 }
 
 /** Something that both the index and the node know. */
@@ -103,7 +120,7 @@ export class AskedNode {
   async json<T extends TSchema>(path: string, schema: T, init?: RequestInit): Promise<Static<T> | NoAnswer | null> {
     const { status, bytes } = await this.bytes(path, init);
     if (status === 404) return null;
-    if (status !== 200) return new NoAnswer(`status ${status}`);
+    if (status !== 200) return statusAnswer(status);
     const value = parsedJson(strictText(bytes) ?? '');
     return Value.Check(schema, value) ? value : new NoAnswer('an answer of another form');
   }
@@ -160,7 +177,7 @@ export async function askedAccount(
   indexBlockHash: Uint8Array,
 ): Promise<AccountFacts | NoAnswer> {
   const answer = await node.json(`/v2/accounts/${principal}?proof=0&tip=${bare(indexBlockHash)}`, Account);
-  if (answer === null) return new NoAnswer('status 404');
+  if (answer === null) return statusAnswer(404);
   if (answer instanceof NoAnswer) return answer;
   return {
     balance: BigInt(answer.balance),
@@ -251,7 +268,7 @@ const rewardSetFact = (cycle: number): Fact => ({
   },
   async node(node, { hash }) {
     const answer = await node.json(`/v3/stacker_set/${cycle}?tip=${bare(hash)}`, StackerSet);
-    if (answer === null) return new NoAnswer('status 404');
+    if (answer === null) return statusAnswer(404);
     if (answer instanceof NoAnswer) return answer;
     const { signers } = answer.stacker_set;
     return signersOf(
@@ -279,11 +296,11 @@ const CHAIN_ID_END = 5;
 /** A block as a node sends it; null where the node has none. */
 type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer | null;
 
-/** Asks for a block. @param id bare hex, or `height/` and a height @throws NodeUnreachableError */
+/** Asks for a block. @param id bare hex, or `height/` and a height, with a query @throws NodeUnreachableError */
 export async function nodeBlock(node: AskedNode, id: string): Promise<NodeBlock> {
   const { status, bytes } = await node.bytes(`/v3/blocks/${id}`);
   if (status === 404) return null;
-  return status === 200 ? decodeNakamotoBlock(bytes) : new NoAnswer(`status ${status}`);
+  return status === 200 ? decodeNakamotoBlock(bytes) : statusAnswer(status);
 }
 
 /** A block's header, signatures and transactions (SIP-021). */
@@ -426,7 +443,7 @@ async function readOnly(
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ sender: address, arguments: [toHex(argument)] }),
   });
-  if (answer === null) return new NoAnswer('status 404');
+  if (answer === null) return statusAnswer(404);
   if (answer instanceof NoAnswer) return answer;
   const { result = '' } = answer;
   const decoded = /^0x([0-9a-f]{2})+$/.test(result) ? decodeClarity(Uint8Array.fromHex(result.slice(2))) : null;

@@ -8,16 +8,15 @@ import { exactJson } from '../base/json.ts';
 import type { Block } from '../chain/block.ts';
 import type { Network } from '../chain/network.ts';
 import { toHex } from '../codec/hex.ts';
-import { decodeNakamotoBlock, type NakamotoBlock } from '../codec/nakamoto-block.ts';
+import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import type { ReceivedEvent } from '../store/ingest/event.ts';
 import type { ChainHistory } from '../store/ingest/state-machine.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { type AskedNode, NoAnswer } from './facts.ts';
+import { type AskedNode, NoAnswer, nodeBlock, reached } from './facts.ts';
 import { olderTenures } from './older-tenures.ts';
 import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy } from './replay.ts';
-import { NodeUnreachableError } from './rpc.ts';
 
 /** Log events of a server that fills gaps. */
 export type FillEvent =
@@ -61,25 +60,23 @@ export interface Filled {
 /** Blocks whose ids are in memory at a time. */
 const WINDOW = 1_000;
 
-/** The bytes of a block. @throws IncompleteBlockError where the node doesn't have it; NodeUnreachableError */
+/** A block. @throws IncompleteBlockError where the node doesn't have it; NodeUnreachableError */
 async function blockOf(node: AskedNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
-  const { status, bytes } = await node.bytes(`/v3/blocks/${id.toHex()}`);
-  if (status >= 500 || status === 429) throw new NodeUnreachableError(`the node answered with status ${status}`);
-  if (status !== 200)
-    throw new IncompleteBlockError(height, id, `the node has no such Nakamoto block (status ${status})`);
-  const decoded = decodeNakamotoBlock(bytes);
-  if (!decoded.ok) throw new IncompleteBlockError(height, id, `its bytes can't be read: ${decoded.error.message}`);
-  if (Buffer.compare(decoded.value.blockId, id) !== 0) {
-    throw new IncompleteBlockError(height, id, 'the node sends the bytes of another block');
+  const lacks = (what: string) => new IncompleteBlockError(height, id, what);
+  const decoded = reached(await nodeBlock(node, id.toHex()));
+  if (decoded === null || decoded instanceof NoAnswer) {
+    throw lacks(`the node has no such Nakamoto block (${decoded?.reason ?? 'status 404'})`);
   }
-  return decoded.value;
+  if (!decoded.ok) throw lacks(`its bytes can't be read: ${decoded.error.message}`);
+  if (same(decoded.value.blockId, id)) return decoded.value;
+  throw lacks('the node sends the bytes of another block');
 }
 
 /** The id of the ancestor of a block at a height; null where the node doesn't tell it. */
 async function ancestorAt(node: AskedNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
-  const { status, bytes } = await node.bytes(`/v3/blocks/height/${height}?tip=${tip.toHex()}`);
-  const decoded = status === 200 ? decodeNakamotoBlock(bytes) : null;
-  return decoded?.ok === true && decoded.value.header.chainLength === height ? decoded.value.blockId : null;
+  const decoded = reached(await nodeBlock(node, `height/${height}?tip=${tip.toHex()}`));
+  if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
+  return decoded.value.header.chainLength === height ? decoded.value.blockId : null;
 }
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;

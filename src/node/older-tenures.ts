@@ -1,10 +1,10 @@
 /** What the node tells of the chain below the first block of an index that began beside it: the rewards of it mature above. */
 import { Type } from '@sinclair/typebox';
-import { decodeNakamotoBlock, type NakamotoBlock } from '../codec/nakamoto-block.ts';
+import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, splitTransactions } from '../codec/transaction.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { type AskedNode, NoAnswer } from './facts.ts';
+import { type AskedNode, NoAnswer, nodeBlock, reached } from './facts.ts';
 import { exact, type Parent, poxUnlockHeights, sortitionBy } from './replay.ts';
 
 const Info = Type.Object({ tenure_height: Type.Integer(), stacks_tip_consensus_hash: Type.String() });
@@ -25,9 +25,8 @@ async function parentTenure(node: AskedNode, consensusHash: string): Promise<str
 }
 
 async function blockBy(node: AskedNode, id: string): Promise<NakamotoBlock | null> {
-  const { status, bytes } = await node.bytes(`/v3/blocks/${bare(id)}`);
-  const decoded = status === 200 ? decodeNakamotoBlock(bytes) : null;
-  return decoded?.ok === true ? decoded.value : null;
+  const decoded = reached(await nodeBlock(node, bare(id)));
+  return decoded === null || decoded instanceof NoAnswer || !decoded.ok ? null : decoded.value;
 }
 
 /** The account that signed a block's coinbase and who gets it, and the fees of its transactions. */

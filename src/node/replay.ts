@@ -22,9 +22,9 @@ import { fromHex, toHex } from '../codec/hex.ts';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, transactionId } from '../codec/transaction.ts';
 import { strictText } from '../codec/utf8.ts';
+import type { AccountFacts } from '../store/queries/blocks/facts.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { type AskedNode, NoAnswer } from './facts.ts';
-import { NodeUnreachableError } from './rpc.ts';
+import { type AskedNode, askedAccount, NoAnswer, reached, statusAnswer } from './facts.ts';
 
 /** A block can't be made whole, since the node doesn't tell something of it. */
 export class IncompleteBlockError extends Error {
@@ -104,13 +104,6 @@ const Sortitions = Type.Array(
 );
 export type Sortition = Static<typeof Sortitions>[number];
 
-const Account = Type.Object({
-  balance: Type.String({ pattern: '^0x[0-9a-f]+$' }),
-  locked: Type.String({ pattern: '^0x[0-9a-f]+$' }),
-  unlock_height: Type.Integer(),
-  nonce: Type.Integer(),
-});
-
 const Pox = Type.Object({
   contract_versions: Type.Array(
     Type.Object({ contract_id: Type.String(), activation_burnchain_block_height: Type.Integer() }),
@@ -139,16 +132,6 @@ const StackerSet = Type.Object({
 
 const Source = Type.Object({ source: Type.String() });
 const MapEntry = Type.Object({ data: Type.String() });
-
-/** An account after a block. */
-interface AccountState {
-  /** micro-STX, with those that are locked. */
-  total: bigint;
-  locked: bigint;
-  /** Bitcoin height. */
-  unlockHeight: number;
-  nonce: bigint;
-}
 
 /** A block's change of an account. */
 interface AccountChange {
@@ -204,8 +187,7 @@ export async function exact<T extends TSchema>(
   init?: RequestInit,
 ): Promise<Static<T> | NoAnswer> {
   const { status, bytes } = await node.bytes(path, init);
-  if (status >= 500 || status === 429) throw new NodeUnreachableError(`the node answered with status ${status}`);
-  if (status !== 200) return new NoAnswer(`status ${status}`);
+  if (status !== 200) return reached(statusAnswer(status));
   try {
     const value = parseJson(strictText(bytes) ?? '');
     return Value.Check(schema, value) ? value : new NoAnswer('an answer of another form');
@@ -283,36 +265,38 @@ function rewards(
   ];
 }
 
-/** What a block changes of accounts, by its transactions and rewards. */
-function accountChanges(block: Block): Map<string, AccountChange> {
-  const changes = new Map<string, AccountChange>();
+/** What a block changes, by its transactions and rewards. */
+interface BlockChanges {
+  accounts: Map<string, AccountChange>;
+  /** micro-STX that come into being, less those that are burnt. */
+  minted: bigint;
+}
+
+function changesOf(block: Block): BlockChanges {
+  const accounts = new Map<string, AccountChange>();
+  let minted = 0n;
   const of = (principal: string): AccountChange => {
-    const found = changes.get(principal) ?? { total: 0n, nonces: 0n };
-    changes.set(principal, found);
+    const found = accounts.get(principal) ?? { total: 0n, nonces: 0n };
+    accounts.set(principal, found);
     return found;
   };
-  for (const effect of effectsOf(block, NO_SEND_MANY))
+  for (const effect of effectsOf(block, NO_SEND_MANY)) {
     if (effect.kind === 'account') of(effect.principal).total += effect.balance;
+    else if (effect.kind === 'supply') minted += effect.supply;
+  }
   for (const { sender, sponsor, bitcoinOperation, chainId } of block.transactions) {
     if (bitcoinOperation || chainId === 0) continue;
     of(sender.address).nonces += 1n;
     if (sponsor !== null) of(sponsor.address).nonces += 1n;
   }
-  return changes;
+  return { accounts, minted };
 }
-/** Memos of transfers change no account. */
+/** Memos of transfers change neither accounts nor supply. */
 const NO_SEND_MANY: SendMany = new Set();
-
-/** micro-STX that come into being with a block, less those that are burnt. */
-function mintedIn(block: Block): bigint {
-  let minted = 0n;
-  for (const effect of effectsOf(block, NO_SEND_MANY)) if (effect.kind === 'supply') minted += effect.supply;
-  return minted;
-}
 
 /** The answers about one state of the chain, each asked once. */
 class StateAfter {
-  readonly #accounts = new Map<string, Promise<AccountState | NoAnswer>>();
+  readonly #accounts = new Map<string, Promise<AccountFacts | NoAnswer>>();
   #pox: Promise<Static<typeof Pox> | NoAnswer> | null = null;
 
   constructor(
@@ -326,17 +310,10 @@ class StateAfter {
     return this.#pox;
   }
 
-  account(principal: string): Promise<AccountState | NoAnswer> {
-    const found = this.#accounts.get(principal) ?? this.#ask(principal);
+  account(principal: string): Promise<AccountFacts | NoAnswer> {
+    const found = this.#accounts.get(principal) ?? askedAccount(this.node, principal, fromHex(this.id)).then(reached);
     this.#accounts.set(principal, found);
     return found;
-  }
-
-  async #ask(principal: string): Promise<AccountState | NoAnswer> {
-    const answer = await exact(this.node, `/v2/accounts/${principal}?proof=0&tip=${this.id}`, Account);
-    if (answer instanceof NoAnswer) return answer;
-    const [balance, locked] = [BigInt(answer.balance), BigInt(answer.locked)];
-    return { total: balance + locked, locked, unlockHeight: answer.unlock_height, nonce: BigInt(answer.nonce) };
   }
 }
 
@@ -418,8 +395,9 @@ export class BlockMaker {
 
   /** Compares what a block changed with the node. @throws IncompleteBlockError */
   async #verified(making: Making, made: MadeBlock, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
-    await this.#requireSupply(making, made.block, unlocks);
-    const compared = await this.#requireAccounts(making, made.block);
+    const { accounts, minted } = changesOf(made.block);
+    await this.#requireSupply(making, minted, unlocks);
+    const compared = await this.#requireAccounts(making, accounts);
     await this.#requireLocks(made.block, making.after, making.lacks);
     return { ...made, compared };
   }
@@ -467,7 +445,7 @@ export class BlockMaker {
     const change = await this.#changeOf(making, recipient);
     if (change instanceof NoAnswer) throw making.lacks(`the reward of ${recipient} is not known (${change.reason})`);
     const { block } = withRewards(rewards(...matured, this.#boot, 0n));
-    const coinbase = change.total - (accountChanges(block).get(recipient)?.total ?? 0n);
+    const coinbase = change.total - (changesOf(block).accounts.get(recipient)?.total ?? 0n);
     if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
     throw making.lacks(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
@@ -485,7 +463,7 @@ export class BlockMaker {
       signal: AbortSignal.timeout(REPLAY_TIMEOUT_MS),
     });
     if (found instanceof NoAnswer) {
-      if (found.reason !== REFUSED) throw lacks(`the node doesn't execute it again (${found.reason})`);
+      if (found.status !== UNAUTHORIZED) throw lacks(`the node doesn't execute it again (${found.reason})`);
       throw new OperatorError(
         'The node refuses the token for replays of blocks.',
         "Write the auth_token of the node's [connection_options] into the file of --node-auth-file.",
@@ -608,11 +586,11 @@ export class BlockMaker {
     const [had, has] = await Promise.all([before.account(principal), after.account(principal)]);
     if (had instanceof NoAnswer) return had;
     if (has instanceof NoAnswer) return has;
-    return { total: has.total - had.total, nonces: has.nonce - had.nonce };
+    return { total: totalOf(has) - totalOf(had), nonces: has.nonce - had.nonce };
   }
 
   /** Compares the change of the supply. @throws IncompleteBlockError */
-  async #requireSupply(making: Making, block: Block, unlocks: PostedTransaction[] | NoAnswer): Promise<void> {
+  async #requireSupply(making: Making, minted: bigint, unlocks: PostedTransaction[] | NoAnswer): Promise<void> {
     const { before, after, lacks } = making;
     const [had, has] = await Promise.all([before.pox(), after.pox()]);
     if (had instanceof NoAnswer || has instanceof NoAnswer) {
@@ -620,15 +598,15 @@ export class BlockMaker {
       return;
     }
     const change = BigInt(has.total_liquid_supply_ustx) - BigInt(had.total_liquid_supply_ustx);
-    const missing = change - mintedIn(block);
+    const missing = change - minted;
     if (missing === 0n) return;
     const reason = unlocks instanceof NoAnswer ? `, and which STX it unlocks is not known (${unlocks.reason})` : '';
     throw lacks(`its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${reason}`);
   }
 
   /** Compares each account that the block changed. @throws IncompleteBlockError */
-  async #requireAccounts(making: Making, block: Block): Promise<FilledBlock['compared']> {
-    const changes = [...accountChanges(block)].filter(([principal]) => principal !== this.#boot);
+  async #requireAccounts(making: Making, accounts: BlockChanges['accounts']): Promise<FilledBlock['compared']> {
+    const changes = [...accounts].filter(([principal]) => principal !== this.#boot);
     const compared = { accounts: 0, unanswered: 0 };
     await Promise.all(
       changes.map(async ([principal, expected]) => {
@@ -702,10 +680,12 @@ interface Making {
   lacks: (what: string) => IncompleteBlockError;
 }
 
-/** The answer to a request without the right token. */
-const REFUSED = 'status 401';
+/** The status of a request without the right token. */
+const UNAUTHORIZED = 401;
 
-const totalOf = (state: AccountState | NoAnswer): bigint => (state instanceof NoAnswer ? 0n : state.total);
+/** micro-STX of an account, with those that are locked; 0 where the node says nothing of it. */
+const totalOf = (state: AccountFacts | NoAnswer): bigint =>
+  state instanceof NoAnswer ? 0n : state.balance + state.locked;
 
 /** The Bitcoin heights at which the locks of pox to pox-4 end by force (SIP-015, SIP-022, SIP-029 and their epochs). */
 export async function poxUnlockHeights(node: AskedNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
