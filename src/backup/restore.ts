@@ -2,19 +2,18 @@
  * Restores a backup into an empty data directory. Parts that an interrupted restore brought are verified and used, so that
  * the next restore continues there.
  */
-import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode, OperatorError } from '../base/errors.ts';
-import { syncDirectory, wholeFile } from '../base/files.ts';
+import { OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { dataStateOf } from '../store/files/backup.ts';
-import { lockForRestore } from '../store/files/lock.ts';
+import { lockUnfinished } from '../store/files/lock.ts';
 import { noteBackup } from '../store/files/newest-backup.ts';
-import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
-import { clearDoneRestore, installRestoredFiles, isInstalled, requireNoData } from '../store/files/restore.ts';
-import { restoreStaging, storedManifestPath } from '../store/files/restore-marker.ts';
+import { makePrivateFile } from '../store/files/private-files.ts';
+import { beginMaking, installStagedFiles, isInstalled } from '../store/files/staged-files.ts';
+import { stagingOf } from '../store/files/unfinished.ts';
 import { inParallel, type ReportBytes } from './backup.ts';
 import {
   type BackupFile,
@@ -72,41 +71,6 @@ async function manifestAt({ source, chainId }: RestoreOptions): Promise<Manifest
   return manifest;
 }
 
-/** The manifest that an interrupted restore stored; null if there is none. */
-function storedManifest(directory: string): Buffer | null {
-  try {
-    return readFileSync(storedManifestPath(directory));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-/**
- * Marks the directory as being restored.
- * @throws OperatorError if a restore of another backup into it is unfinished
- */
-function beginRestore(directory: string, manifest: Manifest): void {
-  const bytes = manifestBytes(manifest);
-  const stored = storedManifest(directory);
-  if (stored?.equals(bytes) === true) return;
-  if (stored !== null) {
-    throw new OperatorError(
-      `A restore of another backup into ${directory} is not finished.`,
-      'Give the location of that backup, or remove the directory to begin anew.',
-    );
-  }
-  makePrivateDirectory(restoreStaging(directory));
-  const file = wholeFile(storedManifestPath(directory), FILE_MODE);
-  try {
-    writeFileSync(file.partial, bytes);
-    file.commit();
-  } finally {
-    file.discard();
-  }
-  syncDirectory(directory);
-}
-
 /** @throws OperatorError if the disk has no room for the rest of the files */
 function requireRoom(directory: string, { bytes }: Manifest, found: number): void {
   const { bavail, bsize } = statfsSync(directory);
@@ -161,8 +125,8 @@ async function restoreFile(
   parts: readonly LocatedPart[],
   progress: { found(bytes: number): void; brought(bytes: number): void },
 ): Promise<void> {
-  if (isInstalled(directory, name)) return progress.found(bytes);
-  const path = join(restoreStaging(directory), name);
+  if (isInstalled(directory, 'restore', name)) return progress.found(bytes);
+  const path = join(stagingOf(directory, 'restore'), name);
   makePrivateFile(path);
   const file = await open(path, 'r+');
   try {
@@ -204,10 +168,8 @@ function requireAsDeclared(directory: string, source: BackupSource, manifest: Ma
 
 async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   const { directory, source, report } = options;
-  clearDoneRestore(directory);
-  requireNoData(directory);
   const manifest = await manifestAt(options);
-  beginRestore(directory, manifest);
+  beginMaking(directory, 'restore', manifestBytes(manifest));
   let [found, done] = [0, 0];
   const progress = {
     found(bytes: number): void {
@@ -222,9 +184,9 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   };
   const parts = Map.groupBy(partsOf(manifest), ({ file }) => file);
   for (const file of manifest.files) await restoreFile(options, file, parts.get(file.name) ?? [], progress);
-  const isMoved = manifest.files.some(({ name }) => isInstalled(directory, name));
-  if (!isMoved) onFile(directory, () => requireAsDeclared(restoreStaging(directory), source, manifest));
-  installRestoredFiles(directory, () => {
+  const isMoved = manifest.files.some(({ name }) => isInstalled(directory, 'restore', name));
+  if (!isMoved) onFile(directory, () => requireAsDeclared(stagingOf(directory, 'restore'), source, manifest));
+  installStagedFiles(directory, 'restore', () => {
     const { position, chain } = manifest;
     if (!manifest.public) noteBackup(directory, { location: source.location, position, chain });
   });
@@ -237,7 +199,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { directory } = options;
-  const unlock = onFile(directory, () => lockForRestore(directory));
+  const unlock = onFile(directory, () => lockUnfinished(directory));
   try {
     return await restoreLocked(options);
   } catch (error) {

@@ -19,8 +19,8 @@ import {
   versionOf,
 } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
-import { requireRestored } from './restore-marker.ts';
 import { leaveOutSecondaryIndexes, schema } from './secondary-indexes.ts';
+import { requireFinished } from './unfinished.ts';
 
 /** Indexes, whose tables schema.sql creates. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };
@@ -176,9 +176,9 @@ function requireOneRows(db: Database, path: string): void {
   );
 }
 
-/** @throws OperatorError where a directory has no index, or a restore into it is not finished */
+/** @throws OperatorError where a directory has no index, or a restore or a fill into it is not finished */
 export function requireIndex(directory: string): void {
-  requireRestored(directory);
+  requireFinished(directory);
   const path = indexPath(directory);
   if (existsSync(path)) return;
   throw new OperatorError(

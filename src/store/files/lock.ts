@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { openLocked } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
-import { requireRestored } from './restore-marker.ts';
+import { requireFinished } from './unfinished.ts';
 
 /** Another process holds a lock of a data directory. */
 export class LockHeldError extends OperatorError {
@@ -26,12 +26,12 @@ function lock(directory: string, file: string, problem: string, remedy: string):
 /**
  * Acquires the writer's lock.
  * @returns releases it
- * @throws LockHeldError while another process holds it, OperatorError where a restore into the directory is not finished
+ * @throws LockHeldError while another process holds it, OperatorError where a restore or a fill into the directory is not finished
  */
 export function lockWriter(directory: string): () => void {
-  const unlock = lockForRestore(directory);
+  const unlock = lockUnfinished(directory);
   try {
-    requireRestored(directory);
+    requireFinished(directory);
     return unlock;
   } catch (error) {
     unlock();
@@ -39,8 +39,8 @@ export function lockWriter(directory: string): () => void {
   }
 }
 
-/** Acquires the writer's lock like {@link lockWriter}, to continue a restore. */
-export const lockForRestore = (directory: string): (() => void) =>
+/** Acquires the writer's lock like {@link lockWriter}, to continue a restore or a fill. */
+export const lockUnfinished = (directory: string): (() => void) =>
   lock(
     directory,
     'writer.lock',

@@ -17,8 +17,8 @@ import type { Imported } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
-import { clearDoneRestore } from '../files/restore.ts';
 import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
+import { clearDone } from '../files/staged-files.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
@@ -326,7 +326,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
     opened.unshift(lockWriter(directory));
     clearDeserted(directory);
     installNewIndex(directory, log);
-    clearDoneRestore(directory);
+    clearDone(directory);
   }
   const db = openWriter(home, { connect, load, ...(mostBytes === undefined ? {} : { mostBytes }) });
   opened.unshift(() => db.close());
