@@ -12,7 +12,7 @@ import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import type { ReceivedEvent } from '../store/ingest/event.ts';
 import type { ChainHistory } from '../store/ingest/state-machine.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
-import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
+import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type AskedNode, NoAnswer, nodeBlock, reached } from './facts.ts';
 import { olderTenures } from './older-tenures.ts';
@@ -39,6 +39,10 @@ export interface FillOptions {
   /** The node's `auth_token`. */
   authorization: string;
   clock: Pick<Clock, 'now'>;
+  /** Height from which on Bitcoin blocks come from elsewhere; without it, they are filled up to the newest. */
+  burnBlocksBelow?: number;
+  /** Tenures after which rewards mature, where another index knows; used until this one has an example. */
+  maturity?: number | null;
   /** Called after each block. */
   progress?: (filled: Filled) => unknown;
   signal?: AbortSignal;
@@ -107,6 +111,26 @@ function begunIn([first]: readonly Block[]): RewardedTenure | null {
   return null;
 }
 
+type OlderTenures = Awaited<ReturnType<typeof olderTenures>>;
+
+/** Tenures after which a reward matured; null where neither index nor node tell its tenure. */
+async function tenuresUntil(
+  { tenureHeight, isEarly, fromIndexBlockHash, fromTenure }: MaturedReward,
+  older: () => Promise<OlderTenures>,
+): Promise<number | null> {
+  const from = fromTenure ?? (await (await older())?.heightOf(fromIndexBlockHash)) ?? null;
+  return from === null ? null : tenureHeight - from - (isEarly ? 1 : 0);
+}
+
+/** Tenures after which the newest reward of an index matured; null where it has none, or the node doesn't tell its tenure. */
+export async function maturityIn(snapshots: Snapshots, node: AskedNode): Promise<number | null> {
+  const [start, newest] = await snapshots.read(async ({ chain, tenureRewards }) => [
+    await chain.start(),
+    await tenureRewards.newest(Number.MAX_SAFE_INTEGER),
+  ]);
+  return newest === null ? null : tenuresUntil(newest, async () => (start === null ? null : olderTenures(node, start)));
+}
+
 /**
  * Fills all blocks up to one, from the highest of its ancestors that the index knows.
  * @param target the id and height of the highest block
@@ -116,7 +140,15 @@ function begunIn([first]: readonly Block[]): RewardedTenure | null {
 export async function fillTo(
   target: { indexBlockHash: Uint8Array; height: number },
   index: FilledIndex,
-  { node, authorization, clock, progress = () => {}, signal }: FillOptions,
+  {
+    node,
+    authorization,
+    clock,
+    burnBlocksBelow = Number.POSITIVE_INFINITY,
+    maturity = null,
+    progress = () => {},
+    signal,
+  }: FillOptions,
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
   const start = await snapshots.read((reader) => reader.chain.start());
@@ -152,12 +184,20 @@ export async function fillTo(
   /** Tenures after which the newest reward on a block's branch matured; null where there is none. */
   async function maturityOn(branch: Uint8Array): Promise<number | null> {
     const { blocks, forkHeight } = branchOf(history, start, branch);
-    for (const { tenureHeight, minerRewards } of blocks.reverse()) {
+    const newest = newestOf(blocks) ?? (await snapshots.read((reader) => reader.tenureRewards.newest(forkHeight)));
+    return (newest === null ? null : await tenuresUntil(newest, older)) ?? maturity;
+  }
+
+  /** The newest reward of blocks beside the canonical chain. */
+  function newestOf(blocks: readonly Block[]): MaturedReward | null {
+    for (const { tenureHeight, minerRewards } of [...blocks].reverse()) {
       const [reward] = minerRewards;
-      if (reward === undefined || tenureHeight === null || !history.isKnown(reward.fromIndexBlockHash)) continue;
-      return tenureHeight - (history.block(reward.fromIndexBlockHash).tenureHeight ?? tenureHeight);
+      if (reward === undefined || tenureHeight === null) continue;
+      const { fromIndexBlockHash } = reward;
+      const fromTenure = history.isKnown(fromIndexBlockHash) ? history.block(fromIndexBlockHash).tenureHeight : null;
+      return { tenureHeight, isEarly: false, fromIndexBlockHash, fromTenure };
     }
-    return snapshots.read((reader) => reader.tenureRewards.maturity(forkHeight));
+    return null;
   }
 
   /** Whether the index can have a block on top of this one. */
@@ -184,7 +224,7 @@ export async function fillTo(
 
   /** Fills the Bitcoin blocks that the index lacks between two heights, the highest first, so that each has its child. */
   async function fillBurnBlocks(above: number, upTo: number): Promise<void> {
-    for (let height = upTo; height > above; height--) {
+    for (let height = Math.min(upTo, burnBlocksBelow - 1); height > above; height--) {
       const sortition = await sortitionBy(node, `/burn_height/${height}`);
       if (sortition instanceof NoAnswer) continue;
       const known = await snapshots.read((reader) => reader.burnRewards.hashAt(height));

@@ -12,7 +12,7 @@ export type StartingAccountEvent =
 const withoutBlock = (height: number, reason: string): OperatorError =>
   new OperatorError(
     `The index can't begin at block ${height + 1}: the node has no Nakamoto block ${height} (${reason}).`,
-    'Give --from-block a height between the first Nakamoto block and the tip of the node, or tip.',
+    'Begin at a height between the first Nakamoto block and the tip of the node.',
   );
 
 /**

@@ -15,6 +15,9 @@ const TenureBlocks = Type.Object({
   stacks_blocks: Type.Array(Type.Object({ block_id: Type.String(), height: Type.Integer() }), { minItems: 1 }),
 });
 
+/** Tenures below the first block among which that of a reward is looked for: one matures after 100 on public networks. */
+const MOST_TENURES = 200;
+
 const bare = (hash: string): string => hash.replace(/^0x/, '');
 
 /** The consensus hash of the tenure before one; null where the node doesn't know it. */
@@ -86,6 +89,19 @@ export async function olderTenures(node: AskedNode, start: HistoryStart) {
         tenureHeight: top,
         poxUnlockHeights: await poxUnlockHeights(node, start.indexBlockHash),
       };
+    },
+
+    /** Coinbase height of the tenure of a block below the first one; null where the node doesn't tell it. */
+    async heightOf(indexBlockHash: Uint8Array): Promise<number | null> {
+      const block = await blockBy(node, indexBlockHash.toHex());
+      if (block === null) return null;
+      const wanted = block.header.consensusHash.toHex();
+      for (let height = top; height > top - MOST_TENURES; height--) {
+        const hash = await hashOf(height);
+        if (hash === null) return null;
+        if (hash === wanted) return height;
+      }
+      return null;
     },
 
     /** A tenure by its height, with the fees of its blocks below the first one; null where the node doesn't tell it. */

@@ -178,7 +178,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     signersOfCycle: ({ facts }) => facts.signers(cycle.cycle),
     rewarded: ({ tenureRewards }) => tenureRewards.rewarded(1, height),
     tenureFees: ({ tenureRewards }) => tenureRewards.fees(1, height),
-    maturity: ({ tenureRewards }) => tenureRewards.maturity(height),
+    newestReward: ({ tenureRewards }) => tenureRewards.newest(height),
     burnHash: ({ burnRewards }) => burnRewards.hashAt(1),
     withoutPayouts: ({ burnRewards }) => burnRewards.withoutPayouts(),
     stxSupplyAt: ({ tokens }) => tokens.stxSupplyAt(height),

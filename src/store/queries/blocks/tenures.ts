@@ -16,11 +16,23 @@ export const sql = {
                JOIN transaction_bodies d ON d.position = t.position
               WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${coinbases}) LIMIT 1`,
   fees: 'SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2',
-  newestReward: `SELECT b.tenure_height - f.tenure_height AS tenures, b.signer_bits IS NULL AS is_early
+  newestReward: `SELECT b.tenure_height, b.signer_bits IS NULL AS is_early, r.from_index_block_hash,
+                        f.tenure_height AS from_tenure
                    FROM miner_rewards r JOIN blocks b ON b.height = r.height
-                   JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
+                   LEFT JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
                   WHERE r.height = (SELECT max(height) FROM miner_rewards WHERE height <= ?1) LIMIT 1`,
 };
+
+/** A reward by its tenures, coinbase heights. */
+export interface MaturedReward {
+  /** Of the block in which it matured. */
+  tenureHeight: number;
+  /** Whether that block is from before Nakamoto, in which it takes one tenure more. */
+  isEarly: boolean;
+  /** The block that it is for, and its tenure; null where the index begins above. */
+  fromIndexBlockHash: Uint8Array;
+  fromTenure: number | null;
+}
 
 /** A tenure by what its miner's reward depends on. */
 export interface RewardedTenure {
@@ -35,6 +47,9 @@ export interface RewardedTenure {
   fees: bigint;
 }
 
+type NewestRow = Stored<'blocks', 'tenure_height'> &
+  Stored<'miner_rewards', 'from_index_block_hash'> & { is_early: 0 | 1; from_tenure: number | null };
+
 export function tenureRewardQueries(db: Database) {
   const first = prepared<Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash'>, [number, number]>(
     db,
@@ -46,7 +61,7 @@ export function tenureRewardQueries(db: Database) {
     sql.coinbase,
   );
   const fees = prepared<Stored<'transactions', 'fee'>, [number, number]>(db, sql.fees);
-  const newestReward = prepared<{ tenures: number | null; is_early: 0 | 1 }, [number]>(db, sql.newestReward);
+  const newestReward = prepared<NewestRow, [number]>(db, sql.newestReward);
 
   /** micro-STX that the blocks of a tenure up to a height paid, as far as the canonical chain has them. */
   function feesOf(tenureHeight: number, upTo: number): bigint {
@@ -79,13 +94,12 @@ export function tenureRewardQueries(db: Database) {
       };
     },
 
-    /**
-     * Tenures after which a reward matures, by the newest one up to a height; null where there is none. Before Nakamoto it
-     * takes one tenure more.
-     */
-    async maturity(upTo: number): Promise<number | null> {
+    /** The newest reward of the canonical chain up to a height; null where there is none. */
+    async newest(upTo: number): Promise<MaturedReward | null> {
       const row = newestReward.get(upTo);
-      return row === null || row.tenures === null ? null : row.tenures - row.is_early;
+      if (row === null || row.tenure_height === null) return null;
+      const { tenure_height: tenureHeight, from_index_block_hash: fromIndexBlockHash, from_tenure: fromTenure } = row;
+      return { tenureHeight, isEarly: row.is_early === 1, fromIndexBlockHash, fromTenure };
     },
   };
 }
