@@ -151,7 +151,8 @@ export function storedSecret(file: string): string | null {
   }
 }
 
-function writeSecret(path: string, text: string): void {
+/** Writes a file with a secret, which only this user may read. */
+export function writeSecret(path: string, text: string): void {
   const file = wholeFile(path, OWN);
   try {
     writeFileSync(file.partial, `${text}\n`);

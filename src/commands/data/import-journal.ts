@@ -85,7 +85,7 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
 const MOST_BYTES = 8_000_000;
 
 /** Entries in batches that become durable together. */
-async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]> {
+export async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]> {
   let list: Entry[] = [];
   let bytes = 0;
   for await (const entry of entries) {
