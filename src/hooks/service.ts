@@ -4,23 +4,16 @@ import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
 import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
+import { type Send, send as sendRequest, type TargetGuard, type TargetRules, targetGuard } from '../http/outgoing.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
 import { alerts, noAlerts } from './delivery/alerts.ts';
-import {
-  type AttemptResult,
-  type DeliveryIdentity,
-  type DeliveryRules,
-  deliveryRequest,
-  type Post,
-  post as sendPost,
-} from './delivery/attempt.ts';
+import { type AttemptResult, type DeliveryIdentity, type DeliveryRules, deliveryRequest } from './delivery/attempt.ts';
 import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
 import { deliveryResults, resultWriter } from './delivery/results.ts';
 import { openedSecrets, type Sealing } from './delivery/sealing.ts';
-import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
 import type { HookCommands, HookMachine } from './machine.ts';
 import type { PausedReason } from './routes/schemas.ts';
@@ -54,7 +47,7 @@ interface HookOptions {
   lease?: Lease;
   clock?: Clock;
   chance?: Chance;
-  post?: Post;
+  send?: Send;
 }
 
 /** Gauges of the outbox and of the hooks, for metrics. */
@@ -70,7 +63,7 @@ export type Chainhooks = ReturnType<typeof startChainhooks>;
 /** Starts the chainhooks, which deliver while the lease is held. */
 export function startChainhooks(options: HookOptions) {
   const { ingest, rules, log, userAgent, timers = untimedHooks, guard, sealing } = options;
-  const { clock = systemClock, chance = systemChance, post = sendPost } = options;
+  const { clock = systemClock, chance = systemChance, send = sendRequest } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
   const { lease = ownLease(store.records.epoch) } = options;
@@ -82,7 +75,7 @@ export function startChainhooks(options: HookOptions) {
   const { alertUrl: url } = rules;
   const secrets = openedSecrets(store.secrets, sealing, log);
   secrets.report();
-  const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
+  const outgoing = { guard: targets, rules, log, userAgent, clock, chance, send };
   const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets });
   const request = deliveryRequest({ ...outgoing, secrets });
   const writer = resultWriter({

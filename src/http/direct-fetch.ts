@@ -7,8 +7,8 @@ export class UnreachableError extends Error {
 
 /**
  * `fetch` that ignores `HTTP_PROXY` and similar variables and connects to the server directly. Requests between threads
- * carry API keys, and a proxy's answer would be mistaken for the node's. `hooks/delivery/attempt.ts` sends deliveries of
- * chainhooks, without a proxy too.
+ * carry API keys, and a proxy's answer would be mistaken for the node's. `outgoing.ts` sends requests to
+ * URLs that strangers choose, without a proxy too.
  * @throws what `fetch` throws
  */
 export const directFetch = (url: string | URL, init: BunFetchRequestInit = {}): Promise<Response> =>

@@ -1,6 +1,6 @@
 /** Settings of chainhooks: who manages them, where they deliver, and how often. */
 import { Type } from '@sinclair/typebox';
-import { parseNetworks } from '../hooks/delivery/target.ts';
+import { parseNetworks } from '../http/outgoing.ts';
 import { decimal, group, integer, servers, setting, textOrNone, url, withoutSlash, yesOrNo } from './setting.ts';
 
 export const hookSettings = group('Chainhooks', {

@@ -1,7 +1,7 @@
 /** Times as texts: the zone of the machine has no part in them, and no day is taken for another. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { utcMicroseconds } from '../../src/base/utc-time.ts';
-import { retryAfter } from '../../src/hooks/delivery/attempt.ts';
+import { retryAfter } from '../../src/http/outgoing.ts';
 import { receivedAtOf } from '../../src/node/snp/protocol.ts';
 
 const zone = process.env.TZ;

@@ -10,7 +10,7 @@ import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve/serve.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
-import type { PostOptions } from '../../src/hooks/delivery/attempt.ts';
+import type { SendOptions } from '../../src/http/outgoing.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
@@ -105,12 +105,12 @@ test('one host delivers at a time, wherever a chainhook was registered, and anot
   const log = new MemoryLog();
   const sent: { by: string; id: string }[] = [];
   const deliverer = (hostName: string, clock: Clock = systemClock): Promise<Serving> => {
-    const post = async ({ headers }: PostOptions) => {
+    const send = async ({ headers }: SendOptions) => {
       sent.push({ by: hostName, id: headers['webhook-id'] ?? '' });
-      return { status: 200, retryAfter: null, text: '' };
+      return { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
     };
     const hooks = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
-    return serving({ cluster: CLUSTER, hostName, ...hooks }, undefined, {}, { openLog: opening(log), clock, post });
+    return serving({ cluster: CLUSTER, hostName, ...hooks }, undefined, {}, { openLog: opening(log), clock, send });
   };
   const clusterOf = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster;
   const half = events.length >> 1;
@@ -318,15 +318,15 @@ test("a host without the key follows like the others; while it delivers, what it
   ): Promise<Serving> => {
     const events: LogEvent['event'][] = [];
     said.set(hostName, events);
-    const post = async ({ headers }: PostOptions) => {
+    const send = async ({ headers }: SendOptions) => {
       sent.push({ by: hostName, id: headers['webhook-id'] ?? '', secret: headers['x-chainhook-consumer-secret'] });
-      return { status: 200, retryAfter: null, text: '' };
+      return { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
     };
     return serving(
       { cluster: CLUSTER, hostName, ...hooks, ...given },
       directory,
       {},
-      { openLog: opening(log), clock, post, createLog: () => (line) => void events.push(line.event) },
+      { openLog: opening(log), clock, send, createLog: () => (line) => void events.push(line.event) },
     );
   };
   const isHeld = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster.deliveries.held;

@@ -124,7 +124,7 @@ export class SimulatedHost {
       ...{ ingest, machine, commander: host.commander, rules, clock, chance, sealing, userAgent: 'a test' },
       lease: deliveryLease({ leases, host, name, ingest, clock, chance, say: note }),
       guard: { check: async (url) => ({ url: new URL(url), addresses: [] }) },
-      post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.answer(options)),
+      send: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.answer(options)),
       log: (event) => {
         if (life.ended) return;
         world.note(`${name} ${event.event}`);

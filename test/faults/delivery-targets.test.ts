@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import { BlockList } from 'node:net';
 import fc from 'fast-check';
-import { type Address, TargetRefused, targetGuard } from '../../src/hooks/delivery/target.ts';
+import { type Address, TargetRefused, targetGuard } from '../../src/http/outgoing.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** First and last address of what IANA doesn't give out for the Internet (RFC 6890 and what followed it). */

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { definitionOf } from '../../src/hooks/definition/definition.ts';
-import type { TargetGuard } from '../../src/hooks/delivery/target.ts';
+import type { TargetGuard } from '../../src/http/outgoing.ts';
 import { CONSUMER, directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { assertProperty, Seen } from '../support/property.ts';

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
-import { attempt, post } from '../../src/hooks/delivery/attempt.ts';
-import { targetGuard } from '../../src/hooks/delivery/target.ts';
+import { attempt } from '../../src/hooks/delivery/attempt.ts';
 import { serializedDelivery } from '../../src/hooks/routes/schemas.ts';
+import { send, targetGuard } from '../../src/http/outgoing.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
@@ -384,7 +384,7 @@ describe('an answer', () => {
         answerMs,
         signal: new AbortController().signal,
       },
-      { guard, clock, post },
+      { guard, clock, send },
     );
 
   test('counts by its status, though its body never ends', async () => {
@@ -490,7 +490,7 @@ describe('an answer', () => {
     const { url } = target;
     const { signal } = stopping;
     const sending = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000, connectTimeoutMs: 60_000, signal };
-    expect(await attempt(sending, { guard, clock: systemClock, post })).toMatchObject({
+    expect(await attempt(sending, { guard, clock: systemClock, send })).toMatchObject({
       statusCode: null,
       error: 'the attempt was ended',
     });

@@ -1,8 +1,8 @@
 /** The guard of receivers: to which addresses deliveries may go. */
 import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { attempt, post } from '../../src/hooks/delivery/attempt.ts';
-import { type Address, parseNetworks, systemResolve, targetGuard } from '../../src/hooks/delivery/target.ts';
+import { attempt } from '../../src/hooks/delivery/attempt.ts';
+import { type Address, parseNetworks, send, systemResolve, targetGuard } from '../../src/http/outgoing.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { receiver } from './server.ts';
 
@@ -138,6 +138,13 @@ describe('allowed', () => {
     expect(await refusal('http://hook.internal/', rules, at('127.0.0.2'))).toContain('is not public');
     expect(await refusal('http://example.org/', rules, at('10.1.1.1', '93.184.216.34'))).toContain('https://');
   });
+  test('refusals name the settings that would allow them', async () => {
+    const settings = { allowed: '--hook-targets', plainHttp: '--hook-http' };
+    const rules = { allowed: [], plainHttp: false, settings };
+    expect(await refusal('https://hook.example/', rules, at('10.1.1.1'))).toContain('(private; see --hook-targets)');
+    expect(await refusal('https://localhost/', rules, at('127.0.0.1'))).toContain('(see --hook-targets)');
+    expect(await refusal('http://example.org/', rules, at('93.184.216.34'))).toContain('(see --hook-http)');
+  });
   test('networks that a refusal calls loopback or private are allowed by that word', async () => {
     const refused = [
       '127.0.0.1',
@@ -158,7 +165,7 @@ describe('allowed', () => {
           () => true,
           () => false,
         );
-        expect({ address, passes }).toEqual({ address, passes: without?.includes(`(${name};`) ?? false });
+        expect({ address, passes }).toEqual({ address, passes: without?.includes(`(${name})`) ?? false });
       }
     }
   });
@@ -202,10 +209,10 @@ test('the address that was checked is the one that is called, under the name of 
     // From the second time on the name stands for something else.
     return [{ address: asked === 1 ? '127.0.0.1' : '192.168.0.1', family: 4 }];
   });
-  const first = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, post });
+  const first = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, send });
   expect([first.statusCode, asked]).toEqual([200, 1]);
   expect(target.received[0]?.headers.host).toBe(`rebound.example:${port}`);
-  const second = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, post });
+  const second = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, send });
   expect(second).toMatchObject({ statusCode: null, blocked: true, error: expect.stringContaining('192.168.0.1') });
   expect(target.received).toHaveLength(1);
 });
@@ -214,7 +221,7 @@ test('redirects are not followed', async () => {
   using target = receiver();
   target.answer = () => new Response('', { status: 307, headers: { location: 'http://169.254.169.254/' } });
   const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
-  const result = await attempt(sending(target.url), { guard, clock: systemClock, post });
+  const result = await attempt(sending(target.url), { guard, clock: systemClock, send });
   expect([result.statusCode, target.received.length]).toEqual([307, 1]);
 });
 
@@ -222,7 +229,7 @@ test('a name that is not known is a failure that says so', async () => {
   const guard = targetGuard(none, async () => {
     throw Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.example'), { code: 'ENOTFOUND' });
   });
-  expect(await attempt(sending('https://nowhere.example/'), { guard, clock: systemClock, post })).toMatchObject({
+  expect(await attempt(sending('https://nowhere.example/'), { guard, clock: systemClock, send })).toMatchObject({
     statusCode: null,
     blocked: false,
     error: 'getaddrinfo ENOTFOUND nowhere.example',
@@ -241,7 +248,7 @@ test('a connection has less time than the answer', async () => {
   };
   const unconnected = await attempt(
     { ...sending(target.url), connectTimeoutMs },
-    { guard, clock: { ...clock, after }, post },
+    { guard, clock: { ...clock, after }, send },
   );
   expect(unconnected).toMatchObject({ statusCode: null, error: 'no connection within 0.2 s' });
   target.answer = () => {
@@ -249,6 +256,6 @@ test('a connection has less time than the answer', async () => {
     expect(clock.waiting(connectTimeoutMs)).toBe(0);
     return new Response('');
   };
-  const answered = await attempt({ ...sending(target.url), connectTimeoutMs }, { guard, clock, post });
+  const answered = await attempt({ ...sending(target.url), connectTimeoutMs }, { guard, clock, send });
   expect(answered).toMatchObject({ statusCode: 200, error: null });
 });

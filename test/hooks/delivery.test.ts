@@ -5,7 +5,8 @@ import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
-import { backoff, retryAfter } from '../../src/hooks/delivery/attempt.ts';
+import { backoff } from '../../src/hooks/delivery/attempt.ts';
+import { retryAfter } from '../../src/http/outgoing.ts';
 import { received } from '../support/data/ingest.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -265,7 +266,7 @@ test('Retry-After is waited for', async () => {
   expect(retryAfter('90', now)).toBe(90_000);
   expect(retryAfter('Sat, 21 Nov 2026 15:01:00 GMT', now)).toBe(60_000);
   expect(retryAfter('999999', now)).toBe(3_600_000);
-  expect([retryAfter(null, now), retryAfter('soon', now)]).toEqual([null, null]);
+  expect([retryAfter(undefined, now), retryAfter('soon', now)]).toEqual([null, null]);
 });
 
 test('waits double from two seconds to the cap, a fifth more or less', () => {

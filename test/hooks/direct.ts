@@ -3,9 +3,7 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';
 import type { Lease } from '../../src/cluster/lease-keeper.ts';
-import { type Post, post as sendPost } from '../../src/hooks/delivery/attempt.ts';
 import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
-import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { hookBackfills } from '../../src/hooks/routes/backfills.ts';
 import { deliveryLog } from '../../src/hooks/routes/deliveries.ts';
 import type { HookReader, ReadHooks } from '../../src/hooks/routes/family.ts';
@@ -13,6 +11,13 @@ import { management } from '../../src/hooks/routes/hooks.ts';
 import { consumerSecrets } from '../../src/hooks/routes/secret.ts';
 import { trials } from '../../src/hooks/routes/trials.ts';
 import { type HookRules, startChainhooks } from '../../src/hooks/service.ts';
+import {
+  parseNetworks,
+  type Send,
+  send as sendRequest,
+  type TargetGuard,
+  targetGuard,
+} from '../../src/http/outgoing.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
@@ -35,7 +40,7 @@ interface Given {
   /** What is done again and again; by the real clock where it isn't given. */
   every?: Every;
   lease?: Lease;
-  post?: Post;
+  send?: Send;
   sealing?: Sealing;
   /** A directory that stays. */
   directory?: string;
@@ -50,7 +55,7 @@ export function directHooks(given: Given = {}) {
     rules = {},
     guard,
     lease,
-    post = sendPost,
+    send = sendRequest,
     sealing = testSealing,
     clock = { time: 1_800_000_000_000 },
     every = systemClock.every,
@@ -82,7 +87,7 @@ export function directHooks(given: Given = {}) {
     clock: { ...systemClock, now: () => clock.time, every },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
     ...(lease === undefined ? {} : { lease }),
-    post,
+    send,
     sealing,
   });
   /** What is committed. */

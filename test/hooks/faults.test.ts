@@ -2,8 +2,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import type { TargetGuard } from '../../src/hooks/delivery/target.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
+import type { TargetGuard } from '../../src/http/outgoing.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { UnknownNumberError } from '../../src/store/rows/enums.ts';

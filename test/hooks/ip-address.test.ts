@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'bun:test';
 import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
-import { notPublic } from '../../src/hooks/delivery/target.ts';
 import { isLoopback, parseAddress, parseNetwork } from '../../src/http/hosts.ts';
+import { notPublic } from '../../src/http/outgoing.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** The registry of IPv4 once more, in the words of Node's own lists. */

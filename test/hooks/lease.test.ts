@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import type { DeliveryResult, DeliveryResults } from '../../src/hooks/commands/deliveries.ts';
-import type { Answer, PostOptions } from '../../src/hooks/delivery/attempt.ts';
 import { resultWriter } from '../../src/hooks/delivery/results.ts';
+import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { received } from '../support/data/ingest.ts';
@@ -61,10 +61,11 @@ function heldPost() {
   const asked: { headers: Record<string, string>; signal: AbortSignal; answer: (status?: number) => void }[] = [];
   return {
     asked,
-    post: ({ headers, signal }: PostOptions): Promise<Answer> =>
+    send: ({ headers, signal }: SendOptions): Promise<Answer> =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('ended')));
-        asked.push({ headers, signal, answer: (status = 200) => resolve({ status, retryAfter: null, text: '' }) });
+        const whole = { headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
+        asked.push({ headers, signal, answer: (status = 200) => resolve({ status, ...whole }) });
       }),
     ids: () => asked.map(({ headers }) => headers['webhook-id']),
   };
@@ -72,8 +73,8 @@ function heldPost() {
 
 test('a host sends nothing before it gains the lease, all in order then, and once more what was under way when it lost it', async () => {
   const { lease, gain, lose } = givenLease();
-  const { asked, post, ids } = heldPost();
-  await using direct = directHooks({ lease, post });
+  const { asked, send, ids } = heldPost();
+  await using direct = directHooks({ lease, send });
   const uuid = await direct.register(definition(RECEIVER, everything, started));
   for (const event of upTo(2)) direct.ingest.receive(event);
   const made = () => direct.made(uuid).map(({ webhookId }) => webhookId);
@@ -101,8 +102,8 @@ test('a host sends nothing before it gains the lease, all in order then, and onc
 
 test('a host whose lease has ended sends nothing, though nobody notified it', async () => {
   const { lease, gain, end, isLost } = givenLease();
-  const { asked, post } = heldPost();
-  await using direct = directHooks({ lease, post });
+  const { asked, send } = heldPost();
+  await using direct = directHooks({ lease, send });
   await direct.register(definition(RECEIVER, everything, started));
   gain(1);
   for (const event of upTo(1)) direct.ingest.receive(event);
@@ -117,8 +118,8 @@ test('a host whose lease has ended sends nothing, though nobody notified it', as
 
 test('tests of receivers are sent from any host', async () => {
   const { lease } = givenLease();
-  const { asked, post } = heldPost();
-  await using direct = directHooks({ lease, post });
+  const { asked, send } = heldPost();
+  await using direct = directHooks({ lease, send });
   const uuid = await direct.register(definition(RECEIVER, everything));
   const tested = direct.trial.test(CONSUMER, uuid, {});
   await until(() => asked.length === 1);
@@ -150,8 +151,8 @@ test('backfills and upkeep continue on the host with the lease, once each', asyn
 
 test('the operator is notified of ends by the host that delivers', async () => {
   const { lease, gain, lose } = givenLease();
-  const { asked, post } = heldPost();
-  await using direct = directHooks({ lease, post, rules: { alertUrl: 'https://127.0.0.1:9/alerts' } });
+  const { asked, send } = heldPost();
+  await using direct = directHooks({ lease, send, rules: { alertUrl: 'https://127.0.0.1:9/alerts' } });
   const limited = { ...started, expire_after_evaluations: 1 };
   const alerts = () => asked.filter(({ headers }) => headers['x-chainhook-uuid'] === undefined);
   const expire = async (height: number) => {

@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import type { Prng } from '../../src/devnet/prng.ts';
-import type { Answer, PostOptions } from '../../src/hooks/delivery/attempt.ts';
+import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
 import type { World } from './world.ts';
 
 /** What becomes of a request. */
@@ -89,9 +89,9 @@ export class Receivers {
   }
 
   /** Carries a request there and its answer back. */
-  answer({ url, headers, body, signal }: PostOptions): Promise<Answer> {
+  answer({ url, headers, body, signal }: SendOptions): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const text = Buffer.from(body).toString();
+    const text = Buffer.from(body ?? []).toString();
     const mood = this.#calm ? 'well' : (this.#moods.get(url.pathname) ?? 'moody');
     const fate = this.#prng.weighted(fates[mood]);
     signal.addEventListener('abort', () => reject(new Error('the attempt was ended')), { once: true });
@@ -101,7 +101,8 @@ export class Receivers {
       this.#world.after(this.#delay(), () => {
         if (fate === 'mute') return;
         if (fate === 'reset') return reject(new Error('ECONNRESET'));
-        resolve({ status: statuses[fate], retryAfter: fate === 'busy' ? '1' : null, text: '' });
+        const headers = fate === 'busy' ? { 'retry-after': '1' } : {};
+        resolve({ status: statuses[fate], headers, body: Buffer.alloc(0), ended: 'whole' });
       });
     });
     return promise;

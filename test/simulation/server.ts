@@ -396,7 +396,7 @@ export class Server {
         const isAlive = () => !life.ended;
         return openedLog(whileAlive(this.#log.client(this.way), isAlive), this.#log.leases.client(this.way, isAlive));
       },
-      post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.answer(options)),
+      send: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.answer(options)),
       startOwnProcess: () => {
         throw new Error('nobody inspects');
       },

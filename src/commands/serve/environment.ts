@@ -2,8 +2,8 @@
 import { type Chance, systemChance } from '../../base/chance.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
-import { type Post, post } from '../../hooks/delivery/attempt.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
+import { type Send, send } from '../../http/outgoing.ts';
 import { createLog, type Level, type Log } from '../../log.ts';
 import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/connection.ts';
 import { type OpenSnapshots, openSnapshots } from '../../store/read/snapshots.ts';
@@ -20,8 +20,8 @@ export interface Environment {
   /** Opens the snapshots that requests read. */
   openSnapshots: OpenSnapshots;
   listen: Listen;
-  /** Sends deliveries to their receivers. */
-  post: Post;
+  /** Sends requests to URLs that strangers choose. */
+  send: Send;
   /** Streams for the log and the ready line. */
   outputs: LossyOutputs;
   createLog: (level: Level) => Log;
@@ -40,7 +40,7 @@ export const realEnvironment: Environment = {
   walLimitBytes: WAL_LIMIT_BYTES,
   openSnapshots,
   listen: listenHttp,
-  post,
+  send,
   outputs: lossyOutputs,
   createLog,
   openLog: openClusterLog,

@@ -6,7 +6,6 @@ import { adminKeyOf, keysOf, namedAdminKey, OPERATOR, type WrongKeys, wrongKeys 
 import { openSessions, type Sessions } from '../../hooks/access/sessions.ts';
 import type { HookTimers } from '../../hooks/counters.ts';
 import { servedSealing } from '../../hooks/delivery/sealing.ts';
-import { parseNetworks } from '../../hooks/delivery/target.ts';
 import type { HookMachine } from '../../hooks/machine.ts';
 import { hookBackfills } from '../../hooks/routes/backfills.ts';
 import { deliveryLog } from '../../hooks/routes/deliveries.ts';
@@ -17,6 +16,7 @@ import { signInLink } from '../../hooks/routes/session.ts';
 import { trials } from '../../hooks/routes/trials.ts';
 import { type Chainhooks, type HookRules, startChainhooks } from '../../hooks/service.ts';
 import { hostNames } from '../../http/hosts.ts';
+import { parseNetworks } from '../../http/outgoing.ts';
 import type { Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Commander } from '../../store/ingest/commands.ts';
@@ -33,7 +33,11 @@ function rulesOf(settings: Settings): HookRules {
   const allowed = parseNetworks(settings.hookTargets);
   if (allowed === null) throw new Error('networks are checked when the settings are read');
   return {
-    targets: { allowed, plainHttp: settings.hookHttp },
+    targets: {
+      allowed,
+      plainHttp: settings.hookHttp,
+      settings: { allowed: '--hook-targets', plainHttp: '--hook-http' },
+    },
     alertUrl: settings.hookAlert,
     timeoutMs: settings.hookTimeout * SECOND,
     connectTimeoutMs: settings.hookConnectTimeout * SECOND,
@@ -92,7 +96,7 @@ export interface ServeHooksOptions {
 /** Starts evaluating chainhooks, and delivering while the lease is held. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment = realEnvironment } = options;
-  const { clock, chance, post } = environment;
+  const { clock, chance, send } = environment;
   const refused = wrongKeys(log, clock.now);
   const allowed = accessOf(settings, refused, openSessions(clock.now), log);
   const hooks = startChainhooks({
@@ -101,7 +105,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     sealing: servedSealing(settings, settings.cluster !== null, log),
     clock,
     chance,
-    post,
+    send,
     userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
   });
   const read: ReadHooks = (look) => options.snapshots.read(async (now) => look(now));

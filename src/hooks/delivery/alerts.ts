@@ -4,10 +4,11 @@
  */
 import type { Chance } from '../../base/chance.ts';
 import { pause } from '../../base/clock.ts';
+import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookEnd } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';
 import type { HookLog } from '../log-event.ts';
-import { attempt, backoff, type DeliveryRules, failureOf, isSuccess, type Outgoing } from './attempt.ts';
+import { attempt, backoff, type DeliveryRules, failureOf, isSuccess } from './attempt.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { signatureHeader } from './signature.ts';
 
@@ -40,7 +41,7 @@ export const noAlerts: Alerts = { start() {}, ended() {}, async stop() {} };
 
 /** Makes the sender of alerts, which tries each alert three times. */
 export function alerts(options: AlertOptions): Alerts {
-  const { url, secrets, guard, rules, log, userAgent, clock, post, chance } = options;
+  const { url, secrets, guard, rules, log, userAgent, clock, send, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookEnd[] = [];
   /** Aborted by `stop`. */
@@ -52,7 +53,7 @@ export function alerts(options: AlertOptions): Alerts {
     log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
   };
 
-  async function send(end: HookEnd, signal: AbortSignal): Promise<void> {
+  async function sendAlert(end: HookEnd, signal: AbortSignal): Promise<void> {
     const { type, uuid, consumer, name, reason, at } = end;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);
@@ -68,7 +69,7 @@ export function alerts(options: AlertOptions): Alerts {
         // than none.
         ...(secrets.isReadable(consumer) ? signatureHeader(secrets.find(consumer), id, body, time) : {}),
       };
-      const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
+      const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, send });
       if (isSuccess(result) || signal.aborted) return;
       if (tried === ATTEMPTS) {
         failed(end, failureOf(result));
@@ -84,7 +85,7 @@ export function alerts(options: AlertOptions): Alerts {
     await clock.turn();
     for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
       try {
-        await send(end, signal);
+        await sendAlert(end, signal);
       } catch (error) {
         log({ event: 'hook_task_failed', cause: error });
       }

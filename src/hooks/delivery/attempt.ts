@@ -3,16 +3,12 @@
  * the next attempt.
  */
 
-import http, { type ClientRequest, type IncomingMessage } from 'node:http';
-import https from 'node:https';
-import type { Clock } from '../../base/clock.ts';
-import { utcMicroseconds } from '../../base/utc-time.ts';
+import { failureReason, type Outgoing, retryAfter, TargetRefused } from '../../http/outgoing.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import { definitionOf } from '../definition/definition.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
-import { type Target, type TargetGuard, TargetRefused, TargetUnresolved } from './target.ts';
 
 /** Settings of attempts: timeouts, retries and concurrency. */
 export interface DeliveryRules {
@@ -51,8 +47,10 @@ export const mostRetries = (concurrency: number): number => Math.max(1, Math.flo
 
 /** Characters of a response that are stored. */
 const EXCERPT = 1024;
-/** Maximum Retry-After of a receiver that is honoured. */
-const MOST_RETRY_AFTER_MS = 3_600_000;
+/** Maximum bytes of a response body that are read. */
+const MOST_READ = 4096;
+/** Maximum wait for the rest of a response after its status, in milliseconds. */
+const ANSWER_MS = 1_000;
 
 /** The result of an attempt. */
 export interface AttemptResult extends Attempt {
@@ -79,14 +77,6 @@ interface Sending {
 /** Statuses whose Retry-After is honoured. */
 const ASKS_TO_WAIT = new Set([429, 502, 503, 504]);
 
-/** Reads a Retry-After, which is seconds or a date. @returns milliseconds from now; null if it is neither */
-export function retryAfter(text: string | null, now: number): number | null {
-  if (text === null) return null;
-  const date = utcMicroseconds(text.trim());
-  const at = /^\d+$/.test(text.trim()) ? now + Number(text) * 1000 : date === null ? null : date / 1000;
-  return at === null ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
-}
-
 const PAYLOAD_TOO_LARGE = 413;
 
 /** Whether the receiver answered 2xx. */
@@ -101,16 +91,8 @@ export function failureOf({ statusCode, error }: AttemptResult): string {
   return `status ${statusCode}`;
 }
 
-/** What attempts need. */
-export interface Outgoing {
-  guard: TargetGuard;
-  clock: Clock;
-  /** Sends the request. */
-  post: Post;
-}
-
 /** Makes one attempt. Never rejects: a failure is a result. */
-export async function attempt(sending: Sending, { guard, clock, post }: Outgoing): Promise<AttemptResult> {
+export async function attempt(sending: Sending, { guard, clock, send }: Outgoing): Promise<AttemptResult> {
   const at = clock.now();
   const started = clock.monotonic();
   const done = (outcome: Partial<AttemptResult>): AttemptResult => ({
@@ -136,29 +118,25 @@ export async function attempt(sending: Sending, { guard, clock, post }: Outgoing
   if (sending.signal.aborted) end();
   try {
     const target = await Promise.race([guard.check(sending.url), aborted(ending.signal)]);
-    const answer = await post({ ...sending, ...target, signal: ending.signal, clock });
+    const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
+    const limits = { connectTimeoutMs, answerMs, mostBytes: MOST_READ };
+    // The status decides the result; the body is only for the delivery log.
+    const answer = await send({ ...target, ...limits, method: 'POST', headers, body, signal: ending.signal, clock });
     return done({
       statusCode: answer.status,
-      excerpt: answer.text.slice(0, EXCERPT),
-      retryAfterMs: ASKS_TO_WAIT.has(answer.status) ? retryAfter(answer.retryAfter, clock.now()) : null,
+      excerpt: answer.body.toString().slice(0, EXCERPT),
+      retryAfterMs: ASKS_TO_WAIT.has(answer.status) ? retryAfter(answer.headers['retry-after'], clock.now()) : null,
     });
   } catch (error) {
     if (error instanceof TargetRefused)
       return done({ error: `the URL is not allowed: ${error.message}`, blocked: true });
     if (late) return done({ error: `no answer within ${sending.timeoutMs / 1000} s` });
-    return done({ error: reasonOf(error) });
+    return done({ error: failureReason(error) });
   } finally {
     cancel();
     sending.signal.removeEventListener('abort', end);
   }
 }
-
-const reasonOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof TargetUnresolved) return error.message;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return code === 'Error' || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
-};
 
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => {
@@ -193,7 +171,7 @@ export type DeliveryRequest = (
 
 /** Makes the function that signs a delivery and posts it to its receiver. */
 export function deliveryRequest(options: RequestOptions): DeliveryRequest {
-  const { secrets, rules, userAgent, guard, clock, post } = options;
+  const { secrets, rules, userAgent, guard, clock, send } = options;
   const { timeoutMs, connectTimeoutMs } = rules;
 
   function headersOf(record: HookRecord, delivery: DeliveryIdentity, body: Uint8Array): Record<string, string> {
@@ -215,109 +193,6 @@ export function deliveryRequest(options: RequestOptions): DeliveryRequest {
     const { url } = definitionOf(record).action;
     const body = Buffer.from(text);
     const headers = headersOf(record, delivery, body);
-    return attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
+    return attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, send });
   };
 }
-
-/** Maximum bytes of a response body that are read. */
-const MOST_READ = 4096;
-/** Maximum wait for the rest of a response after its status, in milliseconds. */
-const ANSWER_MS = 1_000;
-/** Maximum interim responses (1xx) of a request. */
-const MOST_INTERIM = 100;
-
-export interface PostOptions extends Target {
-  headers: Record<string, string>;
-  body: Uint8Array;
-  /** Timeout for opening the connection, in milliseconds. */
-  connectTimeoutMs: number;
-  /** Maximum wait for the rest of a response after its status, in milliseconds; 1,000 by default. */
-  answerMs?: number;
-  signal: AbortSignal;
-  clock: Clock;
-}
-
-export interface Answer {
-  status: number;
-  retryAfter: string | null;
-  /** Beginning of the body. */
-  text: string;
-}
-
-/**
- * Sends a POST to the checked addresses only, without proxies and redirects. The URL's name is sent in the Host header, and
- * certificates must be for it.
- * @throws Error without a response: the connection or the parser failed, or the signal ended the request
- */
-export function post(options: PostOptions): Promise<Answer> {
-  const { url, connectTimeoutMs, answerMs = ANSWER_MS, signal, clock } = options;
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const request = begun(options);
-  const endConnecting = clock.after(connectTimeoutMs, () =>
-    fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
-  );
-  let interim = 0;
-  let read: (() => void) | null = null;
-
-  function answered(response: IncomingMessage): void {
-    const { statusCode: status = 0, headers } = response;
-    let text = '';
-    const finish = () => {
-      stopWaiting();
-      resolve({ status, retryAfter: headers['retry-after'] ?? null, text });
-      request.destroy();
-    };
-    // The status decides the result; the body is only for the delivery log.
-    const stopWaiting = clock.after(answerMs, finish);
-    read = finish;
-    response.setEncoding('utf8');
-    response.on('data', (part: string) => {
-      text += part;
-      if (text.length > MOST_READ) finish();
-    });
-    for (const event of ['end', 'error', 'close']) response.on(event, finish);
-  }
-
-  function fail(error: Error): void {
-    reject(error);
-    request.destroy();
-  }
-
-  // The request itself emits no event once the other side has upgraded its connection.
-  const ended = () => (read === null ? fail(new Error('the attempt was ended')) : read());
-  if (signal.aborted) ended();
-  signal.addEventListener('abort', ended, { once: true });
-  request.on('socket', (socket) => socket.once('connect', endConnecting));
-  request.on('response', answered);
-  request.on('information', () => {
-    interim += 1;
-    if (interim > MOST_INTERIM) fail(new Error(`more than ${MOST_INTERIM} interim answers from ${url.host}`));
-  });
-  request.on('upgrade', (response, socket) => {
-    socket.destroy();
-    answered(response);
-    read?.();
-  });
-  request.on('error', fail);
-  request.end(options.body);
-  return promise.finally(() => {
-    endConnecting();
-    signal.removeEventListener('abort', ended);
-  });
-}
-
-function begun({ url, addresses, headers, body }: PostOptions): ClientRequest {
-  return (url.protocol === 'https:' ? https : http).request(url, {
-    method: 'POST',
-    agent: false,
-    headers: { ...headers, 'content-length': body.length },
-    lookup: (_host, options, found) => {
-      const [first] = addresses;
-      if (options.all === true) found(null, addresses);
-      else if (first !== undefined) found(null, first.address, first.family);
-    },
-  });
-}
-
-/** Sends a request to its receiver: {@link post}, or a network of a test. */
-export type Post = typeof post;

@@ -1,6 +1,7 @@
 /** Registration and management of hooks as the published client uses them, and the list of all chainhook routes. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
+import { TargetRefused, TargetUnresolved } from '../../http/outgoing.ts';
 import { offsetQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
@@ -13,7 +14,6 @@ import {
   patchedDefinition,
   readDefinition,
 } from '../definition/definition.ts';
-import { TargetRefused, TargetUnresolved } from '../delivery/target.ts';
 import { type BlockChoice, chosenBlock, scanner } from '../matching/scan.ts';
 import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';

@@ -1,18 +1,14 @@
 /**
- * Which addresses deliveries may go to. The owner of a hook chooses its URL, but the request comes from inside the operator's
- * network. So addresses that aren't public are refused unless the operator allowed them. The connection is made to the
- * address that was checked, since a name may resolve to another one a moment later (DNS rebinding).
+ * Requests to URLs that strangers choose: receivers of chainhooks, and the metadata of tokens. The request comes from inside
+ * the operator's network, so addresses that aren't public are refused unless the operator allowed them. The connection is made
+ * to the address that was checked, since a name may resolve to another one a moment later (DNS rebinding).
  */
 import { lookup } from 'node:dns/promises';
-import {
-  type AddressBytes,
-  contains,
-  type Network,
-  network,
-  parseAddress,
-  parseNetwork,
-  unmapped,
-} from '../../http/hosts.ts';
+import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { Clock } from '../base/clock.ts';
+import { utcMicroseconds } from '../base/utc-time.ts';
+import { type AddressBytes, contains, type Network, network, parseAddress, parseNetwork, unmapped } from './hosts.ts';
 
 /**
  * Networks that are not public, each with the reason: IANA's registries of special-purpose addresses (RFC 6890 and its
@@ -86,7 +82,7 @@ const LOCAL_NAMES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa
 const isLocalName = (name: string): boolean =>
   LOCAL_NAMES.some((local) => name === local || name.endsWith(`.${local}`));
 
-/** The target is not allowed. The message may be shown to the owner of the hook. */
+/** The target is not allowed. The message may be shown to who chose it. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
@@ -132,6 +128,8 @@ export interface TargetRules {
   allowed: readonly Network[];
   /** Whether public targets are allowed without TLS. */
   plainHttp: boolean;
+  /** The settings of the two rules, which messages name; none where the rules are fixed. */
+  settings?: { allowed: string; plainHttp: string };
 }
 
 /** A checked target: connections to its addresses are allowed. */
@@ -140,14 +138,19 @@ export interface Target {
   addresses: Address[];
 }
 
-const localName = (host: string): TargetRefused =>
-  new TargetRefused(`its host ${host} is a name of this machine or network, which is not public (see --hook-targets)`);
-
 /**
- * Makes the guard, which decides to which URLs and addresses deliveries may go.
+ * Makes the guard, which decides to which URLs and addresses requests may go.
  * @param resolve resolves host names
  */
-export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolve = systemResolve) {
+export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resolve: Resolve = systemResolve) {
+  const see = (setting: 'allowed' | 'plainHttp', before = ''): string =>
+    settings === undefined ? '' : `${before}see ${settings[setting]}`;
+  const bracketed = (text: string): string => (text === '' ? '' : ` (${text})`);
+  const localName = (host: string): TargetRefused =>
+    new TargetRefused(
+      `its host ${host} is a name of this machine or network, which is not public${bracketed(see('allowed'))}`,
+    );
+
   /** Whether the operator allowed the address. @throws TargetRefused if it is neither allowed nor public */
   function checkAddress({ address }: Address, host: string): 'allowed' | 'public' {
     const bytes = parseAddress(address);
@@ -155,7 +158,7 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
     if (allowed.some((one) => contains(one, bytes) || contains(one, reached(bytes)))) return 'allowed';
     const reason = notPublic(bytes);
     if (reason !== null) {
-      throw new TargetRefused(`its host is at ${address}, which is not public (${reason}; see --hook-targets)`);
+      throw new TargetRefused(`its host is at ${address}, which is not public (${reason}${see('allowed', '; ')})`);
     }
     if (isLocalName(host)) throw localName(host);
     return 'public';
@@ -194,10 +197,142 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
       if (addresses.length === 0) throw new TargetRefused('its host has no address');
       const verdicts = addresses.map((address) => checkAddress(address, host));
       if (url.protocol === 'http:' && verdicts.includes('public') && !plainHttp) {
-        throw new TargetRefused('it must begin with https:// (see --hook-http)');
+        throw new TargetRefused(`it must begin with https://${bracketed(see('plainHttp'))}`);
       }
       return { url, addresses };
     },
   };
 }
 export type TargetGuard = ReturnType<typeof targetGuard>;
+
+/** Maximum Retry-After that is honoured. */
+const MOST_RETRY_AFTER_MS = 3_600_000;
+
+/** Reads a Retry-After, which is seconds or a date. @returns milliseconds from now; null if it is neither */
+export function retryAfter(text: string | undefined, now: number): number | null {
+  if (text === undefined) return null;
+  const date = utcMicroseconds(text.trim());
+  const at = /^\d+$/.test(text.trim()) ? now + Number(text) * 1000 : date === null ? null : date / 1000;
+  return at === null ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
+}
+
+/** What requests to strangers' URLs need. */
+export interface Outgoing {
+  guard: TargetGuard;
+  clock: Clock;
+  send: Send;
+}
+
+export interface SendOptions extends Target {
+  method: 'GET' | 'POST';
+  headers: Record<string, string>;
+  /** The body of a POST. */
+  body?: Uint8Array;
+  /** Timeout for opening the connection, in milliseconds. */
+  connectTimeoutMs: number;
+  /** Maximum bytes of the response's body that are read. */
+  mostBytes: number;
+  /** Maximum wait for the rest of a response after its status, in milliseconds; by default, the signal ends it. */
+  answerMs?: number;
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The body, or its beginning. */
+  body: Buffer;
+  /** Why there is no more of the body: it is whole, longer than what is read, late, or the connection broke. */
+  ended: 'whole' | 'long' | 'late' | 'broken';
+}
+
+/** Maximum interim responses (1xx) of a request. */
+const MOST_INTERIM = 100;
+
+/**
+ * Sends a request to the checked addresses only, without proxies and redirects. The URL's name is sent in the Host header, and
+ * certificates must be for it. The body of the response is read as it was sent, compressed or not.
+ * @throws Error without a response: the connection or the parser failed, or the signal ended the request
+ */
+export function send(options: SendOptions): Promise<Answer> {
+  const { url, connectTimeoutMs, mostBytes, answerMs, signal, clock } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const request = begun(options);
+  const endConnecting = clock.after(connectTimeoutMs, () =>
+    fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
+  );
+  let interim = 0;
+  let read: (() => void) | null = null;
+
+  function answered(response: IncomingMessage): void {
+    const { statusCode: status = 0, headers } = response;
+    const parts: Buffer[] = [];
+    let length = 0;
+    const finish = (ended: Answer['ended']) => {
+      stopWaiting();
+      resolve({ status, headers, body: Buffer.concat(parts).subarray(0, mostBytes), ended });
+      request.destroy();
+    };
+    const stopWaiting = answerMs === undefined ? () => {} : clock.after(answerMs, () => finish('late'));
+    read = () => finish('late');
+    response.on('data', (part: Buffer) => {
+      parts.push(part);
+      length += part.length;
+      if (length > mostBytes) finish('long');
+    });
+    response.on('end', () => finish(response.complete ? 'whole' : 'broken'));
+    for (const event of ['error', 'close']) response.on(event, () => finish('broken'));
+  }
+
+  function fail(error: Error): void {
+    reject(error);
+    request.destroy();
+  }
+
+  // The request itself emits no event once the other side has upgraded its connection.
+  const ended = () => (read === null ? fail(new Error('the attempt was ended')) : read());
+  if (signal.aborted) ended();
+  signal.addEventListener('abort', ended, { once: true });
+  request.on('socket', (socket) => socket.once('connect', endConnecting));
+  request.on('response', answered);
+  request.on('information', () => {
+    interim += 1;
+    if (interim > MOST_INTERIM) fail(new Error(`more than ${MOST_INTERIM} interim answers from ${url.host}`));
+  });
+  request.on('upgrade', (response, socket) => {
+    socket.destroy();
+    answered(response);
+    read?.();
+  });
+  request.on('error', fail);
+  request.end(options.body);
+  return promise.finally(() => {
+    endConnecting();
+    signal.removeEventListener('abort', ended);
+  });
+}
+
+function begun({ url, addresses, method, headers, body }: SendOptions): ClientRequest {
+  return (url.protocol === 'https:' ? https : http).request(url, {
+    method,
+    agent: false,
+    headers: body === undefined ? headers : { ...headers, 'content-length': body.length },
+    lookup: (_host, options, found) => {
+      const [first] = addresses;
+      if (options.all === true) found(null, addresses);
+      else if (first !== undefined) found(null, first.address, first.family);
+    },
+  });
+}
+
+/** Sends a request: {@link send}, or a network of a test. */
+export type Send = typeof send;
+
+/** Why a request had no answer, as a clause. */
+export const failureReason = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof TargetUnresolved) return error.message;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return code === 'Error' || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+};
