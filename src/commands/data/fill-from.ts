@@ -216,7 +216,7 @@ async function makeFiles(
       ingest.commit();
       const hooks = await copyHooks(present, ingest, start, data);
       return [
-        ...linesOf(filled),
+        ...(filled.blocks === 0 ? [] : linesOf(filled)),
         `followed the journal of ${data} up to entry ${last()}, and copied ${count(hooks, 'chainhook')}`,
       ];
     });
