@@ -1,12 +1,66 @@
-/** Answers of the API that come in another order than their questions. */
+/** Answers of the API that come late, or in another order than their questions. */
 import { expect, test } from 'bun:test';
-import { inOrder, onlyLast } from '../../src/console/app/api/order.ts';
+import { liveQuery, onlyLast } from '../../src/console/app/api/order.ts';
 
-test('an answer that comes after a newer one does not count, and an older one that comes before it does', () => {
-  const ask = inOrder();
-  const [first, second, third] = [ask(), ask(), ask()];
-  expect([first(), third(), second(), third()]).toEqual([true, true, false, true]);
-  expect(ask()()).toBe(true);
+/** A live query whose requests the test answers. */
+function asking() {
+  const requests: (PromiseWithResolvers<string> & { signal: AbortSignal })[] = [];
+  const seen: string[] = [];
+  const query = liveQuery<string>({
+    ask(signal) {
+      const request = { ...Promise.withResolvers<string>(), signal };
+      requests.push(request);
+      return request.promise;
+    },
+    answered: (answer) => seen.push(answer),
+    failed: (error) => seen.push(String(error)),
+  });
+  const answer = async (at: number, text: string) => {
+    requests[at]?.resolve(text);
+    await requests[at]?.promise;
+  };
+  return { query, requests, seen, answer };
+}
+
+test('events that come faster than answers neither keep answers away nor ask at the same time', async () => {
+  const { query, requests, seen, answer } = asking();
+  for (let event = 0; event < 100; event++) query.refresh();
+  expect(requests.length).toBe(1);
+  for (let at = 0; at < 5; at++) {
+    await answer(at, `answer ${at}`);
+    for (let event = 0; event < 20; event++) query.refresh();
+  }
+  expect(seen).toEqual(['answer 0', 'answer 1', 'answer 2', 'answer 3', 'answer 4']);
+  expect(requests.length).toBe(6);
+  // One request after the last event has what it changed, and then there is none.
+  await answer(5, 'answer 5');
+  await answer(6, 'the newest');
+  expect([seen.at(-1), requests.length]).toEqual(['the newest', 7]);
+});
+
+test('an answer to a request that was given up is not used, whenever it comes', async () => {
+  const { query, requests, seen, answer } = asking();
+  query.refresh();
+  query.restart();
+  expect(requests.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+  await answer(1, 'new');
+  await answer(0, 'old');
+  expect(seen).toEqual(['new']);
+  query.refresh();
+  query.end();
+  await answer(2, 'nobody asked');
+  expect(seen).toEqual(['new']);
+});
+
+test('a failed request is said, and the next event asks again', async () => {
+  const { query, requests, seen, answer } = asking();
+  query.refresh();
+  requests[0]?.reject('the server is away');
+  await requests[0]?.promise.catch(() => {});
+  expect(seen).toEqual(['the server is away']);
+  query.refresh();
+  await answer(1, 'it is back');
+  expect(seen).toEqual(['the server is away', 'it is back']);
 });
 
 test('an answer does not count once something else was asked for', () => {

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, RequestError } from './api.ts';
-import { inOrder } from './order.ts';
+import { liveQuery } from './order.ts';
 
 /** `waiting` before the first connection, `live` with one, `lost` while it is made again. */
 export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');
@@ -65,15 +65,10 @@ function received(text: string): void {
   }
 }
 
-/** The tip is read at each block, and answers may arrive out of order. */
-const askForTip = inOrder();
-
-/** Reads the tip; a server that can't answer now is asked again with the next block or connection. */
-async function refreshTip(): Promise<void> {
-  const counts = askForTip();
-  try {
-    const { chain_tip: found } = await bodyOf(api.GET('/extended'));
-    if (!counts()) return;
+/** The tip, read at each block and connection; a server that can't answer now is asked again with the next one. */
+const tipQuery = liveQuery({
+  ask: (signal) => bodyOf(api.GET('/extended', { signal })),
+  answered({ chain_tip: found }) {
     tip.value =
       found === undefined
         ? null
@@ -82,10 +77,11 @@ async function refreshTip(): Promise<void> {
             indexBlockHash: found.index_block_hash,
             burnBlockHeight: found.burn_block_height,
           };
-  } catch (error) {
+  },
+  failed(error) {
     if (!(error instanceof RequestError)) throw error;
-  }
-}
+  },
+});
 
 function connect(): void {
   const { protocol, host } = location;
@@ -94,7 +90,7 @@ function connect(): void {
     connection.value = 'live';
     wait = FIRST_WAIT;
     for (const { subject } of wanted.values()) send('subscribe', subject);
-    void refreshTip();
+    tipQuery.refresh();
   };
   socket.onmessage = ({ data }) => {
     if (typeof data === 'string') received(data);
@@ -123,8 +119,8 @@ function subscribe(subject: Subject, listener: Listener): () => void {
 
 /** Connects, and follows the tip from then on. Called once. */
 export function startLive(): void {
-  subscribe({ event: 'block' }, () => void refreshTip());
-  void refreshTip();
+  subscribe({ event: 'block' }, () => tipQuery.refresh());
+  tipQuery.refresh();
   connect();
 }
 

@@ -1,6 +1,7 @@
 /** Answers of the API, and parts of the bundle, as the state of a component. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { RequestError } from './api.ts';
+import { liveQuery } from './order.ts';
 
 export interface Loaded<T> {
   /** The newest answer; null before the first. It stays while the next request runs. */
@@ -26,25 +27,24 @@ export function useAnswer<T>(
     data: null,
     error: null,
   });
-  const [attempt, setAttempt] = useState(0);
   const latest = useRef(ask);
   latest.current = ask;
+  const query = useRef<ReturnType<typeof liveQuery> | null>(null);
   useEffect(() => {
-    const abort = new AbortController();
-    latest.current(abort.signal).then(
-      (data) => {
-        if (!abort.signal.aborted) setState({ key, data, error: null });
-      },
-      (error: unknown) => {
-        if (abort.signal.aborted) return;
+    const own = liveQuery({
+      ask: (signal) => latest.current(signal),
+      answered: (data) => setState({ key, data, error: null }),
+      failed(error) {
         if (!(error instanceof RequestError)) throw error;
         setState((before) => ({ key, data: before.key === key ? before.data : null, error }));
       },
-    );
-    return () => abort.abort();
-  }, [key, version, attempt]);
+    });
+    query.current = own;
+    return () => own.end();
+  }, [key]);
+  useEffect(() => query.current?.refresh(), [key, version]);
   const current = state.key === key ? state : { data: null, error: null };
-  return { data: current.data, error: current.error, retry: () => setAttempt((before) => before + 1) };
+  return { data: current.data, error: current.error, retry: () => query.current?.restart() };
 }
 
 /** The error if a part of the bundle isn't found: another version of the server names its parts differently. */
