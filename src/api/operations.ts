@@ -2,15 +2,17 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Responder } from '../http/respond.ts';
 
+/**
+ * States of a server. `empty`: no block is indexed yet; `behind` the node, or the log of a cluster; `stale`: the newest block is
+ * old, and the node can't be reached; `failing`: writes fail; `unreadable`: the index can't be read; `stalled`: no events arrive.
+ */
+export const readinessStates = ['ready', 'empty', 'behind', 'stale', 'failing', 'unreadable', 'stalled'] as const;
+
 /** Whether answers are up to date. Heights are Stacks block heights. */
 export interface Readiness {
   ready: boolean;
-  /**
-   * `empty`: no block is indexed yet; `behind` the node; `stale`: the newest block is old, and the node can't be reached;
-   * `failing`: writes fail; `unreadable`: the index can't be read; `stalled`: no events arrive.
-   */
-  state: 'ready' | 'empty' | 'behind' | 'stale' | 'failing' | 'unreadable' | 'stalled';
-  /** Why the server is not ready, in words; null if it is ready. */
+  state: (typeof readinessStates)[number];
+  /** Why the server is not ready, as a sentence; null if it is ready. */
   reason: string | null;
   /** Null before the first block. */
   height: number | null;

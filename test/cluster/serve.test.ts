@@ -92,7 +92,7 @@ test('what one host accepts, a follower serves; while the log is unavailable rea
   // How far it is behind, the host can't know any more.
   clock.pass(75_000);
   expect((await one.get('/ready')).status).toBe(503);
-  const reason = "the cluster's log has not answered for 1 minute 15 seconds";
+  const reason = "The cluster's log has not answered for 1 minute 15 seconds.";
   expect(await json(one, '/ready')).toMatchObject({ state: 'behind', reason });
   expect(await series(one, 'stackside_log_lag_seconds')).toBe('75');
   log.isAway = false;
@@ -173,11 +173,14 @@ test('a host is not ready before it has reached the log, and while it is further
   await using one = await serving({ cluster: CLUSTER, clusterLag: '3' }, undefined, {}, { openLog });
   await until(() => reads.length === 1);
   const readiness = () => json(one, '/ready');
-  expect(await readiness()).toMatchObject({ ready: false, reason: "the cluster's log was not reached yet" });
+  expect(await readiness()).toMatchObject({ ready: false, reason: "This host has not reached the cluster's log yet." });
   reached.resolve();
   await until(() => reads.length === 2);
   const { id } = log.head;
-  expect(await readiness()).toMatchObject({ state: 'behind', reason: `behind the cluster's log: entry 1 of ${id}` });
+  expect(await readiness()).toMatchObject({
+    state: 'behind',
+    reason: `This host is at entry 1 of the cluster's log, whose newest entry is ${id}.`,
+  });
   expect((await one.get('/ready')).status).toBe(503);
   goOn.resolve();
   await until(async () => (await one.get('/ready')).status === 200);

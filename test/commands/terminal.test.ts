@@ -115,16 +115,8 @@ test.each<[Partial<Readiness>, number | null, string]>([
   [{ state: 'behind', node_height: 5_678 }, null, 'Height 1,234 of 5,678 (21.7%)'],
   [{ state: 'behind', node_height: 5_678 }, 120, 'Height 1,234 of 5,678 (21.7%) · 120 blocks/s · ETA 00:00:37'],
   [{ state: 'behind', node_height: 5_678 }, 0, 'Height 1,234 of 5,678 (21.7%)'],
-  [
-    { state: 'behind', reason: "behind the cluster's log: entry 3 of 900" },
-    120,
-    "Not ready: behind the cluster's log: entry 3 of 900",
-  ],
-  [
-    { state: 'behind', reason: "behind the cluster's log: entry 3 of 900", node_height: 1_234 },
-    120,
-    "Not ready: behind the cluster's log: entry 3 of 900",
-  ],
+  [{ state: 'behind', reason: 'This host is behind.' }, 120, 'Not ready. This host is behind.'],
+  [{ state: 'behind', reason: 'This host is behind.', node_height: 1_234 }, 120, 'Not ready. This host is behind.'],
   [
     { state: 'stale', tip_age_seconds: 90_000 },
     2.25,
@@ -133,9 +125,9 @@ test.each<[Partial<Readiness>, number | null, string]>([
   [{ node_height: 1_235 }, 1, 'Height 1,234 · newest block 12 seconds old · in step with the node'],
   [{}, 1, "Height 1,234 · newest block 12 seconds old · the node's RPC does not answer"],
   [
-    { state: 'failing', reason: 'nothing can be written: disk is full' },
+    { state: 'failing', reason: 'Nothing can be written: disk is full.' },
     1,
-    'Not ready: nothing can be written: disk is full',
+    'Not ready. Nothing can be written: disk is full.',
   ],
 ])('the status of %p at %p blocks a second', (given, rate, text) => {
   expect(statusLine(state(given), rate).text).toBe(text);

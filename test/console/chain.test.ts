@@ -35,6 +35,7 @@ import {
   withField,
   withType,
 } from '../../src/console/app/chain/hooks.ts';
+import { blocksPerSecond, chainState } from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
   conditionWords,
@@ -43,7 +44,13 @@ import {
   plainText,
   sentence,
 } from '../../src/console/app/chain/transaction.ts';
-import type { Block, PostCondition, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
+import type {
+  Block,
+  PostCondition,
+  ServerStatus,
+  Transaction,
+  TransactionEvent,
+} from '../../src/console/app/chain/types.ts';
 import { type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { assertProperty, character } from '../support/property.ts';
 
@@ -360,6 +367,58 @@ describe('charts', () => {
   test('show the seconds between blocks, and times in UTC', () => {
     expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
     expect([timeLabel(1_795_305_600, 'hour'), timeLabel(1_795_305_600, 'days')]).toEqual(['00:00', '11-22']);
+  });
+});
+
+describe('the state of the chain', () => {
+  const NOW = 1_795_305_600;
+  const HOUR = 3_600;
+  const words = (
+    state: ServerStatus['state'],
+    [height, nodeHeight, age]: [number | null, number | null, number | null],
+    heights: { at: number; height: number }[] = [],
+  ): string => {
+    const status = { state, index: { height, tip_age_seconds: age }, node: { height: nodeHeight } } as ServerStatus;
+    const { tone, word, detail } = chainState(status, false, heights, NOW);
+    return [tone, word, ...(detail === null ? [] : [detail])].join(' | ');
+  };
+
+  test('is live only where the node says so, and never where the newest block is old and the node away', () => {
+    expect(words('ready', [60, 60, 5])).toBe('ok | Live');
+    expect(words('ready', [60, 60, 2 * HOUR])).toBe('ok | Live | newest block 2 h ago');
+    expect(words('ready', [60, null, 5])).toBe('wait | Node away | newest block 5 s ago');
+    expect(words('ready', [60, null, 722 * 24 * HOUR])).toBe('bad | Stale | since 2024-11-30 00:00 UTC');
+    expect(words('stale', [60, null, 2 * HOUR])).toBe('bad | Stale | since 2026-11-21 22:00 UTC');
+  });
+
+  test('has heights and the time left while the index catches up', () => {
+    const heights = [
+      { at: NOW - 60, height: 39_000 },
+      { at: NOW, height: 45_000 },
+    ];
+    expect(words('behind', [45_000, 200_000, HOUR], heights)).toBe(
+      'wait | Catching up | 45,000 of 200,000, 25 min 50 s left',
+    );
+    expect(words('behind', [45_000, 200_000, HOUR])).toBe('wait | Catching up | 45,000 of 200,000');
+    // A host of a cluster lacks entries of the log.
+    expect(words('behind', [60, 60, 5])).toBe('wait | Behind');
+    expect([blocksPerSecond(heights), blocksPerSecond(heights.slice(1)), blocksPerSecond([])]).toEqual([
+      100,
+      null,
+      null,
+    ]);
+  });
+
+  test('names what keeps the server from its work', () => {
+    const states = ['empty', 'failing', 'unreadable', 'stalled'] as const;
+    expect(states.map((state) => words(state, [null, null, null]))).toEqual([
+      'wait | No block yet | waiting for the node',
+      'bad | Writes fail',
+      'bad | Index unreadable',
+      'bad | No events come',
+    ]);
+    expect(chainState(null, false, [], NOW).word).toBe('Connecting…');
+    expect(chainState(null, true, [], NOW).word).toBe('Server away');
   });
 });
 

@@ -48,7 +48,7 @@ test.each(['0', '1'])(
       }
       expect(await ready()).toMatchObject({
         status: 503,
-        body: { ready: false, reason: 'nothing can be written: disk is full' },
+        body: { ready: false, reason: 'Nothing can be written: disk is full.' },
       });
       expect(await series(server.events, 'stackside_store_writable')).toBe('0');
       const failures = await series(server.events, 'stackside_store_failures_total{reason="full"}');

@@ -43,7 +43,7 @@ async function ready() {
 }
 
 test('/ready says that nothing was indexed yet, /health that it lives, before the first block', async () => {
-  expect(await ready()).toMatchObject({ status: 503, body: { ready: false, reason: 'no block was indexed yet' } });
+  expect(await ready()).toMatchObject({ status: 503, body: { ready: false, reason: 'No block was indexed yet.' } });
   const health = await server.get('/health');
   expect([health.status, await health.json()]).toEqual([200, { status: 'alive' }]);
   expect((await metrics()).get('stacks_block_height')).toBe(0);
@@ -51,12 +51,12 @@ test('/ready says that nothing was indexed yet, /health that it lives, before th
 
 test('stackside health asks either of them, and gives the reason of a refusal', async () => {
   expect(await askHealth(server.api, 'alive')).toBe('alive');
-  const refused = { message: `${server.api} is not ready: no block was indexed yet.`, exitCode: 1 };
+  const refused = { message: `${server.api} is not ready. No block was indexed yet.`, exitCode: 1 };
   expect(await askHealth(server.api, 'ready').catch((error: unknown) => error)).toMatchObject(refused);
   // Whoever else listens there.
   using other = standInNode();
   other.answer('/health', () => new Response('Not found', { status: 404 }));
-  await expect(askHealth(other.url, 'alive')).rejects.toThrow(`${other.url} is not alive: /health answers 404.`);
+  await expect(askHealth(other.url, 'alive')).rejects.toThrow(`${other.url} is not alive. /health answers 404.`);
   await expect(askHealth(NO_NODE, 'alive')).rejects.toThrow(`No Stackside answers at ${NO_NODE}.`);
 });
 
@@ -107,7 +107,12 @@ describe('over a chain', () => {
     await until(async () => (await ready()).body.node_height === 50);
     expect(await ready()).toMatchObject({
       status: 503,
-      body: { ready: false, reason: 'behind the node: height 12 of 50', height: 12, node_height: 50 },
+      body: {
+        ready: false,
+        reason: 'The index is at block 12, and the node is at block 50.',
+        height: 12,
+        node_height: 50,
+      },
     });
     expect((await metrics()).get('stackside_blocks_behind_node')).toBe(38);
     infoWith(13);
@@ -187,7 +192,7 @@ test("where the node can't be reached, the age of the tip says whether it is fre
   });
   expect((await metrics(alone.api)).get('stackside_tip_age_seconds')).toBe(3_600);
   expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
-  const reason = "the newest block is 1 hour old, and the node's RPC interface can't be reached";
+  const reason = "The newest block is 1 hour old, and the node's RPC interface can't be reached.";
   expect(await readyAt(3_601)).toMatchObject({ status: 503, body: { ready: false, reason, tip_age_seconds: 3_601 } });
   // A clock that was set back.
   expect(await readyAt(-60)).toMatchObject({ status: 200, body: { tip_age_seconds: 0 } });

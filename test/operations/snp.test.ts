@@ -34,7 +34,7 @@ describeWith('Redis', hasRedis, () => {
     await until(async () => (await ready()).state === 'stalled');
     expect(await ready()).toMatchObject({
       ready: false,
-      reason: `Redis at 127.0.0.1:${redis.port} can't be reached, or ends the connection`,
+      reason: `No events come: Redis at 127.0.0.1:${redis.port} can't be reached, or ends the connection.`,
     });
     // What is indexed is served all the same.
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);

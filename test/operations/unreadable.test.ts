@@ -12,8 +12,8 @@ const failing = (error: Error): Snapshots => ({ read: () => Promise.reject(error
 const ioError = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ', errno: 266 });
 
 test.each([
-  [ioError, "the index can't be read: disk I/O error"],
-  [new SnapshotCutOffError('The request took too long'), 'The request took too long'],
+  [ioError, "The index can't be read: disk I/O error."],
+  [new SnapshotCutOffError('The request took too long'), 'The request took too long.'],
 ])('/ready says why, and /metrics still has the rest', async (error, reason) => {
   using directory = dataDirectory();
   const operations = serverOperations({

@@ -5,7 +5,8 @@ import { notFound } from '../../http/errors.ts';
 import { HistoryFrom } from '../../http/history.ts';
 import type { Refusals } from '../../http/openapi.ts';
 import { type Access, route } from '../../http/route.ts';
-import { Hash, nullable } from '../shared/values.ts';
+import { readinessStates } from '../operations.ts';
+import { Hash, nullable, words } from '../shared/values.ts';
 
 /** Declaration that all routes with the admin key share. */
 export interface OperatorFamily {
@@ -136,7 +137,8 @@ export const ServerStatus = Type.Object(
     mode: Type.String({ description: 'What this process does: `full`, `read` or `write`' }),
     uptime_seconds: Type.Integer(),
     ready: Type.Boolean({ description: 'Whether answers are up to date, as `/ready` says it' }),
-    reason: orNull('String', 'Why the server is not ready; null where it is'),
+    state: words(...readinessStates),
+    reason: orNull('String', 'Why the server is not ready, as a sentence; null where it is'),
     index: Type.Object({
       height: orNull('Integer', 'Height of the newest block; null before the first one'),
       tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),

@@ -165,8 +165,8 @@ export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<s
   const path = word === 'ready' ? '/ready' : '/health';
   const { status, body } = await askServer({ url, key: null }, 'GET', path);
   if (status === OK) return word;
-  const reason = Value.Check(Unready, body) ? body.reason : `${path} answers ${status}`;
-  throw new OperatorError(`${url} is not ${word}: ${reason}.`, "Read the server's log.");
+  const reason = Value.Check(Unready, body) ? body.reason : `${path} answers ${status}.`;
+  throw new OperatorError(`${url} is not ${word}. ${reason}`, "Read the server's log.");
 }
 
 /**

@@ -93,10 +93,10 @@ const CLAIM_SECONDS = 30;
 
 /** @param most the `--cluster-lag` setting */
 function reasonOf({ position, head, silentSeconds }: ClusterState, most: number): string | null {
-  if (head === null) return "the cluster's log was not reached yet";
-  if (silentSeconds > MOST_SILENT_SECONDS) return `the cluster's log has not answered for ${spanText(silentSeconds)}`;
+  if (head === null) return "This host has not reached the cluster's log yet.";
+  if (silentSeconds > MOST_SILENT_SECONDS) return `The cluster's log has not answered for ${spanText(silentSeconds)}.`;
   if (head - position <= most) return null;
-  return `behind the cluster's log: entry ${position} of ${head}`;
+  return `This host is at entry ${position} of the cluster's log, whose newest entry is ${head}.`;
 }
 
 /** The log with its hosts, or why it can't be read. */

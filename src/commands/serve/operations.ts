@@ -56,7 +56,7 @@ export async function readOrReason<T>(
     if (error instanceof NoSnapshotError) return { read: null, reason: error.message };
     const failure = unavailable(error);
     if (failure === null) throw error;
-    return { read: null, reason: `the index can't be read: ${failure.message}` };
+    return { read: null, reason: `The index can't be read: ${failure.message}` };
   }
 }
 
@@ -87,16 +87,19 @@ const READY: Finding = { state: 'ready', reason: null };
 
 /** Whether the tip is recent enough. */
 function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number | null): Finding {
-  if (tip === null) return { state: 'empty', reason: 'no block was indexed yet' };
+  if (tip === null) return { state: 'empty', reason: 'No block was indexed yet.' };
   if (nodeHeight !== null) {
     if (nodeHeight - tip.height <= BLOCKS_BEHIND) return READY;
-    return { state: 'behind', reason: `behind the node: height ${tip.height} of ${nodeHeight}` };
+    return { state: 'behind', reason: `The index is at block ${tip.height}, and the node is at block ${nodeHeight}.` };
   }
   const limit = tipAgeLimit(maxTipAge, tip.chainId);
   if (limit === null || tip.age <= limit) return READY;
-  const reason = `the newest block is ${spanText(tip.age)} old, and the node's RPC interface can't be reached`;
+  const reason = `The newest block is ${spanText(tip.age)} old, and the node's RPC interface can't be reached.`;
   return { state: 'stale', reason };
 }
+
+/** A text that may end with the message of an error, as a sentence. */
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** The state of a server, with the reason if it isn't ready. */
 async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
@@ -114,18 +117,18 @@ async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
   const failing = health?.failing() ?? null;
   const stalled = options.stalled();
   const finding = (): Finding => {
-    if (failing !== null) return { state: 'failing', reason: `nothing can be written: ${failing.message}` };
+    if (failing !== null) return { state: 'failing', reason: `Nothing can be written: ${failing.message}` };
     if (unreadable !== null) return { state: 'unreadable', reason: unreadable };
     const lag = behind();
     if (lag !== null) return { state: 'behind', reason: lag };
-    if (stalled !== null) return { state: 'stalled', reason: stalled };
+    if (stalled !== null) return { state: 'stalled', reason: `No events come: ${stalled}` };
     return freshness(tip, nodeHeight, maxTipAge);
   };
   const { state, reason } = finding();
   return {
     ready: state === 'ready',
     state,
-    reason,
+    reason: reason === null ? null : sentence(reason),
     height: tip?.height ?? null,
     node_height: nodeHeight,
     tip_age_seconds: tip?.age ?? null,

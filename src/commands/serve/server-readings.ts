@@ -44,7 +44,7 @@ export function serverStatus({
 }: ServerStatusOptions): () => Promise<ServerStatus> {
   const start = clock.monotonic();
   return async () => {
-    const { ready, reason, height, node_height, tip_age_seconds } = await operations.readiness();
+    const { ready, state, reason, height, node_height, tip_age_seconds } = await operations.readiness();
     const { read: from } = await readOrReason(snapshots.read(async (read) => read.chain.historyFrom()));
     const files = [...fileSizes(settings.data)];
     const sizeOf = (name: string) =>
@@ -54,6 +54,7 @@ export function serverStatus({
       mode: settings.mode,
       uptime_seconds: Math.floor((clock.monotonic() - start) / MILLISECONDS),
       ready,
+      state,
       reason,
       index: { height, tip_age_seconds, ...(from === null ? {} : { history_from: from }) },
       node: { height: node_height, compared: comparedOf(verified()) },

@@ -109,7 +109,7 @@ export function statusLine(readiness: Readiness, rate: number | null): Status {
     case 'behind': {
       const [have, all] = [height ?? 0, nodeHeight ?? 0];
       // A host of a cluster may lag behind the log even if it has all blocks of its node.
-      if (have >= all) return text([`Not ready: ${reason}`]);
+      if (have >= all) return text([`Not ready. ${reason}`]);
       const share = `${((have / all) * 100).toFixed(1)}%`;
       const left = rate === null || rate <= 0 ? [] : [`ETA ${duration((all - have) / rate)}`];
       return text([`${at} of ${count(all)} (${share})`, ...rateText(rate), ...left]);
@@ -119,6 +119,6 @@ export function statusLine(readiness: Readiness, rate: number | null): Status {
     case 'ready':
       return text([at, ...ageText(age), nodeHeight === null ? nodeState(null) : 'in step with the node']);
     default:
-      return text([`Not ready: ${reason}`]);
+      return text([`Not ready. ${reason}`]);
   }
 }

@@ -13,12 +13,14 @@ import { Pages } from './pages/pages.tsx';
 import { Shell } from './shell/shell.tsx';
 import { startClock } from './ui/clock.ts';
 import { startRouter } from './ui/router.ts';
+import { startServerStatus } from './ui/server-status.ts';
 import { startTheme } from './ui/theme.ts';
 
 function start(): void {
   startClock();
   startRouter();
   startLive();
+  startServerStatus();
   render(
     <Shell>
       <Pages />

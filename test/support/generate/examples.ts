@@ -139,6 +139,7 @@ const status: ServerReadings['status'] = async () => ({
   mode: 'full',
   uptime_seconds: 3_600,
   ready: true,
+  state: 'ready',
   reason: null,
   index: { height: 140, tip_age_seconds: 4 },
   node: {

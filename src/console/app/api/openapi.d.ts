@@ -1423,6 +1423,7 @@ export interface components {
             mode: string;
             uptime_seconds: number;
             ready: boolean;
+            state: "ready" | "empty" | "behind" | "stale" | "failing" | "unreadable" | "stalled";
             reason: string | null;
             index: { height: number | null; tip_age_seconds: number | null; history_from?: number; };
             node: {

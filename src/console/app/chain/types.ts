@@ -20,4 +20,7 @@ export type ListedPending = Item<Answer<'/extended/v3/mempool/transactions'>['re
 export type Block = Item<Answer<'/extended/v2/blocks'>['results']>;
 export type BitcoinBlock = Item<Answer<'/extended/v2/burn-blocks'>['results']>;
 
+/** The state of the server. */
+export type ServerStatus = Answer<'/stackside/v1/status'>;
+
 export const isMined = (transaction: Transaction): transaction is MinedTransaction => 'block_height' in transaction;

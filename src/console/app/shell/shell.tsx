@@ -1,12 +1,15 @@
-/** The frame of every page: navigation, search field, state of the connection, theme and keyboard shortcuts. */
+/** The frame of every page: navigation, search field, state of the chain, theme and keyboard shortcuts. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { type PageName, sections } from '../../page-paths.ts';
-import { connection, tip } from '../api/live.ts';
+import { connection } from '../api/live.ts';
 import { count } from '../chain/format.ts';
+import { chainState } from '../chain/state.ts';
+import { now } from '../ui/clock.ts';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, place } from '../ui/router.ts';
+import { server } from '../ui/server-status.ts';
 import { nextTheme, type Theme, theme } from '../ui/theme.ts';
 import { SEARCH_ID, Search } from './search.tsx';
 
@@ -47,22 +50,24 @@ const Navigation = () => (
   </nav>
 );
 
-const CONNECTION = {
-  waiting: 'Connecting…',
-  live: 'Live',
-  lost: 'Reconnecting…',
-} as const;
-
-const Connection = () => (
-  <a
-    class={`connection ${connection.value}`}
-    href={tip.value === null ? '/' : pathTo('block', { id: tip.value.height })}
-  >
-    <span class="dot" />
-    {CONNECTION[connection.value]}
-    {tip.value === null ? null : <span class="number">#{count(tip.value.height)}</span>}
-  </a>
-);
+/**
+ * The state of the chain, with a link to the overview, which says more. Where pages don't update by themselves, since their
+ * WebSocket is lost, it says so, too.
+ */
+function ChainState() {
+  const { status, error, heights } = server.value;
+  const { tone, word, detail } = chainState(status, error !== null, heights, now.value);
+  const height = status?.index.height ?? null;
+  return (
+    <a class={`state ${tone}`} href="/">
+      <span class="dot" />
+      <strong>{word}</strong>
+      {height === null || detail !== null ? null : <span class="number">#{count(height)}</span>}
+      {detail === null ? null : <span class="state-detail">{detail}</span>}
+      {connection.value === 'lost' && error === null ? <span class="state-detail">· no updates</span> : null}
+    </a>
+  );
+}
 
 const THEME_ICONS: Readonly<Record<Theme, IconName>> = { auto: 'auto', light: 'sun', dark: 'moon' };
 const THEME_NAMES: Readonly<Record<Theme, string>> = { auto: 'as the system', light: 'light', dark: 'dark' };
@@ -101,7 +106,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </button>
         <Logo />
         <Search />
-        <Connection />
+        <ChainState />
         <ThemeSwitch />
       </header>
       <Navigation />

@@ -2,33 +2,25 @@
 import type { ComponentChild } from 'preact';
 import { useRef } from 'preact/hooks';
 import { observerToml } from '../../../../node/observer-toml.ts';
-import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { mergeBlocks, type SeenBlock } from '../../chain/block-list.ts';
 import { secondsBetween } from '../../chain/chart.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
+import { blocksPerSecond } from '../../chain/state.ts';
+import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { now } from '../../ui/clock.ts';
 import { type Column, Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
+import { server, useServerStatus } from '../../ui/server-status.ts';
 import { Badge, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
 import { BLOCK_COLUMNS } from './block.tsx';
 import { FeeTable, TypeTable } from './mempool.tsx';
 
-type ServerStatus = Answer<'/stackside/v1/status'>;
-
-/** Seconds between reads of the server's status. */
-const STATUS_EVERY = 5;
-
 export function Overview() {
-  const status = useAnswer(
-    'status',
-    (signal) => bodyOf(api.GET('/stackside/v1/status', { signal })),
-    `${tipVersion.value} ${Math.floor(now.value / STATUS_EVERY)}`,
-  );
+  const status = useServerStatus();
   const version = tipVersion.value;
   const times = useAnswer(
     'block times',
@@ -89,7 +81,7 @@ function chainFigures(
     {
       name: 'Node’s height',
       value: node.height === null ? '–' : count(node.height),
-      note: node.height === null ? 'the node’s RPC does not answer' : nodeNote(height, node.height, node.compared),
+      note: node.height === null ? 'the node does not answer' : nodeNote(height, node.height, node.compared),
     },
     {
       name: 'Bitcoin height',
@@ -142,27 +134,38 @@ function lag(height: number | null, nodeHeight: number): string {
   return behind <= 0 ? 'the index is up to date' : `the index is ${plural(behind, 'block')} behind`;
 }
 
-/** Why the server is not up to date, or how to configure the node; null if the server is ready. */
+/** Titles of the states in which a server is not ready. */
+const TITLES: Readonly<Record<ServerStatus['state'], string>> = {
+  ready: 'The node is away',
+  empty: 'No block was indexed yet',
+  behind: 'Not up to date',
+  stale: 'Stale',
+  failing: 'Nothing can be written',
+  unreadable: 'The index can’t be read',
+  stalled: 'No events come',
+};
+
+const AWAY =
+  'The node’s RPC interface does not answer. What is indexed is served, and blocks arrive as long as the node posts its events.';
+
+/** Why the server is not up to date, or how to configure the node; null if all is well. */
 function State({ status }: { status: ServerStatus }) {
-  const { index, events, ready, reason, node } = status;
+  const { index, events, state, reason, node } = status;
   if (index.height === null && events !== null) return <WaitingForNode endpoint={events.endpoint} />;
-  if (ready) return null;
+  if (state === 'ready' && node.height !== null) return null;
+  const isBehind = state === 'behind' && node.height !== null && index.height !== null && node.height > index.height;
   return (
     <section class="note wait" aria-label="State of the server" aria-live="polite">
-      <h2>Not up to date</h2>
-      <p>{reason}</p>
-      {node.height === null || index.height === null ? null : (
-        <CatchingUp height={index.height} nodeHeight={node.height} />
-      )}
+      <h2>{TITLES[state]}</h2>
+      <p>{reason ?? AWAY}</p>
+      {isBehind ? <CatchingUp height={index.height ?? 0} nodeHeight={node.height ?? 0} /> : null}
     </section>
   );
 }
 
-/** The progress of the index, and the time left at the rate since the page was opened. */
+/** The progress of the index, and the time left at the rate of the last minutes. */
 function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number }) {
-  const start = useRef({ height, at: now.value });
-  const seconds = now.value - start.current.at;
-  const rate = seconds === 0 ? 0 : (height - start.current.height) / seconds;
+  const rate = blocksPerSecond(server.value.heights);
   const share = (100 * height) / nodeHeight;
   return (
     <>
@@ -171,7 +174,7 @@ function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number
       </div>
       <p>
         Block {count(height)} of {count(nodeHeight)}
-        {rate > 0 ? `, ${rate.toFixed(1)} blocks/s, ${duration((nodeHeight - height) / rate)} left` : ''}
+        {rate === null ? '' : `, ${rate.toFixed(1)} blocks/s, ${duration((nodeHeight - height) / rate)} left`}
       </p>
     </>
   );

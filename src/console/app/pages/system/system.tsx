@@ -9,6 +9,7 @@ import { useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
 import { Empty, Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { place, withQuery } from '../../ui/router.ts';
+import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
 import { SignIn } from '../signed-in.tsx';
@@ -39,15 +40,8 @@ export function System() {
   );
 }
 
-/** Seconds between reads of the server's status. */
-const STATUS_EVERY = 5;
-
 function Hour() {
-  const status = useAnswer(
-    'status',
-    (signal) => bodyOf(api.GET('/stackside/v1/status', { signal })),
-    Math.floor(now.value / STATUS_EVERY),
-  );
+  const status = useServerStatus();
   return (
     <>
       <Show loaded={status} rows={2}>
@@ -64,7 +58,7 @@ function Hour() {
           <Figures
             label="The server now"
             figures={[
-              { name: 'State', value: ready ? 'Ready' : 'Not ready', note: reason ?? 'answers are up to date' },
+              { name: 'State', value: ready ? 'Ready' : 'Not ready', note: reason ?? 'Answers are up to date.' },
               { name: 'Uptime', value: duration(uptime), note: version },
               { name: 'Memory', value: bytes(memory) },
               {

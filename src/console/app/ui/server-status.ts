@@ -1,0 +1,56 @@
+/** The state of the server and its node, read every few seconds for all pages. */
+import { effect, signal } from '@preact/signals';
+import { api, bodyOf, RequestError } from '../api/api.ts';
+import { tipVersion } from '../api/live.ts';
+import { liveQuery } from '../api/order.ts';
+import type { Loaded } from '../api/use-answer.ts';
+import { type HeightAt, withHeight } from '../chain/state.ts';
+import type { ServerStatus } from '../chain/types.ts';
+
+interface Known {
+  status: ServerStatus | null;
+  /** Why the last request failed; null if it succeeded. */
+  error: RequestError | null;
+  /** Heights of the last minutes, oldest first. */
+  heights: readonly HeightAt[];
+}
+
+/** What is known of the server. */
+export const server = signal<Known>({ status: null, error: null, heights: [] });
+
+const EVERY_MS = 5_000;
+const statusQuery = liveQuery({
+  ask: (signal) => bodyOf(api.GET('/stackside/v1/status', { signal })),
+  answered(status) {
+    server.value = {
+      status,
+      error: null,
+      heights: withHeight(server.value.heights, status.index.height, Date.now() / 1000),
+    };
+  },
+  failed(error) {
+    if (!(error instanceof RequestError)) throw error;
+    server.value = { ...server.value, error };
+  },
+});
+
+/** Begins to read the status: every few seconds while the page is visible, and at each block. Called once. */
+export function startServerStatus(): void {
+  effect(() => {
+    tipVersion.value;
+    statusQuery.refresh();
+  });
+  setInterval(() => {
+    if (!document.hidden) statusQuery.refresh();
+  }, EVERY_MS);
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) statusQuery.refresh();
+  });
+}
+
+/** The status as the state of a component. */
+export const useServerStatus = (): Loaded<ServerStatus> => ({
+  data: server.value.status,
+  error: server.value.error,
+  retry: statusQuery.restart,
+});
