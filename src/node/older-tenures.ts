@@ -27,9 +27,11 @@ async function parentTenure(node: AskedNode, consensusHash: string): Promise<str
   return parent === null ? null : bare(parent);
 }
 
+/** A block by its id; null where the node doesn't have it, or sends another. */
 async function blockBy(node: AskedNode, id: string): Promise<NakamotoBlock | null> {
   const decoded = reached(await nodeBlock(node, bare(id)));
-  return decoded === null || decoded instanceof NoAnswer || !decoded.ok ? null : decoded.value;
+  if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
+  return decoded.value.blockId.toHex() === bare(id) ? decoded.value : null;
 }
 
 /** The account that signed a block's coinbase and who gets it, and the fees of its transactions. */

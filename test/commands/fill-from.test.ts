@@ -8,7 +8,7 @@ import { runFillFrom } from '../../src/commands/data/fill-from.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { type HookCommands, silentMachine } from '../../src/hooks/machine.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
@@ -231,6 +231,19 @@ test('a fill that a node breaks off, or that finds a server on the old data, goe
   renameSync(indexPath(into), indexPath(join(into, 'fill')));
   expect(await run(given)).toContain('start the server');
   expect(chainTables(into)).toEqual(chainTables(whole.path));
+});
+
+test('a node that sends another block than the one below the beginning is not believed', async () => {
+  using data = await begun(high.events, 1);
+  using home = dataDirectory();
+  const [tip, ...older] = [...chain.ancestors(chain.tip)];
+  const below = older.find(({ height }) => height === low.height - 1)!.indexBlockHash;
+  const lie: Lie = (url, answer) =>
+    url.pathname === `/v3/blocks/${below.slice(2)}`
+      ? answerRpc(served(chain), new Request(`http://node/v3/blocks/${tip!.indexBlockHash.slice(2)}`))
+      : answer;
+  const error = await run({ data: data.path, into: join(home.path, 'new'), from: low.height, lie });
+  expect(error).toMatchObject({ message: expect.stringContaining('the node does not tell the block below it') });
 });
 
 test('the keys that the server made come with the chainhooks, for this user alone', async () => {
