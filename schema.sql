@@ -409,6 +409,139 @@ CREATE TABLE nft_holdings (
   PRIMARY KEY (owner_id, identifier)
 ) STRICT, WITHOUT ROWID;
 
+-------------------------------------------------------------------------------------------------- metadata of tokens
+
+-- Contracts whose interface is that of SIP-013, SIP-009 or SIP-010 (chain/token-contracts.ts), from their deployment on. What
+-- the node and others said of tokens came as commands (store/ingest/token-commands.ts).
+CREATE TABLE token_contracts (
+  contract_id   INTEGER PRIMARY KEY,
+  -- 1 fungible, 2 non-fungible, 3 semi-fungible
+  family        INTEGER NOT NULL,
+  -- again, since lists are ordered by it
+  address       TEXT NOT NULL,
+  -- of the deployment
+  position      INTEGER NOT NULL,
+  -- of a fungible token: the first that the contract declares
+  asset_id      INTEGER,
+  -- name and symbol of a fungible token in lower case, by which it is listed and found
+  name_key      TEXT,
+  symbol_key    TEXT,
+  -- of a non-fungible token: the contract has tokens from 1 to this one, as the node said, and those up to the second are in
+  -- `tokens`
+  last_token_id INTEGER,
+  listed        INTEGER NOT NULL,
+  -- While all its tokens are queued, one after the other: the last that was, as in tokens; empty at the first.
+  queued_up_to  TEXT,
+  -- 1 where the operator asked for all of them, 0 where a notification did
+  is_forced     INTEGER NOT NULL
+) STRICT;
+-- The contract of an asset.
+CREATE INDEX token_contracts_by_asset ON token_contracts (asset_id) WHERE asset_id IS NOT NULL;
+-- Lists of fungible tokens, those without a name last or first.
+CREATE INDEX token_contracts_by_name ON token_contracts (name_key, address) WHERE family = 1;
+CREATE INDEX token_contracts_by_name_down ON token_contracts (name_key DESC, address) WHERE family = 1;
+CREATE INDEX token_contracts_by_symbol ON token_contracts (symbol_key, address) WHERE family = 1;
+CREATE INDEX token_contracts_by_symbol_down ON token_contracts (symbol_key DESC, address) WHERE family = 1;
+-- Contracts whose tokens are being listed or queued.
+CREATE INDEX token_contracts_unlisted ON token_contracts (contract_id) WHERE listed < last_token_id;
+CREATE INDEX token_contracts_queueing ON token_contracts (contract_id) WHERE queued_up_to IS NOT NULL;
+
+-- Their tokens: of a fungible one number 1; of the others those that mints and the node named. Texts are as the chain has
+-- them.
+CREATE TABLE tokens (
+  contract_id INTEGER NOT NULL,
+  -- length-prefixed decimal
+  token_id    TEXT NOT NULL,
+  -- where it began: of its deployment or first mint, or of the tip when the node named it
+  position    INTEGER NOT NULL,
+  -- Unix milliseconds of the last answer of the node; null before the first
+  written_at  INTEGER,
+  name        TEXT,
+  symbol      TEXT,
+  -- decimal
+  decimals    TEXT,
+  -- base units, decimal: what the node said, moved by the mints and burns since
+  supply      TEXT,
+  -- with the token's number in it
+  uri         TEXT,
+  PRIMARY KEY (contract_id, token_id)
+) STRICT, WITHOUT ROWID;
+
+-- What the chain says of single tokens: mints, and notifications that their metadata changed (SIP-019).
+CREATE TABLE token_events (
+  contract_id INTEGER NOT NULL,
+  -- as in tokens; empty for a notification about all tokens that the contract had then
+  token_id    TEXT NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  -- 0 mint; the modes of notifications: 1 standard, 2 frozen, 3 dynamic
+  kind        INTEGER NOT NULL,
+  -- seconds after which a dynamic token is read again
+  ttl         INTEGER,
+  PRIMARY KEY (contract_id, token_id, position, event_index)
+) STRICT, WITHOUT ROWID;
+-- The first notification that froze a token, and the last mint.
+CREATE INDEX token_events_frozen ON token_events (contract_id, token_id, position) WHERE kind = 2;
+CREATE INDEX token_events_mints ON token_events (contract_id, token_id, position) WHERE kind = 0;
+
+-- What is asked of the node and of others: the queue, and what came of it.
+CREATE TABLE token_jobs (
+  contract_id  INTEGER NOT NULL,
+  -- as in tokens; empty for work that is the contract's
+  token_id     TEXT NOT NULL,
+  -- 0 the contract's last token id, 1 what its read-only functions say of a token, 2 the document at a token's URI
+  work         INTEGER NOT NULL,
+  -- 0 pending, 1 done, 2 failed, 3 invalid
+  state        INTEGER NOT NULL,
+  -- in a row without an answer
+  tries        INTEGER NOT NULL,
+  -- place in the chain of what queued it, which orders what was never tried
+  position     INTEGER NOT NULL,
+  -- Unix milliseconds from when on it is tried again; null where it was never tried, and where it isn't tried again by itself
+  not_before   INTEGER,
+  -- height of the block at which the node was asked last
+  asked_height INTEGER,
+  -- why it is invalid: a code of rows/enums.ts
+  error        INTEGER,
+  PRIMARY KEY (contract_id, token_id, work)
+) STRICT, WITHOUT ROWID;
+-- What was never tried, of each work, and what is tried again.
+CREATE INDEX token_jobs_new ON token_jobs (work, position, contract_id, token_id) WHERE state = 0 AND tries = 0;
+CREATE INDEX token_jobs_again ON token_jobs (work, not_before) WHERE not_before IS NOT NULL;
+-- What was asked at blocks that a fork may take away.
+CREATE INDEX token_jobs_by_height ON token_jobs (asked_height) WHERE asked_height IS NOT NULL;
+
+-- The documents of tokens (SIP-016), one for each locale.
+CREATE TABLE token_documents (
+  contract_id INTEGER NOT NULL,
+  token_id    TEXT NOT NULL,
+  -- empty where the document names none
+  locale      TEXT NOT NULL,
+  -- 1 for the one that is shown where nobody asks for a locale
+  is_default  INTEGER NOT NULL,
+  name        TEXT NOT NULL,
+  description TEXT,
+  image       TEXT,
+  -- JSON: a list of {trait_type, display_type, value}
+  attributes  TEXT,
+  -- JSON: an object
+  properties  TEXT,
+  PRIMARY KEY (contract_id, token_id, locale)
+) STRICT, WITHOUT ROWID;
+
+-- How many contracts and tokens there are of each family, and jobs of each work and state; a row exists while there is one.
+CREATE TABLE token_families (
+  family    INTEGER PRIMARY KEY,
+  contracts INTEGER NOT NULL,
+  tokens    INTEGER NOT NULL
+) STRICT;
+CREATE TABLE token_job_counts (
+  work  INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  jobs  INTEGER NOT NULL,
+  PRIMARY KEY (work, state)
+) STRICT, WITHOUT ROWID;
+
 ------------------------------------------------------------------------------------------------------------- names (BNS)
 
 -- Namespaces of the name system, each time one was opened.
@@ -1220,9 +1353,11 @@ CREATE TABLE progress (
   burn_block_height INTEGER NOT NULL,
   mempool_pending   INTEGER NOT NULL,
   -- greater with every change of the mempool, and at least the change's time in Unix microseconds: for ETags
-  mempool_version   INTEGER NOT NULL
+  mempool_version   INTEGER NOT NULL,
+  -- the same of what commands say of tokens
+  tokens_version    INTEGER NOT NULL
 ) STRICT;
-INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0);
+INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0);
 
 -- Where an index begins that knows nothing below a block: one row, written before the first block. An index that has the chain
 -- from its beginning has no row here.

@@ -5,6 +5,7 @@ import type { NameOperation, PriceFunction } from './name-system.ts';
 import type { StackingLock } from './pox/reading.ts';
 import type { StackingPrint } from './pox/stacking.ts';
 import type { StakingChange } from './pox/staking.ts';
+import type { MetadataUpdate, TokenContract, TokenMint } from './token-contracts.ts';
 
 /** Things of which a newer node may send unknown kinds. */
 export const unknownKinds = ['transaction', 'event', 'status', 'path'] as const;
@@ -101,7 +102,12 @@ export type Effect =
   | { kind: 'name_operation'; sign: Sign; position: number; index: number; operation: NameOperation }
   /** A namespace was opened; `lifetime` is in blocks. */
   | { kind: 'namespace'; sign: Sign; position: number; index: number; namespace: string; lifetime: number }
-  | { kind: 'namespace_price'; sign: Sign; position: number; index: number; namespace: string; price: PriceFunction };
+  | { kind: 'namespace_price'; sign: Sign; position: number; index: number; namespace: string; price: PriceFunction }
+  /** A contract of tokens was deployed. */
+  | { kind: 'token_contract'; sign: Sign; position: number; contract: string; token: TokenContract }
+  /** A token was minted, for the first time or once more. */
+  | { kind: 'token_mint'; sign: Sign; position: number; index: number; mint: TokenMint }
+  | { kind: 'token_update'; sign: Sign; position: number; index: number; update: MetadataUpdate };
 
 /** The effect of a kind. */
 export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;

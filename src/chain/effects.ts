@@ -11,6 +11,7 @@ import { isNameContract, type NameChange, nameChangeOf, unprintedChange } from '
 import { positionOf } from './position.ts';
 import { type PoxReading, poxReading, stackingLock } from './pox/reading.ts';
 import type { StakingChange } from './pox/staking.ts';
+import { tokenContract, tokenNews } from './token-contracts.ts';
 
 /**
  * The effects that revert a block: the same list in reverse order, with opposite signs. Reverse, because later rows refer to
@@ -104,6 +105,7 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
     supply += minted(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
     yield* nameEffects(transaction, position);
+    yield* metadataEffects(transaction, position);
   }
   for (const [index, reward] of block.minerRewards.entries()) {
     yield { kind: 'miner_reward', sign: 1, height: block.height, index, reward };
@@ -357,4 +359,21 @@ function nameEffects(transaction: ChainTransaction, position: number): Effect[] 
   const change = unprintedChange(transaction);
   if (change !== null) effects.push(...effectsOfChange(change, position, events.length));
   return effects;
+}
+
+/** The effects of a transaction on contracts of tokens, and on their tokens that are not fungible. */
+function* metadataEffects(transaction: ChainTransaction, position: number): Generator<Effect> {
+  const { payload, sender, status, contractInterface, events } = transaction;
+  if (status !== 'success') return;
+  if (payload.type === 'smart_contract' && contractInterface !== null) {
+    const token = tokenContract(contractInterface);
+    const contract = `${sender.address}.${payload.contractName}`;
+    if (token !== null) yield { kind: 'token_contract', sign: 1, position, contract, token };
+  }
+  for (const [index, event] of events.entries()) {
+    const news = tokenNews(event, sender.address);
+    if (news === null) continue;
+    if ('token' in news) yield { kind: 'token_mint', sign: 1, position, index, mint: news };
+    else yield { kind: 'token_update', sign: 1, position, index, update: news };
+  }
 }

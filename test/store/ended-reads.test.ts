@@ -164,6 +164,16 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     feeRank: ({ mempool }) => mempool.feeRank(txId),
     events: ({ addresses }) => addresses.events(holder, ['stx', 'ft', 'nft'], 2, 1),
     nftHistory: ({ tokenLists }) => tokenLists.nftHistory(`${holder}.collectible-0::card`, mined, 2, 0, true),
+    tokenContract: ({ tokenMetadata }) => tokenMetadata.contract(`${holder}.token-0`),
+    token: ({ tokenMetadata }) => tokenMetadata.token(`${holder}.token-0`, 1n),
+    document: ({ tokenMetadata }) => tokenMetadata.document(`${holder}.token-0`, 1n, null),
+    fts: ({ tokenMetadata }) => {
+      const filter = { name: 'demo', symbol: null, address: null, withDocument: false };
+      return tokenMetadata.fts(filter, { by: 'symbol', direction: 'desc' }, 2, 1);
+    },
+    tokenCounts: ({ tokenMetadata }) => tokenMetadata.counts(),
+    tokensVersion: async ({ tokenMetadata }) => tokenMetadata.version(),
+    ofAsset: ({ tokenMetadata }) => tokenMetadata.ofAsset(`${holder}.token-0::coin`),
     contract: ({ contracts }) => contracts.find(`${holder}.collectible-0`),
     knowledge: ({ principals: of }) => of.knowledge(holder),
     unasked: ({ principals: of }) => of.unasked(0, 10),

@@ -90,6 +90,26 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'send-many.recorded': [{ step: /^SCAN send_many_contracts$/, reason: 'a row for each network at most' }],
   'transaction-search.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'facts.cycles': [{ step: /^SCAN reward_cycles$/, reason: 'a row for each reward cycle' }],
+  ...Object.fromEntries(
+    ['NameAsc', 'NameDesc', 'SymbolAsc', 'SymbolDesc'].map((order) => [
+      `metadata.ftsBy${order}`,
+      [
+        {
+          step: /^SCAN c USING INDEX token_contracts_by_(name|symbol)(_down)?$/,
+          reason: 'walks the order of the list',
+        },
+      ],
+    ]),
+  ),
+  'metadata.countFts': [
+    {
+      step: /^SCAN c USING INDEX token_contracts_by_name$/,
+      reason: 'a list with conditions is searched, up to a limit',
+    },
+  ],
+  'metadata.families': [{ step: /^SCAN token_families$/, reason: 'three rows' }],
+  'metadata.jobs': [{ step: /^SCAN token_job_counts$/, reason: 'a row for each work and state' }],
+  'metadata.version': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'starting-accounts.count': [
     { step: /^SCAN unasked_accounts$/, reason: 'what waits for the node; the server counts it, and no request does' },
   ],

@@ -193,6 +193,10 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'checkpoints of accounts and their tokens': other('account_checkpoints', 'events'),
   'names and namespaces against events and calls': other('name_operations', 'operation'),
   'last operation of each name': other('names', 'event_index'),
+  'contracts of tokens against their interfaces': longer('token_contracts', 'address'),
+  'contracts and tokens of each family': other('token_families', 'tokens'),
+  'work for tokens by kind and state': other('token_job_counts', 'jobs'),
+  'tokens of mints, and what is asked of each token': gone('tokens'),
   'decoded values of logs and calls': run(`INSERT INTO value_indexes SELECT 1, 1, p.address, '', 1, 0, 0
     FROM contract_logs l JOIN principals p ON p.id = l.contract_id LIMIT 1`),
 };

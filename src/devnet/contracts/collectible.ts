@@ -20,6 +20,15 @@ const notOwned = 1n;
 const toItself = 2n;
 const unknownToken = 3n;
 
+/** The document about each token (SIP-016); readers replace `{id}`. */
+const tokenUri = `data:application/json,${JSON.stringify({
+  sip: 16,
+  name: 'Card {id}',
+  description: 'A card of the demo',
+  image: 'ipfs://bafydemo/{id}.png',
+  attributes: [{ trait_type: 'Number', value: '{id}' }],
+})}`;
+
 /** A non-fungible token (SIP-009) with consecutive ids. */
 export const collectible: ContractTemplate = {
   name: 'collectible',
@@ -43,6 +52,9 @@ export const collectible: ContractTemplate = {
 
 (define-read-only (get-owner (id uint))
   (ok (nft-get-owner? ${tokenName} id)))
+
+(define-read-only (get-last-token-id) (ok (var-get last-id)))
+(define-read-only (get-token-uri (id uint)) (ok (some ${JSON.stringify(tokenUri)})))
 `,
   abi: contractInterface({
     clarity_version: 'Clarity2',
@@ -50,6 +62,12 @@ export const collectible: ContractTemplate = {
       publicFunction('burn', { id: 'uint128' }),
       publicFunction('mint', { recipient: 'principal' }, 'uint128'),
       publicFunction('transfer', { id: 'uint128', sender: 'principal', recipient: 'principal' }),
+      readOnlyFunction('get-last-token-id', {}, { response: { ok: 'uint128', error: 'none' } }),
+      readOnlyFunction(
+        'get-token-uri',
+        { id: 'uint128' },
+        { response: { ok: { optional: { 'string-ascii': { length: tokenUri.length } } }, error: 'none' } },
+      ),
       readOnlyFunction('get-owner', { id: 'uint128' }, { response: { ok: { optional: 'principal' }, error: 'none' } }),
     ],
     non_fungible_tokens: [{ name: tokenName, type: 'uint128' }],
@@ -75,6 +93,8 @@ export const collectible: ContractTemplate = {
     transfer: ([id, sender, recipient]) => ({ run: moving(id!.bytes, principalOf(sender), principalOf(recipient)) }),
   },
   reads: {
+    'get-last-token-id': ({ world, contract }) => clarity.ok(clarity.uint(world.mintedOf(`${contract}::${tokenName}`))),
+    'get-token-uri': () => clarity.ok(clarity.some(clarity.ascii(tokenUri))),
     'get-owner': ({ world, contract }, [id]) => {
       const owner = world.ownerOf(`${contract}::${tokenName}`, id!.bytes);
       return clarity.ok(owner === undefined ? clarity.none() : clarity.some(clarity.principal(owner)));

@@ -25,6 +25,17 @@ const toItself = 2n;
 const nothing = 3n;
 const notTokenOwner = 4n;
 
+const response = (ok: AbiType): AbiType => ({ response: { ok, error: 'none' } });
+
+/** The document about the token, which needs no other server (SIP-016). */
+const tokenUri = `data:application/json,${JSON.stringify({
+  sip: 16,
+  name: 'Demo Coin',
+  description: 'Anybody may mint it',
+  image:
+    'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><circle cx="1" cy="1" r="1"/></svg>',
+})}`;
+
 const optionalMemo = { optional: { buffer: { length: 34 } } } as const;
 
 /** A fungible token (SIP-010) that any account may mint. */
@@ -50,6 +61,12 @@ export const token: ContractTemplate = {
 
 (define-read-only (get-balance (who principal))
   (ok (ft-get-balance ${tokenName} who)))
+
+(define-read-only (get-name) (ok "Demo Coin"))
+(define-read-only (get-symbol) (ok "DEMO"))
+(define-read-only (get-decimals) (ok u6))
+(define-read-only (get-total-supply) (ok (ft-get-supply ${tokenName})))
+(define-read-only (get-token-uri) (ok (some u${JSON.stringify(tokenUri)})))
 `,
   abi: contractInterface({
     functions: [
@@ -61,12 +78,12 @@ export const token: ContractTemplate = {
         recipient: 'principal',
         memo: optionalMemo,
       }),
-      {
-        access: 'read_only',
-        args: [{ name: 'who', type: 'principal' }],
-        name: 'get-balance',
-        outputs: { type: { response: { ok: 'uint128', error: 'none' } } },
-      },
+      readOnlyFunction('get-balance', { who: 'principal' }, response('uint128')),
+      readOnlyFunction('get-decimals', {}, response('uint128')),
+      readOnlyFunction('get-name', {}, response({ 'string-ascii': { length: 9 } })),
+      readOnlyFunction('get-symbol', {}, response({ 'string-ascii': { length: 4 } })),
+      readOnlyFunction('get-token-uri', {}, response({ optional: { 'string-utf8': { length: tokenUri.length } } })),
+      readOnlyFunction('get-total-supply', {}, response('uint128')),
     ],
     fungible_tokens: [{ name: tokenName }],
     variables: [
@@ -100,6 +117,12 @@ export const token: ContractTemplate = {
   reads: {
     'get-balance': ({ world, contract }, [who]) =>
       clarity.ok(clarity.uint(world.fungibleBalance(`${contract}::${tokenName}`, principalOf(who)))),
+    'get-decimals': () => clarity.ok(clarity.uint(6)),
+    'get-name': () => clarity.ok(clarity.ascii('Demo Coin')),
+    'get-symbol': () => clarity.ok(clarity.ascii('DEMO')),
+    'get-token-uri': () => clarity.ok(clarity.some(clarity.utf8(tokenUri))),
+    'get-total-supply': ({ world, contract }) =>
+      clarity.ok(clarity.uint(world.fungibleSupply(`${contract}::${tokenName}`))),
   },
   constants: { ERR_NOT_TOKEN_OWNER: clarity.err(clarity.uint(notTokenOwner)) },
 };
@@ -180,8 +203,6 @@ const common = {
   },
 } as const;
 
-const response = (ok: AbiType): AbiType => ({ response: { ok, error: 'none' } });
-
 /** The sBTC token. */
 export const sbtcToken: ContractTemplate = {
   ...common,
@@ -199,6 +220,7 @@ export const sbtcToken: ContractTemplate = {
       readOnlyFunction('get-decimals', {}, response('uint128')),
       readOnlyFunction('get-name', {}, response({ 'string-ascii': { length: 32 } })),
       readOnlyFunction('get-symbol', {}, response({ 'string-ascii': { length: 10 } })),
+      readOnlyFunction('get-token-uri', {}, response({ optional: { 'string-utf8': { length: 256 } } })),
       readOnlyFunction('get-total-supply', {}, response('uint128')),
     ],
     fungible_tokens: [{ name: TOKEN }],
@@ -215,6 +237,7 @@ export const sbtcToken: ContractTemplate = {
     'get-decimals': () => clarity.ok(clarity.uint(8)),
     'get-name': () => clarity.ok(clarity.ascii('sBTC')),
     'get-symbol': () => clarity.ok(clarity.ascii('sBTC')),
+    'get-token-uri': () => clarity.ok(clarity.none()),
     'get-total-supply': ({ world }) => clarity.ok(clarity.uint(world.fungibleSupply(SBTC_ASSET))),
   },
 };

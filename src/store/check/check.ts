@@ -14,6 +14,7 @@ import { checkIndexSchema, checkJournal, checkPages, checkViews } from './files.
 import { nameChecks } from './names.ts';
 import { stackingChecks, stakingChecks } from './staking.ts';
 import { checkTables, isComparable } from './tables.ts';
+import { tokenMetadataChecks } from './token-metadata.ts';
 import { tokenChecks } from './tokens.ts';
 import { valueIndexChecks } from './value-indexes.ts';
 
@@ -22,6 +23,7 @@ export const recounts: readonly Check[] = [
   ...countChecks,
   ...copyChecks,
   ...tokenChecks,
+  ...tokenMetadataChecks,
   ...stackingChecks,
   ...stakingChecks,
   ...addressChecks,

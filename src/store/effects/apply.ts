@@ -32,6 +32,7 @@ import { confirmedMicroblockWriter } from './microblock-writer.ts';
 import { nameWriters } from './name-writer.ts';
 import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
 import { stakingWriter } from './staking-writer.ts';
+import { metadataWriters } from './token-metadata-writer.ts';
 import { ftWriters, nftWriters } from './token-writer.ts';
 import { transactionWriter } from './transaction-writer.ts';
 import { valueIndexWriter } from './value-index-writer.ts';
@@ -62,8 +63,14 @@ function writersOf(
 ): Writers {
   const writeTransaction = transactionWriter(db, dictionaries);
   const writeEvent = eventWriter(db, dictionaries);
+  const writeBlock = blockWriter(db);
+  const { ft_token: writeFtToken, ...ft } = ftWriters(dictionaries, hot);
+  const { moveSupply, askedAt, ...metadata } = metadataWriters(db, dictionaries);
   return {
-    block: blockWriter(db),
+    block(effect) {
+      writeBlock(effect);
+      if (effect.sign === -1) askedAt(effect.block.height);
+    },
     anchor: anchorWriter(db),
     microblocks: confirmedMicroblockWriter(db),
     miner_reward: minerRewardWriter(db, dictionaries),
@@ -81,8 +88,13 @@ function writersOf(
     lock: stxLockWriter(db, dictionaries, marks),
     contract_logs: contractLogWriter(db, dictionaries),
     token_change: tokenChangeWriter(db, dictionaries),
-    ...ftWriters(dictionaries, hot),
+    ...ft,
+    ft_token(effect) {
+      writeFtToken(effect);
+      moveSupply(effect);
+    },
     ...nftWriters(db, dictionaries, hot),
+    ...metadata,
     ...nameWriters(db, dictionaries),
     stacking_print: stackingWriter(db, dictionaries),
     staking: stakingWriter(db, dictionaries),
@@ -113,6 +125,8 @@ export const chainTables = [
   ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'cycle_stacker_counts', 'reward_cycles'],
   ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
   ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
+  ...['token_contracts', 'tokens', 'token_events', 'token_jobs', 'token_documents', 'token_families'],
+  'token_job_counts',
 ];
 const sumsOfNothing = {
   totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",

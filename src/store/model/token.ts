@@ -1,5 +1,7 @@
 /** Models of balances, holders and transfers of STX and tokens. */
 
+import type { TokenFamily } from '../../chain/token-contracts.ts';
+import type { TokenError, TokenJobState, TokenWork } from '../rows/enums.ts';
 import type { OffsetPage } from './page.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail, TransactionPosition } from './transaction.ts';
 
@@ -54,4 +56,94 @@ export interface NftHolding extends NftInstance {
 /** Holders, whose balances may be 0 or negative, and the sum of all balances. */
 export interface HolderPage extends OffsetPage<Holder> {
   supply: string;
+}
+
+/** A contract of tokens with metadata (SIP-010, SIP-009, SIP-013). */
+export interface TokenContractDetail {
+  contractId: string;
+  family: TokenFamily;
+  /** Of a fungible token: the identifier of the first asset that the contract declares. */
+  asset: string | null;
+  /** The deployment. */
+  txId: Uint8Array;
+  /** What became of asking a non-fungible token's contract for its last token id; null for other families. */
+  lastTokenId: TokenJob | null;
+}
+
+/** What became of some work for a token. */
+export interface TokenJob {
+  state: TokenJobState;
+  /** Why it is invalid; null in other states. */
+  error: TokenError | null;
+}
+
+/** What is known of a token by its contract's read-only functions; null for what isn't known. Texts are as the chain has them. */
+export interface TokenFacts {
+  name: string | null;
+  symbol: string | null;
+  /** Decimal, up to 2^128 - 1. */
+  decimals: string | null;
+  /** Base units, decimal. */
+  supply: string | null;
+  /** With the token's number in it. */
+  uri: string | null;
+}
+
+export interface TokenDetail extends TokenFacts {
+  /** Unix milliseconds of the node's last answer, or of the last document; null before the first. */
+  writtenAt: number | null;
+  facts: TokenJob;
+  /** Of the document at its URI; null where the token has no URI, as far as is known. */
+  document: TokenJob | null;
+}
+
+/** A document about a token (SIP-016) in a locale. */
+export interface TokenDocument {
+  /** Empty where the document names none. */
+  locale: string;
+  name: string;
+  description: string | null;
+  /** As the document has it. */
+  image: string | null;
+  /** Null without any. */
+  attributes: readonly TokenAttribute[] | null;
+  properties: Readonly<Record<string, unknown>> | null;
+}
+
+interface TokenAttribute {
+  trait_type: string;
+  display_type?: string;
+  /** Any JSON value. */
+  value: unknown;
+}
+
+/** Of a list of fungible tokens; null for a condition that isn't given. */
+export interface FtFilter {
+  /** A part of the name, in any case. */
+  name: string | null;
+  /** The whole symbol, in any case. */
+  symbol: string | null;
+  /** The beginning of the contract identifier. */
+  address: string | null;
+  /** Whether only tokens with a document are listed. */
+  withDocument: boolean;
+}
+
+export interface FtOrder {
+  by: 'name' | 'symbol';
+  direction: 'asc' | 'desc';
+}
+
+/** A fungible token of a list, with its document in the default locale; null without one. */
+export interface ListedFt extends TokenFacts {
+  contractId: string;
+  asset: string;
+  txId: Uint8Array;
+  document: TokenDocument | null;
+}
+
+/** Numbers of contracts, tokens and jobs; none is listed of which there is none. */
+export interface TokenCounts {
+  families: { family: TokenFamily; contracts: number; tokens: number }[];
+  jobs: { work: TokenWork; state: TokenJobState; jobs: number }[];
 }

@@ -31,6 +31,7 @@ import { nameQueries } from '../queries/names.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
 import { assetReaders } from '../queries/tokens/assets.ts';
+import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
 import { detailQueries } from '../queries/transactions/details.ts';
 import { eventQueries } from '../queries/transactions/events.ts';
 import { noTransactionCache, type TransactionCache } from '../queries/transactions/transaction-cache.ts';
@@ -176,6 +177,8 @@ export function readerOf(
     /** Events that moved a token, one row each, newest first. */
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
+    /** Contracts of tokens, and the metadata of their tokens. */
+    tokenMetadata: tokenMetadataQueries(db),
     stacking: stackingQueries(db),
     staking: { ...bondQueries(db), ...stakingPrincipalQueries(db), ...stakingSignerQueries(db, rewardCycles) },
     rewardCycles,

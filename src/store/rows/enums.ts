@@ -4,6 +4,7 @@
  */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
 import { nameOperations } from '../../chain/name-system.ts';
+import type { TokenFamily, UpdateMode } from '../../chain/token-contracts.ts';
 import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
@@ -293,3 +294,35 @@ export const storedState = enumNames('hook_deliveries', 'state', deliveryStates)
 export const backfillStates = ['queued', 'running', 'completed', 'cancelled', 'failed'] as const;
 export type BackfillState = (typeof backfillStates)[number];
 export const storedBackfillState = enumNames('hook_backfills', 'state', backfillStates);
+
+/** token_contracts.family. */
+export const TOKEN_FAMILY = { ft: 1, nft: 2, sft: 3 } as const satisfies Record<TokenFamily, number>;
+export const storedFamily = enumNames('token_contracts', 'family', TOKEN_FAMILY);
+
+/** token_events.kind: a mint, and the modes of notifications. */
+export const TOKEN_EVENT = { mint: 0, standard: 1, frozen: 2, dynamic: 3 } as const satisfies Record<
+  UpdateMode | 'mint',
+  number
+>;
+export const storedTokenEvent = enumNames('token_events', 'kind', TOKEN_EVENT);
+
+/** token_jobs.work. */
+export const TOKEN_WORK = { last_token_id: 0, facts: 1, document: 2 } as const;
+export type TokenWork = keyof typeof TOKEN_WORK;
+export const storedTokenWork = enumNames('token_jobs', 'work', TOKEN_WORK);
+
+/** token_jobs.state. */
+export const JOB_STATE = { pending: 0, done: 1, failed: 2, invalid: 3 } as const;
+export type TokenJobState = keyof typeof JOB_STATE;
+export const storedJobState = enumNames('token_jobs', 'state', JOB_STATE);
+
+/** token_jobs.error: why a contract, a document or an image can't be used. */
+const TOKEN_ERROR = {
+  document_too_large: 101,
+  document_timeout: 103,
+  document_unreadable: 105,
+  document_refused: 107,
+  clarity_error: 109,
+} as const;
+export type TokenError = keyof typeof TOKEN_ERROR;
+export const storedTokenError = enumNames('token_jobs', 'error', TOKEN_ERROR);

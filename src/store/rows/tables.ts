@@ -247,6 +247,77 @@ export const nftHoldingsTable = tableShape('nft_holdings', ['owner_id', 'identif
   instances: 'integer',
 });
 
+export const tokenContractsTable = tableShape('token_contracts', ['contract_id'], {
+  contract_id: 'integer',
+  family: 'integer',
+  address: 'text',
+  position: 'integer',
+  asset_id: 'integer?',
+  name_key: 'text?',
+  symbol_key: 'text?',
+  last_token_id: 'integer?',
+  listed: 'integer',
+  queued_up_to: 'text?',
+  is_forced: 'integer',
+});
+
+export const tokensTable = tableShape('tokens', ['contract_id', 'token_id'], {
+  contract_id: 'integer',
+  token_id: 'text',
+  position: 'integer',
+  written_at: 'integer?',
+  name: 'text?',
+  symbol: 'text?',
+  decimals: 'text?',
+  supply: 'text?',
+  uri: 'text?',
+});
+
+export const tokenEventsTable = tableShape('token_events', ['contract_id', 'token_id', 'position', 'event_index'], {
+  contract_id: 'integer',
+  token_id: 'text',
+  position: 'integer',
+  event_index: 'integer',
+  kind: 'integer',
+  ttl: 'integer?',
+});
+
+export const tokenJobsTable = tableShape('token_jobs', ['contract_id', 'token_id', 'work'], {
+  contract_id: 'integer',
+  token_id: 'text',
+  work: 'integer',
+  state: 'integer',
+  tries: 'integer',
+  position: 'integer',
+  not_before: 'integer?',
+  asked_height: 'integer?',
+  error: 'integer?',
+});
+
+export const tokenDocumentsTable = tableShape('token_documents', ['contract_id', 'token_id', 'locale'], {
+  contract_id: 'integer',
+  token_id: 'text',
+  locale: 'text',
+  is_default: 'integer',
+  name: 'text',
+  description: 'text?',
+  image: 'text?',
+  attributes: 'text?',
+  properties: 'text?',
+});
+
+export const tokenFamiliesTable = tableShape('token_families', ['family'], {
+  family: 'integer',
+  contracts: 'integer',
+  tokens: 'integer',
+});
+
+export const tokenJobCountsTable = tableShape('token_job_counts', ['work', 'state'], {
+  work: 'integer',
+  state: 'integer',
+  jobs: 'integer',
+});
+
 export const namespacesTable = tableShape('namespaces', ['namespace', 'position', 'event_index'], {
   namespace: 'text',
   position: 'integer',
@@ -777,6 +848,7 @@ export const progressTable = tableShape('progress', ['id'], {
   burn_block_height: 'integer',
   mempool_pending: 'integer',
   mempool_version: 'integer',
+  tokens_version: 'integer',
 });
 
 export const historyStartTable = tableShape('history_start', ['height'], {

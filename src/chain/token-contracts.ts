@@ -1,0 +1,213 @@
+/**
+ * Contracts of tokens with metadata, by their interfaces: fungible tokens (SIP-010), non-fungible (SIP-009) and semi-fungible
+ * ones (SIP-013); their mints, and the notifications that metadata changed (SIP-019).
+ */
+import { parsedJson } from '../base/json.ts';
+import { type AbiFunction, contractFunctions } from '../codec/abi.ts';
+import { splitPrincipal } from '../codec/address.ts';
+import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
+import { strictText } from '../codec/utf8.ts';
+import type { ChainEvent } from './block.ts';
+import { type Tuple, tupleOf } from './pox/print.ts';
+
+const tokenFamilies = ['ft', 'nft', 'sft'] as const;
+export type TokenFamily = (typeof tokenFamilies)[number];
+
+/** The number of a fungible token, which has only one. */
+export const FT_TOKEN = 1n;
+
+/** A contract of tokens. */
+export interface TokenContract {
+  family: TokenFamily;
+  /** Of a fungible token: the name of the first one that the contract declares. */
+  asset: string | null;
+}
+
+/** Types of arguments, in order: a plain type by its name, a compound one by its kind. */
+type Arguments = readonly string[];
+
+const uint = 'uint128';
+
+/** The functions that each standard requires, first the family that wins where several fit. */
+const standards: readonly { family: TokenFamily; functions: Readonly<Record<string, Arguments>> }[] = [
+  {
+    family: 'sft',
+    functions: {
+      'get-balance': [uint, 'principal'],
+      'get-overall-balance': ['principal'],
+      'get-total-supply': [uint],
+      'get-overall-supply': [],
+      'get-decimals': [uint],
+      'get-token-uri': [uint],
+      transfer: [uint, uint, 'principal', 'principal'],
+      'transfer-memo': [uint, uint, 'principal', 'principal', 'buffer'],
+    },
+  },
+  {
+    family: 'nft',
+    functions: {
+      'get-last-token-id': [],
+      'get-token-uri': [uint],
+      'get-owner': [uint],
+      transfer: [uint, 'principal', 'principal'],
+    },
+  },
+  {
+    family: 'ft',
+    functions: {
+      transfer: [uint, 'principal', 'principal', 'optional'],
+      'get-name': [],
+      'get-symbol': [],
+      'get-decimals': [],
+      'get-balance': ['principal'],
+      'get-total-supply': [],
+      'get-token-uri': [],
+    },
+  },
+];
+
+/** A plain type by its name, a compound one by its kind: whatever it is made of. */
+function typeName(type: unknown): string {
+  if (typeof type === 'string') return type;
+  return typeof type === 'object' && type !== null ? (Object.keys(type)[0] ?? '') : '';
+}
+
+/** Neither access, results nor names of arguments count. */
+const takes = (declared: AbiFunction | undefined, types: Arguments): boolean =>
+  declared !== undefined &&
+  declared.args.length === types.length &&
+  declared.args.every(({ type }, index) => typeName(type) === types[index]);
+
+/** The name of the first item of a list in an interface; null without one. */
+function firstName(list: unknown): string | null {
+  const [first]: unknown[] = Array.isArray(list) ? list : [];
+  return typeof first === 'object' && first !== null && 'name' in first && typeof first.name === 'string'
+    ? first.name
+    : null;
+}
+
+/**
+ * What a contract is by its interface; null where it is no contract of tokens.
+ * @param json the node's `contract_interface`
+ */
+export function tokenContract(json: string): TokenContract | null {
+  const functions = contractFunctions(json);
+  const fitting = standards.find((standard) =>
+    Object.entries(standard.functions).every(([name, types]) => takes(functions.get(name), types)),
+  );
+  if (fitting === undefined) return null;
+  const { family } = fitting;
+  if (family === 'sft') return { family, asset: null };
+  const declared = parsedJson(json) as Record<string, unknown>;
+  if (family === 'nft') return firstName(declared.non_fungible_tokens) === null ? null : { family, asset: null };
+  const asset = firstName(declared.fungible_tokens);
+  return asset === null ? null : { family, asset };
+}
+
+/** How metadata may change from now on (SIP-019). */
+const updateModes = ['standard', 'frozen', 'dynamic'] as const;
+export type UpdateMode = (typeof updateModes)[number];
+
+/** A notification that the metadata of tokens changed. */
+export interface MetadataUpdate {
+  contract: string;
+  /** Null for all tokens that the contract has. */
+  tokens: readonly bigint[] | null;
+  mode: UpdateMode;
+  /** Seconds after which a dynamic token is read again. */
+  ttl: bigint | null;
+}
+
+/** The text of a value: contracts print it as ASCII, UTF-8 or a buffer. */
+function textOf(value: ClarityValue | undefined): string | null {
+  switch (value?.type) {
+    case 'string-ascii':
+    case 'string-utf8':
+      return value.value;
+    case 'buffer':
+      return strictText(value.value);
+    default:
+      return null;
+  }
+}
+
+const NOTIFICATION = 'token-metadata-update';
+const SFT_MINT = 'sft_mint';
+
+/** Whether bytes hold a text: decoding each print would take far longer. */
+const hasText = ({ buffer, byteOffset, byteLength }: Uint8Array, text: string): boolean =>
+  Buffer.from(buffer, byteOffset, byteLength).includes(text);
+
+function printOf(event: ChainEvent, text: string): Tuple | null {
+  if (event.kind !== 'contract_log' || event.topic !== 'print' || !hasText(event.value, text)) return null;
+  const decoded = decodeClarity(event.value);
+  return decoded.ok ? tupleOf(decoded.value) : null;
+}
+
+const MOST = 2n ** 128n - 1n;
+
+/** The numbers of a list, each once; null for an empty list, and for anything else. */
+function numbersOf(value: ClarityValue | undefined): bigint[] | null {
+  if (value?.type !== 'list' || value.value.length === 0) return null;
+  const numbers = new Set<bigint>();
+  for (const item of value.value) {
+    if (item.type !== 'uint' && item.type !== 'int') return null;
+    if (item.value >= 0n && item.value <= MOST) numbers.add(item.value);
+  }
+  return [...numbers];
+}
+
+function modeOf(value: ClarityValue | undefined): UpdateMode | undefined {
+  if (value === undefined) return 'standard';
+  const text = textOf(value);
+  return updateModes.find((mode) => mode === text);
+}
+
+/** @param sender of the transaction: may notify of its own contracts through any other */
+function updateOf(event: ChainEvent, sender: string): MetadataUpdate | null {
+  const print = printOf(event, NOTIFICATION);
+  if (print === null || textOf(print.get('notification')) !== NOTIFICATION) return null;
+  const payload = tupleOf(print.get('payload'));
+  const named = payload?.get('contract-id');
+  const contract = named?.type === 'principal' ? named.value : textOf(named);
+  const kind = textOf(payload?.get('token-class'));
+  const mode = modeOf(payload?.get('update-mode'));
+  if (!payload || contract === null || mode === undefined || (kind !== 'ft' && kind !== 'nft')) return null;
+  const isOwn = event.kind === 'contract_log' && event.contractId === contract;
+  if (!isOwn && splitPrincipal(contract).address !== sender) return null;
+  const ttl = payload.get('ttl');
+  return {
+    contract,
+    tokens: kind === 'nft' ? numbersOf(payload.get('token-ids')) : null,
+    mode,
+    ttl: mode === 'dynamic' && ttl?.type === 'uint' ? ttl.value : null,
+  };
+}
+
+/** A mint of a token that is not fungible. */
+export interface TokenMint {
+  contract: string;
+  family: 'nft' | 'sft';
+  token: bigint;
+}
+
+function mintOf(event: ChainEvent): TokenMint | null {
+  if (event.kind === 'nft') {
+    if (event.action !== 'mint') return null;
+    const decoded = decodeClarity(event.value);
+    if (!decoded.ok || decoded.value.type !== 'uint') return null;
+    return { contract: event.asset.slice(0, event.asset.indexOf('::')), family: 'nft', token: decoded.value.value };
+  }
+  const print = printOf(event, SFT_MINT);
+  if (event.kind !== 'contract_log' || print === null || textOf(print.get('type')) !== SFT_MINT) return null;
+  const [token, amount, recipient] = [print.get('token-id'), print.get('amount'), print.get('recipient')];
+  if (token?.type !== 'uint' || amount?.type !== 'uint') return null;
+  if (recipient?.type !== 'principal' && textOf(recipient) === null) return null;
+  return { contract: event.contractId, family: 'sft', token: token.value };
+}
+
+/** The mint or the notification of an event of a successful transaction. @param sender of the transaction */
+export function tokenNews(event: ChainEvent, sender: string): TokenMint | MetadataUpdate | null {
+  if (event.kind !== 'contract_log' && event.kind !== 'nft') return null;
+  return mintOf(event) ?? updateOf(event, sender);
+}

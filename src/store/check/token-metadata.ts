@@ -1,0 +1,76 @@
+/** Recounts contracts of tokens from their deployments, tokens from mints, and the counters of both. */
+import type { Database } from 'bun:sqlite';
+import { tokenContract } from '../../chain/token-contracts.ts';
+import { STATUS, storedFamily, TOKEN_EVENT } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
+import { type Check, none } from './checks.ts';
+
+type Deployed = Stored<'principals', 'address'> &
+  Stored<'contracts', 'contract_id' | 'position'> & { interface: string };
+type Known = Stored<'token_contracts', 'family' | 'address' | 'position'> & { identifier: string | null };
+
+function* contractProblems(db: Database): Generator<string> {
+  const find = db.query<Known, [number]>(
+    `SELECT c.family, c.address, c.position, a.identifier FROM token_contracts c LEFT JOIN assets a ON a.id = c.asset_id
+      WHERE c.contract_id = ?1`,
+  );
+  const deployed = db.query<Deployed, []>(
+    `SELECT c.contract_id, c.position, p.address, d.contract_interface AS interface
+       FROM contracts c JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
+       JOIN principals p ON p.id = c.contract_id
+      WHERE t.status = ${STATUS.success} AND d.contract_interface IS NOT NULL ORDER BY c.contract_id, c.position`,
+  );
+  const seen = new Set<number>();
+  for (const { contract_id, position, address, interface: json } of deployed.iterate()) {
+    const made = tokenContract(json);
+    if (made === null || seen.has(contract_id)) continue;
+    seen.add(contract_id);
+    const known = find.get(contract_id);
+    const identifier = made.asset === null ? null : `${address}::${made.asset}`;
+    if (known === null) yield `${address} is a contract of tokens and is not stored as one`;
+    else if (storedFamily.nameOf(known.family) !== made.family || known.identifier !== identifier) {
+      yield `${address}: stored as ${storedFamily.nameOf(known.family)} ${known.identifier}, by its interface ${made.family} ${identifier}`;
+    } else if (known.address !== address || known.position !== position) {
+      yield `${known.address} at ${known.position}: its deployment is that of ${address} at ${position}`;
+    }
+  }
+  for (const { contract_id } of db
+    .query<Stored<'token_contracts', 'contract_id'>, []>('SELECT contract_id FROM token_contracts')
+    .iterate()) {
+    if (!seen.has(contract_id)) yield `contract ${contract_id} is stored and no deployment has such an interface`;
+  }
+}
+
+/** Makes a check of counters against a recount. @param stored and @param counted queries with the same columns */
+const tally = (name: string, stored: string, counted: string): Check =>
+  none<Record<string, number>>(
+    name,
+    `SELECT * FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${counted}))
+      UNION SELECT * FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${stored}))`,
+    (row) => `${Object.values(row).join(', ')}: stored and counted differ`,
+  );
+
+export const tokenMetadataChecks: readonly Check[] = [
+  { name: 'contracts of tokens against their interfaces', isLimited: false, find: contractProblems },
+  tally(
+    'contracts and tokens of each family',
+    'SELECT family, contracts, tokens FROM token_families',
+    `SELECT c.family, count(DISTINCT c.contract_id), count(t.token_id)
+       FROM token_contracts c LEFT JOIN tokens t ON t.contract_id = c.contract_id GROUP BY c.family`,
+  ),
+  tally(
+    'work for tokens by kind and state',
+    'SELECT work, state, jobs FROM token_job_counts',
+    'SELECT work, state, count(*) FROM token_jobs GROUP BY work, state',
+  ),
+  none<{ address: string; token_id: string }>(
+    'tokens of mints, and what is asked of each token',
+    `SELECT p.address, e.token_id FROM token_events e JOIN principals p ON p.id = e.contract_id
+      WHERE e.kind = ${TOKEN_EVENT.mint} AND NOT EXISTS
+            (SELECT 1 FROM tokens t WHERE t.contract_id = e.contract_id AND t.token_id = e.token_id)
+      UNION SELECT p.address, t.token_id FROM tokens t JOIN principals p ON p.id = t.contract_id
+       WHERE NOT EXISTS (SELECT 1 FROM token_jobs j
+                          WHERE j.contract_id = t.contract_id AND j.token_id = t.token_id AND j.work = 1)`,
+    ({ address, token_id }) => `${address}: token ${token_id.slice(1)} is not stored, or nothing asks for it`,
+  ),
+];

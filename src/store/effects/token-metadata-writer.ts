@@ -1,0 +1,328 @@
+/** Writes contracts of tokens, their tokens, and the queue of what the node and others are asked of them. */
+import type { Database } from 'bun:sqlite';
+import type { EffectOf } from '../../chain/effect.ts';
+import { FT_TOKEN, type TokenFamily } from '../../chain/token-contracts.ts';
+import { sortable } from '../rows/amounts.ts';
+import { JOB_STATE, storedTokenEvent, TOKEN_EVENT, TOKEN_FAMILY, TOKEN_WORK, type TokenWork } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
+import { inserter, inserterIfAbsent, upserter } from '../rows/table.ts';
+import {
+  tokenContractsTable,
+  tokenEventsTable,
+  tokenFamiliesTable,
+  tokenJobCountsTable,
+  tokenJobsTable,
+  tokensTable,
+} from '../rows/tables.ts';
+import type { Dictionaries } from './dictionary.ts';
+
+/** The token id of work that is a contract's, and of notifications about all tokens of a contract. */
+const ALL_TOKENS = '';
+
+/** A token id as it is stored. */
+const storedTokenId = (token: bigint): string => sortable(token.toString());
+
+/** More seconds than a dynamic token ever waits. */
+const LONGEST_TTL = 10n ** 10n;
+
+export type JobRow = Stored<'token_jobs'>;
+export type TokenContractRow = Stored<'token_contracts'>;
+type Notification = Stored<'token_events', 'position' | 'kind' | 'ttl'>;
+
+/** Reads and changes rows of tokens, in the open transaction. */
+function tokenRows(db: Database) {
+  const findContract = db.prepare<TokenContractRow, [number]>('SELECT * FROM token_contracts WHERE contract_id = ?1');
+  const findJob = db.prepare<JobRow, [number, string, number]>(
+    'SELECT * FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
+  );
+  const setJob = upserter(db, tokenJobsTable, {
+    replaced: ['state', 'tries', 'position', 'not_before', 'asked_height', 'error'],
+  });
+  const dropJob = db.prepare<null, [number, string, number]>(
+    'DELETE FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
+  );
+  const countJobs = upserter(db, tokenJobCountsTable, { summed: ['jobs'] });
+  const dropJobCount = db.prepare<null, [number, number]>(
+    'DELETE FROM token_job_counts WHERE work = ?1 AND state = ?2 AND jobs = 0',
+  );
+  const countFamily = upserter(db, tokenFamiliesTable, { summed: ['contracts', 'tokens'] });
+  const dropFamily = db.prepare<null, [number]>(
+    'DELETE FROM token_families WHERE family = ?1 AND contracts = 0 AND tokens = 0',
+  );
+  const insertToken = inserterIfAbsent(db, tokensTable);
+  const findToken = db.prepare<Stored<'tokens'>, [number, string]>(
+    'SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2',
+  );
+  const dropToken = db.prepare<null, [number, string]>('DELETE FROM tokens WHERE contract_id = ?1 AND token_id = ?2');
+  const dropDocuments = db.prepare<null, [number, string]>(
+    'DELETE FROM token_documents WHERE contract_id = ?1 AND token_id = ?2',
+  );
+  const setQueueing = db.prepare<null, [number, string | null, number]>(
+    'UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1',
+  );
+  // Of the notifications about one token, or about all of a contract, from a place on.
+  const frozen = db.prepare<Notification, [number, string, number]>(
+    `SELECT position, kind, ttl FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3
+        AND kind = ${TOKEN_EVENT.frozen} ORDER BY position LIMIT 1`,
+  );
+  const newest = db.prepare<Notification, [number, string, number]>(
+    `SELECT position, kind, ttl FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3
+        AND kind <> ${TOKEN_EVENT.mint} ORDER BY position DESC, event_index DESC LIMIT 1`,
+  );
+  const lastMint = db.prepare<Stored<'token_events', 'position'>, [number, string]>(
+    `SELECT position FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND kind = ${TOKEN_EVENT.mint}
+      ORDER BY position DESC LIMIT 1`,
+  );
+
+  function countJob(work: number, state: number, by: 1 | -1): void {
+    countJobs({ work, state, jobs: by });
+    if (by === -1) dropJobCount.run(work, state);
+  }
+
+  function putJob(row: JobRow, before: JobRow | null): void {
+    setJob(row);
+    if (before?.state === row.state) return;
+    countJob(row.work, row.state, 1);
+    if (before !== null) countJob(before.work, before.state, -1);
+  }
+
+  function removeJob(contractId: number, tokenId: string, work: number): void {
+    const row = findJob.get(contractId, tokenId, work);
+    if (row === null) return;
+    dropJob.run(contractId, tokenId, work);
+    countJob(row.work, row.state, -1);
+  }
+
+  function countTokens(family: number, contracts: number, tokens: number): void {
+    countFamily({ family, contracts, tokens });
+    if (contracts < 0 || tokens < 0) dropFamily.run(family);
+  }
+
+  /** Queues work, as if it had never been tried. Work that waits for its first try stays where it is. */
+  function queue(contractId: number, tokenId: string, work: TokenWork, position: number): void {
+    const before = findJob.get(contractId, tokenId, TOKEN_WORK[work]);
+    if (before?.state === JOB_STATE.pending && before.tries === 0) return;
+    const key = { contract_id: contractId, token_id: tokenId, work: TOKEN_WORK[work] };
+    const asked_height = before?.asked_height ?? null;
+    const row = { ...key, state: JOB_STATE.pending, tries: 0, position, not_before: null, asked_height, error: null };
+    putJob(row, before);
+  }
+
+  return {
+    contract: (id: number) => findContract.get(id),
+    token: (contractId: number, tokenId: string) => findToken.get(contractId, tokenId),
+    job: (contractId: number, tokenId: string, work: TokenWork) => findJob.get(contractId, tokenId, TOKEN_WORK[work]),
+    putJob,
+    removeJob,
+    countTokens,
+    queue,
+
+    /** Adds a token and queues what is asked of it. @returns whether it is new */
+    addToken({ contract_id, family }: TokenContractRow, tokenId: string, position: number): boolean {
+      const facts = { written_at: null, name: null, symbol: null, decimals: null, supply: null, uri: null };
+      if (insertToken({ contract_id, token_id: tokenId, position, ...facts }) === null) return false;
+      countTokens(family, 0, 1);
+      queue(contract_id, tokenId, 'facts', position);
+      return true;
+    },
+
+    removeToken({ contract_id, family }: TokenContractRow, tokenId: string): void {
+      if (dropToken.run(contract_id, tokenId).changes === 0) return;
+      dropDocuments.run(contract_id, tokenId);
+      for (const work of [TOKEN_WORK.facts, TOKEN_WORK.document]) removeJob(contract_id, tokenId, work);
+      countTokens(family, 0, -1);
+    },
+
+    dropDocuments: (contractId: number, tokenId: string) => void dropDocuments.run(contractId, tokenId),
+
+    /** Begins to queue all tokens of a contract, one after the other. */
+    queueAll({ contract_id, queued_up_to, is_forced }: TokenContractRow, isForced: boolean): void {
+      const forced = isForced || (queued_up_to !== null && is_forced === 1);
+      setQueueing.run(contract_id, ALL_TOKENS, Number(forced));
+    },
+
+    /** Notes how far all tokens of a contract are queued; null at the end. */
+    setQueueing: (contractId: number, upTo: string | null, isForced: boolean) =>
+      void setQueueing.run(contractId, upTo, Number(isForced)),
+
+    /**
+     * The notification that holds for a token: the one that froze it, else the newest; null without one. One about all tokens
+     * is about those that the contract had then.
+     */
+    notification(contractId: number, tokenId: string, began: number): Notification | null {
+      const both = [tokenId, ALL_TOKENS];
+      const froze = both.map((id) => frozen.get(contractId, id, began)).filter((row) => row !== null);
+      if (froze.length > 0) return froze.reduce((a, b) => (b.position < a.position ? b : a));
+      const last = both.map((id) => newest.get(contractId, id, began)).filter((row) => row !== null);
+      return last.length === 0 ? null : last.reduce((a, b) => (b.position > a.position ? b : a));
+    },
+
+    /** Position of a token's last mint; null where no block minted it. */
+    lastMint: (contractId: number, tokenId: string): number | null =>
+      lastMint.get(contractId, tokenId)?.position ?? null,
+  };
+}
+
+/** Appliers of effects on contracts of tokens and their tokens, by kind of effect. */
+export function metadataWriters(db: Database, { principals, assets }: Dictionaries, rows = tokenRows(db)) {
+  const addContract = inserter(db, tokenContractsTable);
+  const dropContract = db.prepare<null, [number]>('DELETE FROM token_contracts WHERE contract_id = ?1');
+  const drop = ['tokens', 'token_documents', 'token_events', 'token_jobs'].map((table) =>
+    db.prepare<null, [number]>(`DELETE FROM ${table} WHERE contract_id = ?1`),
+  );
+  const countTokens = db.prepare<{ tokens: number }, [number]>(
+    'SELECT count(*) AS tokens FROM tokens WHERE contract_id = ?1',
+  );
+  const jobs = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE contract_id = ?1');
+  const addEvent = inserter(db, tokenEventsTable);
+  const dropEvent = db.prepare<null, [number, string, number, number]>(
+    'DELETE FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position = ?3 AND event_index = ?4',
+  );
+  const anyEvent = db.prepare<{ found: number }, [number, string]>(
+    'SELECT 1 AS found FROM token_events WHERE contract_id = ?1 AND token_id = ?2 LIMIT 1',
+  );
+  const unlist = db.prepare<null, [number]>('UPDATE token_contracts SET listed = 0 WHERE contract_id = ?1');
+  const ofAsset = db.prepare<Stored<'token_contracts', 'contract_id'>, [number]>(
+    'SELECT contract_id FROM token_contracts WHERE asset_id = ?1',
+  );
+  const setSupply = db.prepare<null, [number, string, string]>(
+    'UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2',
+  );
+  const askedSince = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE asked_height >= ?1');
+  const ONLY = storedTokenId(FT_TOKEN);
+
+  const known = (contract: string): TokenContractRow | null => {
+    const id = principals.find(contract);
+    return id === null ? null : rows.contract(id);
+  };
+  const isOf = (row: TokenContractRow | null, family: TokenFamily): row is TokenContractRow =>
+    row?.family === TOKEN_FAMILY[family];
+
+  function deploy({ position, contract, token }: EffectOf<'token_contract'>): void {
+    const contract_id = principals.id(contract);
+    if (rows.contract(contract_id) !== null) return;
+    const row: TokenContractRow = {
+      contract_id,
+      family: TOKEN_FAMILY[token.family],
+      address: contract,
+      position,
+      asset_id: token.asset === null ? null : assets.id(`${contract}::${token.asset}`),
+      name_key: null,
+      symbol_key: null,
+      last_token_id: null,
+      listed: 0,
+      queued_up_to: null,
+      is_forced: 0,
+    };
+    addContract(row);
+    rows.countTokens(row.family, 1, 0);
+    if (token.family === 'ft') rows.addToken(row, ONLY, position);
+    else if (token.family === 'nft') rows.queue(contract_id, ALL_TOKENS, 'last_token_id', position);
+  }
+
+  function undeploy({ position, contract }: EffectOf<'token_contract'>): void {
+    const row = known(contract);
+    if (row?.position !== position) return;
+    const id = row.contract_id;
+    const tokens = countTokens.get(id)?.tokens ?? 0;
+    for (const { token_id, work } of jobs.all(id)) rows.removeJob(id, token_id, work);
+    for (const statement of drop) statement.run(id);
+    dropContract.run(id);
+    rows.countTokens(row.family, -1, -tokens);
+  }
+
+  /** Takes a mint back. The token goes with its first one, even where the node had named it before. */
+  function unmint(row: TokenContractRow, tokenId: string, position: number, index: number): void {
+    if (dropEvent.run(row.contract_id, tokenId, position, index).changes === 0) return;
+    if (rows.lastMint(row.contract_id, tokenId) !== null) return;
+    rows.removeToken(row, tokenId);
+    if (row.last_token_id === null) return;
+    unlist.run(row.contract_id);
+    rows.queue(row.contract_id, ALL_TOKENS, 'last_token_id', row.position);
+  }
+
+  function update({ position, index, update }: EffectOf<'token_update'>, row: TokenContractRow): void {
+    const { mode, ttl } = update;
+    const event = {
+      contract_id: row.contract_id,
+      position,
+      event_index: index,
+      kind: storedTokenEvent.numberOf(mode),
+      ttl: ttl === null ? null : ttl > LONGEST_TTL ? LONGEST_TTL : ttl,
+    };
+    for (const tokenId of tokensOf(row, update.tokens)) {
+      if (tokenId === ALL_TOKENS) {
+        addEvent({ ...event, token_id: tokenId });
+        rows.queueAll(row, false);
+        continue;
+      }
+      const token = rows.token(row.contract_id, tokenId);
+      if (token === null) continue;
+      const isFrozen = rows.notification(row.contract_id, tokenId, token.position)?.kind === TOKEN_EVENT.frozen;
+      addEvent({ ...event, token_id: tokenId });
+      if (!isFrozen) rows.queue(row.contract_id, tokenId, 'facts', position);
+    }
+  }
+
+  /** The token ids that a notification is about. */
+  function tokensOf(row: TokenContractRow, tokens: readonly bigint[] | null): string[] {
+    if (tokens !== null) return tokens.map(storedTokenId);
+    return [isOf(row, 'ft') ? ONLY : ALL_TOKENS];
+  }
+
+  function unupdate({ position, index, update }: EffectOf<'token_update'>, row: TokenContractRow): void {
+    for (const tokenId of tokensOf(row, update.tokens)) dropEvent.run(row.contract_id, tokenId, position, index);
+    if (row.queued_up_to === null || row.is_forced === 1 || anyEvent.get(row.contract_id, ALL_TOKENS) !== null) return;
+    rows.setQueueing(row.contract_id, null, false);
+  }
+
+  return {
+    token_contract(effect: EffectOf<'token_contract'>): void {
+      if (effect.sign === 1) deploy(effect);
+      else undeploy(effect);
+    },
+
+    token_mint({ sign, position, index, mint }: EffectOf<'token_mint'>): void {
+      const row = known(mint.contract);
+      if (!isOf(row, mint.family)) return;
+      const tokenId = storedTokenId(mint.token);
+      if (sign === -1) {
+        unmint(row, tokenId, position, index);
+        return;
+      }
+      addEvent({
+        contract_id: row.contract_id,
+        token_id: tokenId,
+        position,
+        event_index: index,
+        kind: TOKEN_EVENT.mint,
+        ttl: null,
+      });
+      if (!rows.addToken(row, tokenId, position)) rows.queue(row.contract_id, tokenId, 'facts', position);
+    },
+
+    token_update(effect: EffectOf<'token_update'>): void {
+      const row = known(effect.update.contract);
+      if (row === null) return;
+      if (effect.sign === 1) update(effect, row);
+      else unupdate(effect, row);
+    },
+
+    /** Moves the supply that the node said of a fungible token. */
+    moveSupply({ sign, asset, supply }: EffectOf<'ft_token'>): void {
+      if (supply === 0n) return;
+      const contract = ofAsset.get(assets.id(asset));
+      const before = contract === null ? null : (rows.token(contract.contract_id, ONLY)?.supply ?? null);
+      if (contract === null || before === null) return;
+      setSupply.run(contract.contract_id, ONLY, String(BigInt(before) + BigInt(sign) * supply));
+    },
+
+    /** Queues what was asked at a block that leaves the chain, or above it: the answers may be of that fork alone. */
+    askedAt(height: number): void {
+      for (const row of askedSince.all(height)) {
+        const again = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null, error: null };
+        rows.putJob({ ...row, ...again }, row);
+      }
+    },
+  };
+}
