@@ -33,6 +33,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/api/names/',
     'src/api/',
     'src/hooks/',
+    'src/tokens/',
     'src/live/',
     'src/console/',
   ],

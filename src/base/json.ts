@@ -62,6 +62,8 @@ declare global {
   interface JSON {
     /** A value that `stringify` writes as this text. */
     rawJSON(text: string): RawNumber;
+    /** Whether `rawJSON` made the value. */
+    isRawJSON(value: unknown): value is RawNumber;
   }
 }
 

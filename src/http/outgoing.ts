@@ -329,10 +329,56 @@ function begun({ url, addresses, method, headers, body }: SendOptions): ClientRe
 /** Sends a request: {@link send}, or a network of a test. */
 export type Send = typeof send;
 
+/** A request had no answer in its time. */
+export class LateError extends Error {
+  override readonly name = 'LateError';
+}
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const fail = () => reject(new Error('the attempt was ended'));
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
+
+/** Checks a URL for as long as its request may take. @throws what {@link TargetGuard} throws, and an Error when the signal ends */
+export const checkedTarget = (guard: TargetGuard, url: string, ending: AbortSignal): Promise<Target> =>
+  Promise.race([guard.check(url), aborted(ending)]);
+
+/**
+ * Does what may take a time and no longer.
+ * @param signal ends it, for example when the process stops
+ * @param run gets the signal that ends what it does
+ * @throws LateError if it failed because its time was over; what `run` throws
+ */
+export async function inTime<T>(
+  { clock, timeoutMs, signal }: { clock: Clock; timeoutMs: number; signal: AbortSignal },
+  run: (ending: AbortSignal) => Promise<T>,
+): Promise<T> {
+  // Not AbortSignal.any or .timeout: such signals outlive the request, and would hold its body in memory.
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  let late = false;
+  const cancel = clock.after(timeoutMs, () => {
+    late = true;
+    end();
+  });
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  try {
+    return await run(ending.signal);
+  } catch (error) {
+    throw late ? new LateError(`no answer within ${timeoutMs / 1000} s`) : error;
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', end);
+  }
+}
+
 /** Why a request had no answer, as a clause. */
 export const failureReason = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof TargetUnresolved) return error.message;
+  if (error instanceof TargetUnresolved || error instanceof LateError) return error.message;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   return code === 'Error' || error.message.includes(code) ? error.message : `${code}: ${error.message}`;
 };

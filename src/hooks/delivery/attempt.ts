@@ -3,7 +3,7 @@
  * the next attempt.
  */
 
-import { failureReason, type Outgoing, retryAfter, TargetRefused } from '../../http/outgoing.ts';
+import { checkedTarget, failureReason, inTime, type Outgoing, retryAfter, TargetRefused } from '../../http/outgoing.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import { definitionOf } from '../definition/definition.ts';
@@ -106,22 +106,14 @@ export async function attempt(sending: Sending, { guard, clock, send }: Outgoing
     blocked: false,
     ...outcome,
   });
-  // Not AbortSignal.any or .timeout: such signals outlive the attempt, and would hold its body in memory.
-  const ending = new AbortController();
-  const end = () => ending.abort();
-  let late = false;
-  const cancel = clock.after(sending.timeoutMs, () => {
-    late = true;
-    end();
-  });
-  sending.signal.addEventListener('abort', end, { once: true });
-  if (sending.signal.aborted) end();
   try {
-    const target = await Promise.race([guard.check(sending.url), aborted(ending.signal)]);
-    const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
-    const limits = { connectTimeoutMs, answerMs, mostBytes: MOST_READ };
+    const answer = await inTime({ ...sending, clock }, async (ending) => {
+      const target = await checkedTarget(guard, sending.url, ending);
+      const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
+      const limits = { connectTimeoutMs, answerMs, mostBytes: MOST_READ };
+      return send({ ...target, ...limits, method: 'POST', headers, body, signal: ending, clock });
+    });
     // The status decides the result; the body is only for the delivery log.
-    const answer = await send({ ...target, ...limits, method: 'POST', headers, body, signal: ending.signal, clock });
     return done({
       statusCode: answer.status,
       excerpt: answer.body.toString().slice(0, EXCERPT),
@@ -130,20 +122,9 @@ export async function attempt(sending: Sending, { guard, clock, send }: Outgoing
   } catch (error) {
     if (error instanceof TargetRefused)
       return done({ error: `the URL is not allowed: ${error.message}`, blocked: true });
-    if (late) return done({ error: `no answer within ${sending.timeoutMs / 1000} s` });
     return done({ error: failureReason(error) });
-  } finally {
-    cancel();
-    sending.signal.removeEventListener('abort', end);
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    const fail = () => reject(new Error('the attempt was ended'));
-    if (signal.aborted) fail();
-    else signal.addEventListener('abort', fail, { once: true });
-  });
 
 /** The delivery as its headers identify it. */
 export interface DeliveryIdentity extends Pick<Delivery, 'webhookId' | 'sequence' | 'attempts'> {
