@@ -60,6 +60,12 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   cycle_number: ['7', '8'],
   tenure_height: ['7', '8'],
   type: ['contract_call', 'token_transfer'],
+  sender: [one, other],
+  recipient: [one, other],
+  min_amount: ['7', '8'],
+  max_amount: ['8', '9'],
+  from_time: ['7', '8'],
+  to_time: ['8', '9'],
   uuid: ['01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdee'],
 };
 /** What says how a list is read, or narrows one that is walked by numbers of its own. */

@@ -21,7 +21,8 @@ interface Chance {
 }
 
 /** Lists that are too dear to count. */
-const isUncounted = (target: string): boolean => /^\/stackside\/v1\/tokens\/ft\/[^/]+\/transfers\?/.test(target);
+const isUncounted = (target: string): boolean =>
+  /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions)\?/.test(target);
 
 /** A list that is being walked, and what was shown since the walk last turned. */
 class Walk {

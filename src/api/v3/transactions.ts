@@ -1,14 +1,24 @@
 /** Routes of transactions: lists of the chain, a block and the mempool, a single one, and its events. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { exactJson } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { LoggedValue, UnknownEvent } from '../shared/event.ts';
-import { BlockParameter, includeQuery, TxId } from '../shared/parameters.ts';
+import { example } from '../shared/examples/examples.ts';
+import { TransactionTypes } from '../shared/legacy-parameters.ts';
+import {
+  AddressParameter,
+  BlockParameter,
+  ContractParameter,
+  includeQuery,
+  PrincipalParameter,
+  TxId,
+} from '../shared/parameters.ts';
 import { Amount, ClarityPair, clarity, Height, Memo, memo, nullable, Principal, words } from '../shared/values.ts';
 import {
   FoundTransaction,
@@ -215,6 +225,73 @@ export const blocks = [
       const list = listOf(height_or_hash);
       const page = await read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN_BLOCK);
+      return cursorPage(list, limit, page, listedTransaction);
+    },
+  }),
+];
+
+const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
+
+const microStx = (description: string) =>
+  Type.Optional(Type.String({ pattern: '^[0-9]{1,19}$', description, examples: ['1000000'] }));
+
+const unixTime = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799, description, examples: example('block_time') }));
+
+/** The greatest integer of SQLite, above all STX. */
+const MOST_AMOUNT = 2n ** 63n - 1n;
+const amountOf = (text: string | undefined): bigint | null => {
+  const amount = text === undefined ? null : BigInt(text);
+  return amount !== null && amount > MOST_AMOUNT ? MOST_AMOUNT : amount;
+};
+
+const conditionQuery = {
+  type: TransactionTypes,
+  status: Type.Optional(Type.Array(words(...statuses), { description: 'Statuses, one of which the transaction has' })),
+  principal: Type.Optional(PrincipalParameter),
+  sender: Type.Optional(AddressParameter),
+  recipient: Type.Optional(PrincipalParameter),
+  contract_id: Type.Optional(ContractParameter),
+  function_name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Name of the called function', examples: ['transfer'] }),
+  ),
+  min_amount: microStx('Least amount of a token transfer, in micro-STX'),
+  max_amount: microStx('Greatest amount of a token transfer, in micro-STX'),
+  from_time: unixTime('Earliest time of the block, in Unix seconds'),
+  to_time: unixTime('Latest time of the block, in Unix seconds'),
+};
+
+/** Transactions of the chain that meet conditions. The items are those of v3. */
+export const search = [
+  route({
+    path: '/stackside/v1/transactions',
+    operationId: 'searchTransactions',
+    summary: 'Transactions that meet conditions',
+    description:
+      'Returns the transactions of the canonical chain that meet all given conditions, newest first. The items are those of `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
+    tag: 'Stackside',
+    query: { ...cursorQuery, ...conditionQuery },
+    response: UncountedCursorPage(ListedTransaction),
+    etag: chainTip,
+    history: 'since',
+    handle: async ({ query, read }) => {
+      const { limit, cursor, ...given } = query;
+      const conditions = {
+        types: given.type ?? null,
+        statuses: given.status ?? null,
+        principal: given.principal ?? null,
+        sender: given.sender ?? null,
+        recipient: given.recipient ?? null,
+        contract: given.contract_id ?? null,
+        functionName: given.function_name ?? null,
+        leastAmount: amountOf(given.min_amount),
+        greatestAmount: amountOf(given.max_amount),
+        since: given.from_time ?? null,
+        until: given.to_time ?? null,
+      };
+      // A cursor is valid for the list of its conditions only.
+      const list = `transactions ${exactJson(conditions)}`;
+      const page = await read.transactions.meeting(conditions, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, listedTransaction);
     },
   }),

@@ -36,7 +36,7 @@ import { balanceChanges, balances, principals } from '../../api/v3/principals.ts
 import { smartContracts } from '../../api/v3/smart-contracts.ts';
 import { staking } from '../../api/v3/staking.ts';
 import { tokens } from '../../api/v3/tokens.ts';
-import { blocks, mempool, transactions } from '../../api/v3/transactions.ts';
+import { blocks, mempool, search as transactionSearch, transactions } from '../../api/v3/transactions.ts';
 import { transfers } from '../../api/v3/transfers.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { atMost, Turns } from '../../base/turns.ts';
@@ -168,6 +168,7 @@ export const resources = (
   serverHistory(server?.history ?? null),
   principalHistory,
   contractSearch,
+  transactionSearch,
   manySubjects,
 ];
 

@@ -86,6 +86,27 @@ export interface TransactionFilter {
   until: number | null;
 }
 
+/** Conditions that listed transactions meet; null for none. */
+export interface TransactionConditions {
+  types: readonly TransactionType[] | null;
+  statuses: readonly TransactionStatus[] | null;
+  /** A principal that takes part: it sends or sponsors, or the transaction affects it. */
+  principal: string | null;
+  sender: string | null;
+  /** Recipient of a token transfer. */
+  recipient: string | null;
+  /** Called contract; deployments don't match. */
+  contract: string | null;
+  /** Called function. */
+  functionName: string | null;
+  /** micro-STX of a token transfer, both included. */
+  leastAmount: bigint | null;
+  greatestAmount: bigint | null;
+  /** Times of the block, in Unix seconds, both included. */
+  since: number | null;
+  until: number | null;
+}
+
 /** Order of transactions; equal ones are in the order of the chain, in the same direction. */
 export interface TransactionOrder {
   by: 'block_height' | 'burn_block_time' | 'fee';

@@ -42,6 +42,8 @@ import { transactionQueries } from '../queries/transactions/transactions.ts';
 export interface WorkLimits {
   /** Limits of a search for transactions. */
   search?: SearchLimits;
+  /** Rows that a page of transactions with conditions reads at most. */
+  walkRows?: number;
   /** Maximum number of interfaces of contracts. */
   deployments?: number;
   /** Number of transactions and events in a batch of a history. */
@@ -137,7 +139,7 @@ export function readerOf(
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range, chain.historyStart),
     transactions: {
-      ...transactionQueries(db, { chain, mempool, details, cache }),
+      ...transactionQueries(db, { chain, mempool, details, cache }, limits.walkRows),
       /**
        * Canonical transactions and, if asked for, those of microblocks streamed on the tip.
        */

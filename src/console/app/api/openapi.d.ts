@@ -1498,6 +1498,7 @@ export interface components {
             result: components["schemas"]["ClarityValue"];
         };
         FoundContractCallUncountedPage: { results: components["schemas"]["FoundContractCall"][]; } & components["schemas"]["UncountedPage"];
+        TransactionSummaryUncountedPage: { results: components["schemas"]["TransactionSummary"][]; } & components["schemas"]["UncountedPage"];
         ResultsAtTip: { block_height: number | null; index_block_hash: components["schemas"]["Hash"] | null; };
         PrincipalBalances: { principal: string; stx: components["schemas"]["StxBalance"]; fungible_tokens: components["schemas"]["FtBalance"][]; };
         PrincipalBalancesResultsAtTip: { results: components["schemas"]["PrincipalBalances"][]; } & components["schemas"]["ResultsAtTip"];
@@ -1912,6 +1913,7 @@ export interface components {
         ContractId: string;
         Limit2: number;
         Offset: number;
+        Type: ("token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown")[];
         Unanchored: boolean;
         Order: "asc" | "desc";
         ExcludeFunctionArgs: boolean;

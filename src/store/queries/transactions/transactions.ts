@@ -13,6 +13,7 @@ import { keysetPage, numberAt } from '../page.ts';
 import type { DetailQueries } from './details.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
 import type { TransactionCache } from './transaction-cache.ts';
+import { transactionWalk } from './transaction-walk.ts';
 
 const inBlock = 'position BETWEEN ?3 AND ?4';
 const ofPrincipal = `SELECT position, affected, stx_sent, stx_received FROM principal_transactions
@@ -87,7 +88,8 @@ interface Sources {
   cache: TransactionCache;
 }
 
-export function transactionQueries(db: Database, { chain, mempool, details, cache }: Sources) {
+/** @param walkRows rows that a page of a list with conditions reads at most; the default if omitted */
+export function transactionQueries(db: Database, { chain, mempool, details, cache }: Sources, walkRows?: number) {
   const summaryAt = summaryReader(db, cache);
   const total = prepared<{ total: number }, []>(db, sql.total);
   const from = prepared<PositionRow, [number, number]>(db, sql.from);
@@ -114,6 +116,9 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
         itemOf: summaryAt,
       });
     },
+
+    /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
+    meeting: transactionWalk(db, summaryAt, walkRows),
 
     /**
      * Transactions of a block, the last first; undefined where there is no such canonical block. A walk of the latest block
