@@ -1221,6 +1221,9 @@ CREATE TABLE hooks (
 ) STRICT;
 -- The hooks of a consumer, newest first.
 CREATE INDEX hooks_by_consumer ON hooks (consumer, created_at DESC, uuid) WHERE deleted_at IS NULL;
+-- Those among them that were interrupted, or whose last attempt failed.
+CREATE INDEX hooks_failing ON hooks (consumer, created_at DESC, uuid)
+ WHERE deleted_at IS NULL AND (status = 3 OR consecutive_failures > 0);
 -- Those that the coming blocks use up, and those that take part in evaluation.
 CREATE INDEX hooks_expiring ON hooks (expires_at) WHERE stage = 1 AND expires_at IS NOT NULL;
 CREATE INDEX hooks_by_stage ON hooks (stage) WHERE stage > 0;

@@ -397,7 +397,9 @@ describe('a server', () => {
 
     const admin = as(readAdminKey(server.directory) ?? '');
     expect((await get(admin, '/chainhooks/me')).body.total).toBe(0);
-    expect((await get(admin, '/chainhooks/consumers')).body).toEqual({ results: [{ consumer: 'alice', hooks: 1 }] });
+    expect((await get(admin, '/chainhooks/consumers')).body).toEqual({
+      results: [{ consumer: 'alice', hooks: 1, failing: 0 }],
+    });
     expect((await get(as('first-key'), '/chainhooks/consumers')).status).toBe(403);
     const forAlice = { ...admin, 'x-chainhook-consumer': 'alice' };
     expect((await get(forAlice, '/chainhooks/me')).body.total).toBe(1);

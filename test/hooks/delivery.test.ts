@@ -1,8 +1,9 @@
 /** Deliveries: their content, their retries when receivers fail, and redelivery. */
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
+import { list } from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { backoff } from '../../src/hooks/delivery/attempt.ts';
@@ -226,6 +227,55 @@ test('410 interrupts at once; what holds a hook up can be skipped', async () => 
   await drained(server, uuid);
   expect(sequences(target.received).slice(0, 2)).toEqual([1, 2]);
   expect((await server.request('GET', `${path}/${results.at(-1).id}`)).body.state).toBe('dead');
+});
+
+test('a failing hook says why, since when, which delivery fails and when it is tried again, until it succeeds', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  using good = receiver();
+  target.answer = () =>
+    new Response('database is locked\nat line 3', { status: 503, headers: { 'retry-after': '300' } });
+  const uuid = await register(server, target.url);
+  const other = await register(server, good.url);
+  const well = { failing_delivery: null, last_error: null, last_failed_at: null, next_attempt_at: null };
+  expect(await status(server, uuid)).toMatchObject(well);
+  feed(server);
+  await until(async () => (await status(server, uuid)).last_error !== null);
+  const failing = await status(server, uuid);
+  const [delivery] = (await log(server, uuid, '&state=failed')).results;
+  expect(failing).toMatchObject({
+    failing_delivery: delivery.id,
+    last_error: 'status 503: database is locked',
+    next_attempt_at: delivery.next_attempt_at,
+    consecutive_failures: 1,
+  });
+  expect(failing.next_attempt_at - failing.last_failed_at).toBeGreaterThan(200);
+  const found = async (query: string) =>
+    (await server.request('GET', `/chainhooks/me?${query}`)).body.results.map((hook: { uuid: string }) => hook.uuid);
+  expect(await found('failing=true')).toEqual([uuid]);
+  expect((await found('')).toSorted()).toEqual([uuid, other].toSorted());
+  const consumers = async () => (await server.request('GET', '/chainhooks/consumers')).body.results;
+  expect(await consumers()).toEqual([{ consumer: 'default', hooks: 2, failing: 1 }]);
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await list({ url: server.url, key: null });
+  const [headings, first, problem, second] = written.mock.calls.join('').replaceAll(/ +/g, ' ').split('\n');
+  expect([headings, problem]).toEqual([
+    'ID STATE WAITING NAME',
+    expect.stringMatching(/^ failed \S+Z: status 503: database is locked; next attempt \S+Z$/),
+  ]);
+  expect([first, second]).toEqual([
+    expect.stringMatching(new RegExp(`^${uuid} streaming, failing \\d+ `)),
+    expect.stringMatching(new RegExp(`^${other} streaming \\d+ `)),
+  ]);
+  // Nobody waits for a hook that its consumer paused.
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+  expect([await found('failing=true'), (await consumers())[0].failing]).toEqual([[], 0]);
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+  target.answer = () => new Response('');
+  await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
+  await drained(server, uuid);
+  expect(await status(server, uuid)).toMatchObject({ ...well, consecutive_failures: 0 });
+  expect(await found('failing=true')).toEqual([]);
 });
 
 test('the queue of a disabled hook stays, and none of it is sent', async () => {

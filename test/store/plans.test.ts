@@ -187,11 +187,12 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'hooks/records.byUuid': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
   'hooks/records.byId': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
   'hooks/records.page': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
+  'hooks/records.failing': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
   'hooks/records.active': [{ step: /^SCAN p$/, reason: 'hook_progress has one row' }],
   'hooks/records.deletedBefore': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
   'hooks/records.withLongLog': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
   'hooks/records.consumers': [
-    { step: /^SCAN hooks USING INDEX hooks_by_consumer$/, reason: 'the operator alone asks, of rows that are few' },
+    { step: /^SCAN h USING INDEX hooks_by_consumer$/, reason: 'the operator alone asks, of rows that are few' },
   ],
   'hooks/records.counts': [
     { step: /^SCAN h( USING INDEX hooks_by_consumer)?$/, reason: 'a gauge of all hooks' },

@@ -63,30 +63,79 @@ const pausedTexts: Readonly<Record<PausedReason, string>> = {
     "the server can't read the signing secret; deliveries wait until the consumer makes a new one or deletes it",
 };
 
-/** Prints the hooks of one consumer. @param of suffix of each line that names the consumer, or empty */
-async function listOf(connection: Connection, of: string): Promise<void> {
-  for (let offset = 0; ; ) {
-    const page = answerOf(HookPage, connection, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
-    for (const { uuid, status, definition } of page.results) {
-      const { name } = definition as { name: string };
-      const state = `${status.status}${status.enabled ? '' : ', disabled'}${status.paused_reason === null ? '' : ', paused'}`;
-      print(`${uuid}  ${state.padEnd(21)} ${String(status.pending_deliveries).padStart(6)} waiting  ${name}${of}`);
-      if (status.interrupted_reason !== null) print(`    ${status.interrupted_reason}`);
-      if (status.paused_reason !== null) print(`    ${status.paused_reason}: ${pausedTexts[status.paused_reason]}`);
-    }
-    offset += page.results.length;
-    if (page.results.length === 0 || offset >= page.total) return;
+type ListedHook = Static<typeof HookPage>['results'][number];
+
+/** All hooks of the connection's consumer, newest first. */
+async function hooksOf(connection: Connection): Promise<ListedHook[]> {
+  const hooks: ListedHook[] = [];
+  for (;;) {
+    const path = `/me?limit=60&offset=${hooks.length}`;
+    const page = answerOf(HookPage, connection, await call(connection, 'GET', path));
+    hooks.push(...page.results);
+    if (page.results.length === 0 || hooks.length >= page.total) return hooks;
+  }
+}
+
+const isFailing = ({ status }: ListedHook): boolean =>
+  status.status === 'interrupted' || (status.enabled && status.last_error !== null);
+
+function stateOf(hook: ListedHook): string {
+  const { status, enabled, paused_reason: paused } = hook.status;
+  const words = [
+    status as string,
+    ...(enabled ? [] : ['disabled']),
+    ...(paused === null ? [] : ['paused']),
+    // An interrupted hook needs no second word for it.
+    ...(isFailing(hook) && status !== 'interrupted' ? ['failing'] : []),
+  ];
+  return words.join(', ');
+}
+
+/** What keeps deliveries of a hook from their receiver, as sentences. */
+function problemsOf(hook: ListedHook): string[] {
+  const { status } = hook;
+  const problems: string[] = [];
+  if (status.interrupted_reason !== null) problems.push(status.interrupted_reason);
+  if (isFailing(hook) && status.last_error !== null) {
+    const next = status.next_attempt_at === null ? '' : `; next attempt ${time(status.next_attempt_at)}`;
+    problems.push(`failed ${time(status.last_failed_at)}: ${status.last_error}${next}`);
+  }
+  if (status.paused_reason !== null) problems.push(`${status.paused_reason}: ${pausedTexts[status.paused_reason]}`);
+  return problems;
+}
+
+/** A table of hooks with headings; failing ones come first, and what is wrong with a hook is below it. */
+function printHooks(lists: readonly { consumer: string | null; hooks: readonly ListedHook[] }[]): void {
+  const rows = lists
+    .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateOf(hook) })))
+    .sort((a, b) => Number(isFailing(b.hook)) - Number(isFailing(a.hook)));
+  if (rows.length === 0) return;
+  const width = Math.max(...rows.map(({ state }) => state.length));
+  const line = (id: string, state: string, waiting: string, name: string, consumer: string | null) =>
+    print(
+      `${id.padEnd(36)}  ${state.padEnd(width)}  ${waiting.padStart(7)}  ${name}${consumer === null ? '' : `  ${consumer}`}`,
+    );
+  line('ID', 'STATE', 'WAITING', 'NAME', rows.some(({ consumer }) => consumer !== null) ? '(CONSUMER)' : null);
+  for (const { hook, state, consumer } of rows) {
+    const { name } = hook.definition as { name: string };
+    line(hook.uuid, state, String(hook.status.pending_deliveries), name, consumer === null ? null : `(${consumer})`);
+    for (const problem of problemsOf(hook)) print(`    ${problem}`);
   }
 }
 
 /** Prints the hooks of the key's or the named consumer, or otherwise those of all consumers. */
 export async function list(connection: Connection): Promise<void> {
-  if (connection.consumer !== undefined) return listOf(connection, '');
-  const { body } = await ask(connection, 'GET', '/consumers');
-  if (!Value.Check(Consumers, body)) return listOf(connection, '');
-  for (const { consumer } of body.results) {
-    await listOf({ ...connection, consumer }, body.results.length === 1 ? '' : `  (of ${consumer})`);
+  const { body } = connection.consumer === undefined ? await ask(connection, 'GET', '/consumers') : { body: null };
+  if (!Value.Check(Consumers, body)) {
+    printHooks([{ consumer: null, hooks: await hooksOf(connection) }]);
+    return;
   }
+  const isOne = body.results.length === 1;
+  const lists = [];
+  for (const { consumer } of body.results) {
+    lists.push({ consumer: isOne ? null : consumer, hooks: await hooksOf({ ...connection, consumer }) });
+  }
+  printHooks(lists);
 }
 
 function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliverySummary>): void {

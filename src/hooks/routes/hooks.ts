@@ -40,11 +40,22 @@ export function management(
 ) {
   const { store, history, commands, guard, network, chance, pausedReason } = hooks;
 
+  /** The delivery that makes a hook fail: the one that holds it up, or else the one that was given up last. */
+  function failingOf({ deliveries }: HookReader['hooks'], record: HookRecord) {
+    const { id, stuckDelivery, consecutiveFailures } = record;
+    if (stuckDelivery === null && consecutiveFailures === 0) return null;
+    const head = stuckDelivery === null ? deliveries.head(id, 'live') : deliveries.get(stuckDelivery);
+    const isHeldUp = head?.state === 'failed' || (head !== undefined && stuckDelivery !== null);
+    const delivery = isHeldUp ? head : (deliveries.firstFailed(id) ?? deliveries.lastDead(id));
+    return delivery === undefined ? null : { delivery, attempt: deliveries.attempts(delivery.id, 1)[0] };
+  }
+
   function serialized({ hooks, height }: HookReader, record: HookRecord) {
     const lag = Math.max(0, height() - record.cursor.height);
     return serializedHook(
       record,
       hooks.deliveries.waiting(record.id),
+      failingOf(hooks, record),
       record.stage === 'idle' && record.status === 'new' ? 0 : lag,
       pausedReason(record),
     );
@@ -69,8 +80,9 @@ export function management(
       return read((now) => serialized(now, record));
     },
 
-    page(now: HookReader, consumer: string, limit: number, offset: number) {
-      const { items, total } = now.hooks.records.page(consumer, limit, offset);
+    /** @param failing whether only failing hooks are returned */
+    page(now: HookReader, consumer: string, limit: number, offset: number, failing: boolean) {
+      const { items, total } = now.hooks.records[failing ? 'failing' : 'page'](consumer, limit, offset);
       return { limit, offset, total, results: items.map((record) => serialized(now, record)) };
     },
 
@@ -114,10 +126,25 @@ const limits = { maximum: 60, default: 20 };
 const pageQuery = {
   ...offsetQuery(limits),
   limit: Type.Integer({ minimum: 1, ...limits, description: 'Maximum number of items on a page' }),
+  failing: Type.Boolean({
+    default: false,
+    description: 'Whether to return only chainhooks that were interrupted, or whose last attempt failed',
+  }),
 };
-/** Consumers with the number of their chainhooks. */
+/** Consumers with the numbers of their chainhooks. */
 const Consumers = Type.Object(
-  { results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() }, { $id: 'Consumer' })) },
+  {
+    results: Type.Array(
+      Type.Object(
+        {
+          consumer: Type.String(),
+          hooks: Type.Integer(),
+          failing: Type.Integer({ description: 'Chainhooks that were interrupted, or whose last attempt failed' }),
+        },
+        { $id: 'Consumer' },
+      ),
+    ),
+  },
   { $id: 'Consumers' },
 );
 
@@ -133,7 +160,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     operationId: 'getChainhookConsumers',
     summary: 'Consumers',
     description:
-      'Returns the consumers that have chainhooks, each with the number of its chainhooks. Only the admin key may ask; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
+      'Returns the consumers that have chainhooks, each with the number of its chainhooks and of those that fail. Only the admin key may ask; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
     response: Consumers,
     handle: ({ read }) => ({ results: read.hooks.records.consumers() }),
   }),
@@ -147,7 +174,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     query: pageQuery,
     response: HookPage,
     handle: ({ read, query, caller: { consumer, api } }) =>
-      api.management.page(read, consumer, query.limit, query.offset),
+      api.management.page(read, consumer, query.limit, query.offset, query.failing),
   }),
   route({
     ...commands,

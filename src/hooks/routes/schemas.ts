@@ -44,6 +44,18 @@ export const HookResponse = Type.Object(
         last_delivery_at: nullable(UnixTime),
         last_delivery_status_code: nullable(Type.Integer()),
         consecutive_failures: Count,
+        failing_delivery: Type.Union([Type.String(), Type.Null()], {
+          description:
+            'Id of the delivery that failed and holds up those behind it, or that was given up last; null where the last attempt succeeded',
+        }),
+        last_error: Type.Union([Type.String(), Type.Null()], {
+          description:
+            "Why that delivery's last attempt failed: the receiver's status with the beginning of its answer, or why it was not reached",
+        }),
+        last_failed_at: nullable(UnixTime),
+        next_attempt_at: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'Time of its next attempt, in Unix seconds; null where none is planned',
+        }),
         interrupted_reason: nullable(Type.String()),
         paused_reason: Type.Union([words(pausedReasons), Type.Null()], {
           description:
@@ -267,10 +279,28 @@ interface Waiting {
   oldest: number | null;
 }
 
-/** @param lag blocks from the hook's cursor to the tip @param pausedReason why its deliveries wait; null if they don't */
+/** The delivery that makes a hook fail, with its last attempt. */
+interface Failing {
+  delivery: Delivery;
+  attempt: Attempt | undefined;
+}
+
+/** Why an attempt failed, with the first line of the receiver's answer: `status 503: database is locked`. */
+function errorOf({ statusCode, error, excerpt }: Attempt): string {
+  if (statusCode === null) return error ?? 'no answer';
+  const [said = ''] = (excerpt ?? '').trim().split('\n');
+  return said === '' ? `status ${statusCode}` : `status ${statusCode}: ${said}`;
+}
+
+/**
+ * @param failing null where the last attempt succeeded
+ * @param lag blocks from the hook's cursor to the tip
+ * @param pausedReason why its deliveries wait; null if they don't
+ */
 export function serializedHook(
   record: HookRecord,
   waiting: Waiting,
+  failing: Failing | null,
   lag: number,
   pausedReason: PausedReason | null,
 ): Static<typeof HookResponse> {
@@ -293,6 +323,10 @@ export function serializedHook(
       last_delivery_at: maybeSeconds(record.lastDeliveryAt),
       last_delivery_status_code: record.lastDeliveryStatus,
       consecutive_failures: record.consecutiveFailures,
+      failing_delivery: failing?.delivery.webhookId ?? null,
+      last_error: failing?.attempt === undefined ? null : errorOf(failing.attempt),
+      last_failed_at: failing?.attempt === undefined ? null : seconds(failing.attempt.at + failing.attempt.durationMs),
+      next_attempt_at: maybeSeconds(failing?.delivery.nextAttemptAt ?? null),
       interrupted_reason: record.interruptedReason,
       paused_reason: pausedReason,
       lag_blocks: lag,

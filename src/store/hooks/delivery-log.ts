@@ -81,6 +81,8 @@ const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >=
 export const sql = {
   byWebhookId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
   byId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE id = ?1`,
+  firstOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id LIMIT 1`,
+  lastOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
   page: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id <= ?8
           ORDER BY id DESC LIMIT ?9`,
   newer: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id > ?8 ORDER BY id LIMIT ?9`,
@@ -112,6 +114,8 @@ const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState)
 export function deliveryLog(db: Database) {
   const byWebhookId = prepared<DeliveryRow, [string, number]>(db, sql.byWebhookId);
   const byId = prepared<DeliveryRow, [number]>(db, sql.byId);
+  const firstOfState = prepared<DeliveryRow, [number, number]>(db, sql.firstOfState);
+  const lastOfState = prepared<DeliveryRow, [number, number]>(db, sql.lastOfState);
   const page = db.prepare<DeliveryRow, [...Narrowing, number, number]>(sql.page);
   const newer = db.prepare<DeliveryRow, [...Narrowing, number, number]>(sql.newer);
   const total = db.prepare<{ total: number }, Narrowing>(sql.total);
@@ -147,6 +151,16 @@ export function deliveryLog(db: Database) {
     },
     get: (id: number): Delivery | undefined => {
       const row = byId.get(id);
+      return row === null ? undefined : deliveryOf(row);
+    },
+    /** The oldest delivery of a hook that failed and is tried again. */
+    firstFailed: (hookId: number): Delivery | undefined => {
+      const row = firstOfState.get(hookId, storedState.numberOf('failed'));
+      return row === null ? undefined : deliveryOf(row);
+    },
+    /** The newest delivery of a hook that was given up. */
+    lastDead: (hookId: number): Delivery | undefined => {
+      const row = lastOfState.get(hookId, storedState.numberOf('dead'));
       return row === null ? undefined : deliveryOf(row);
     },
     /** Deliveries of a hook, newest first. */

@@ -41,6 +41,13 @@ const LIVE = storedStage.numberOf('live');
 const CATCHING_UP = storedStage.numberOf('catching_up');
 const NEW = storedStatus.numberOf('new');
 const STREAMING = storedStatus.numberOf('streaming');
+const EXPIRED = storedStatus.numberOf('expired');
+const INTERRUPTED = storedStatus.numberOf('interrupted');
+
+/** What the index of failing hooks has. */
+const isFailed = `(h.status = ${INTERRUPTED} OR h.consecutive_failures > 0)`;
+/** Whether a hook fails: it was interrupted, or its last attempt failed and it still sends. */
+const isFailing = `${isFailed} AND (h.stage > ${IDLE} OR h.status IN (${EXPIRED}, ${INTERRUPTED}))`;
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
@@ -50,12 +57,16 @@ export const sql = {
   page: `SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
           ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
   total: 'SELECT count(*) AS total FROM hooks WHERE consumer = ?1 AND deleted_at IS NULL',
+  failing: `SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL AND ${isFailing}
+             ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
+  totalFailing: `SELECT count(*) AS total FROM hooks h WHERE h.consumer = ?1 AND h.deleted_at IS NULL AND ${isFailing}`,
   idsAt: `SELECT id FROM hooks WHERE stage = ?1 AND stage > ${IDLE}`,
   active: `SELECT ${recordColumns} ${fromHooks} WHERE h.stage = ?1 AND h.stage > ${IDLE}`,
   expiring: `SELECT h.id FROM hooks h WHERE h.stage = ${LIVE} AND h.expires_at IS NOT NULL AND h.expires_at <= ?1`,
   deletedBefore: 'SELECT id FROM hooks WHERE deleted_at < ?1 ORDER BY id LIMIT 1',
   withLongLog: `SELECT id FROM hooks WHERE sequence > ?1`,
-  consumers: `SELECT consumer, count(*) AS hooks FROM hooks WHERE deleted_at IS NULL GROUP BY consumer ORDER BY consumer`,
+  consumers: `SELECT h.consumer, count(*) AS hooks, sum(${isFailing}) AS failing FROM hooks h WHERE h.deleted_at IS NULL
+               GROUP BY h.consumer ORDER BY h.consumer`,
   owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',
   counts: `SELECT h.stage > ${IDLE} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
@@ -68,11 +79,13 @@ export function recordReads(db: Database) {
   const byId = prepared<RecordRow, [number]>(db, sql.byId);
   const page = prepared<RecordRow, [string, number, number]>(db, sql.page);
   const total = prepared<{ total: number }, [string]>(db, sql.total);
+  const failing = prepared<RecordRow, [string, number, number]>(db, sql.failing);
+  const totalFailing = prepared<{ total: number }, [string]>(db, sql.totalFailing);
   const active = prepared<RecordRow, [number]>(db, sql.active);
   const idsAt = prepared<Stored<'hooks', 'id'>, [number]>(db, sql.idsAt);
   const expiring = prepared<Stored<'hooks', 'id'>, [number]>(db, sql.expiring);
   const counts = prepared<{ enabled: number; status: number; id: number; count: number }, []>(db, sql.counts);
-  const consumers = prepared<Stored<'hooks', 'consumer'> & { hooks: number }, []>(db, sql.consumers);
+  const consumers = prepared<Stored<'hooks', 'consumer'> & { hooks: number; failing: number }, []>(db, sql.consumers);
   const owner = prepared<Stored<'hooks', 'consumer'>, [string]>(db, sql.owner);
   const withLongLog = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.withLongLog);
   const deletedBefore = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.deletedBefore);
@@ -99,12 +112,17 @@ export function recordReads(db: Database) {
       items: page.all(consumer, limit, offset).map(recordOf),
       total: count(consumer),
     }),
+    /** Hooks of a consumer that were interrupted, or whose last attempt failed, newest first, then by uuid. */
+    failing: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
+      items: failing.all(consumer, limit, offset).map(recordOf),
+      total: totalFailing.get(consumer)?.total ?? 0,
+    }),
     count,
     /** All hooks of a consumer, newest first. */
     all: (consumer: string): HookRecord[] => page.all(consumer, -1, 0).map(recordOf),
     live: (): HookRecord[] => active.all(LIVE).map(recordOf),
-    /** Consumers and their numbers of hooks. */
-    consumers: (): { consumer: string; hooks: number }[] => consumers.all(),
+    /** Consumers with their numbers of hooks, and of failing ones. */
+    consumers: (): { consumer: string; hooks: number; failing: number }[] => consumers.all(),
     /** The consumer of a hook, also of a deleted one; undefined where the hook is unknown. */
     owner: (uuid: string): string | undefined => owner.get(uuid)?.consumer,
     /** Ids of hooks that catch up. */

@@ -348,8 +348,8 @@ class HookLists implements Disposable {
     access: { callerOf: () => ({ isOperator: true }), consumerOf: () => CONSUMER },
     ownerOf: () => CONSUMER,
     management: {
-      page: (_read: HookReader, consumer: string, limit: number, offset: number) =>
-        this.#managed.page(this.#reader, consumer, limit, offset),
+      page: (_read: HookReader, consumer: string, limit: number, offset: number, failing: boolean) =>
+        this.#managed.page(this.#reader, consumer, limit, offset, failing),
     },
     deliveries: {
       page: (

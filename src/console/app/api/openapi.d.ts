@@ -1505,7 +1505,7 @@ export interface components {
         AskedTransaction: { tx_id: components["schemas"]["Hash"]; transaction: components["schemas"]["FoundTransaction"] | null; };
         AskedTransactionResultsAtTip: { results: components["schemas"]["AskedTransaction"][]; } & components["schemas"]["ResultsAtTip"];
         ChainhooksStatus: { server_version: string; status: "ready"; };
-        Consumer: { consumer: string; hooks: number; };
+        Consumer: { consumer: string; hooks: number; failing: number; };
         Consumers: { results: components["schemas"]["Consumer"][]; };
         ChainhookProblem: { error: string; details: string; };
         PrincipalFilter: string;
@@ -1645,6 +1645,10 @@ export interface components {
             last_delivery_at: number | null;
             last_delivery_status_code: number | null;
             consecutive_failures: number;
+            failing_delivery: string | null;
+            last_error: string | null;
+            last_failed_at: number | null;
+            next_attempt_at: number | null;
             interrupted_reason: string | null;
             paused_reason: "secret_unreadable" | null;
             lag_blocks: number;
@@ -3288,7 +3292,7 @@ export interface operations {
     };
     getChainhooks: {
         parameters: {
-            query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
+            query?: { limit?: number; offset?: components["parameters"]["Offset"]; failing?: boolean; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
         responses: {
