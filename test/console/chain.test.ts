@@ -5,11 +5,13 @@ import fc from 'fast-check';
 import { messageOf } from '../../src/console/app/api/error-message.ts';
 import { mergeBlocks } from '../../src/console/app/chain/block-list.ts';
 import {
+  type ChartSeries,
   chartInWords,
   mergedRanges,
   sampledPlaces,
   secondsBetween,
   timeLabel,
+  withGaps,
 } from '../../src/console/app/chain/chart.ts';
 import { definitions, errorLocation, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
 import {
@@ -28,13 +30,12 @@ import {
   draftOf,
   fieldsOf,
   filterTypes,
-  type Hook,
-  healthOf,
   mistakesOf,
   newDraft,
   withField,
   withType,
-} from '../../src/console/app/chain/hooks.ts';
+} from '../../src/console/app/chain/hook-definition.ts';
+import { behindIt, failingFirst, failureLine, type Hook, healthOf } from '../../src/console/app/chain/hooks.ts';
 import { blocksPerSecond, chainState } from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
@@ -85,6 +86,11 @@ describe('the sentence of a transaction', () => {
     expect(text(call)).toBe(
       'SP2J6…V9EJ7 called SP2J6…V9EJ7.pool::join, which failed; fee 0.003 STX, paid by SP000…6VF78.',
     );
+  });
+
+  test('the transfer of genesis is none of 0 STX', () => {
+    const fields = { fee_rate: '0', token_transfer: { recipient_address: SENDER, amount: '0', memo: '0x' } };
+    expect(text(transferOf(fields))).toBe('The genesis block gave the first accounts their balances.');
   });
 
   test('a tenure change has no fee', () => {
@@ -364,6 +370,15 @@ describe('charts', () => {
     expect(sampledPlaces(0, 3)).toEqual([]);
   });
 
+  test('have no line where nothing was measured', () => {
+    const series: ChartSeries[] = [{ name: 'Requests', values: [1, 2, 3, 4] }];
+    expect(withGaps([10, 20, 30, 40], series, 10)).toEqual({ times: [10, 20, 30, 40], series });
+    expect(withGaps([10, 20, 3_600, 3_610], series, 10)).toEqual({
+      times: [10, 20, 30, 3_600, 3_610],
+      series: [{ name: 'Requests', values: [1, 2, null, 3, 4] }],
+    });
+  });
+
   test('show the seconds between blocks, and times in UTC', () => {
     expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
     expect([timeLabel(1_795_305_600, 'hour'), timeLabel(1_795_305_600, 'days')]).toEqual(['00:00', '11-22']);
@@ -453,7 +468,8 @@ test('the place of a fee, counted as far as the API does', () => {
 test('the health of a chainhook names what holds it up first', () => {
   const well = {
     ...{ status: 'streaming', enabled: true, consecutive_failures: 0, lag_blocks: 0 },
-    ...{ interrupted_reason: null, paused_reason: null },
+    ...{ interrupted_reason: null, paused_reason: null, last_error: null },
+    ...{ failing_delivery: null, last_failed_at: null, next_attempt_at: null, pending_deliveries: 0 },
   } as Hook['status'];
   const words = (status: Partial<Hook['status']>): string => healthOf({ status: { ...well, ...status } } as Hook).word;
   expect(words({})).toBe('Healthy');
@@ -465,4 +481,33 @@ test('the health of a chainhook names what holds it up first', () => {
   expect(words({ enabled: false })).toBe('Paused');
   expect(words({ consecutive_failures: 2 })).toBe('Failing');
   expect(words({ lag_blocks: 3 })).toBe('Catching up');
+});
+
+test('a failing chainhook says why, when it is tried again and what waits behind it', () => {
+  const hook = (uuid: string, status: object): Hook =>
+    ({
+      uuid,
+      status: {
+        ...{ status: 'streaming', enabled: true, consecutive_failures: 0, lag_blocks: 0, pending_deliveries: 0 },
+        ...{ interrupted_reason: null, paused_reason: null, last_error: null, next_attempt_at: null, ...status },
+      },
+    }) as Hook;
+  const well = hook('a', {});
+  const failing = hook('b', {
+    ...{ consecutive_failures: 3, last_error: 'status 503: \u202edatabase is locked', pending_deliveries: 13 },
+    next_attempt_at: 1_000,
+  });
+  const interrupted = hook('c', {
+    ...{ status: 'interrupted', enabled: false, interrupted_reason: 'it is gone', pending_deliveries: 1 },
+  });
+  expect([well, failing, interrupted].map((one) => failureLine(one, 740))).toEqual([
+    null,
+    'status 503: \\u{202e}database is locked; next attempt in 4 min 20 s',
+    'it is gone',
+  ]);
+  expect([failing, interrupted].map(behindIt)).toEqual([
+    '12 more deliveries wait behind it',
+    '1 more delivery waits behind it',
+  ]);
+  expect(failingFirst([failing], [well, failing, interrupted]).map(({ uuid }) => uuid)).toEqual(['b', 'a', 'c']);
 });

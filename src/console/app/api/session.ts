@@ -40,3 +40,7 @@ export async function signOut(): Promise<void> {
   await request({ method: 'DELETE' });
   await readSession();
 }
+
+/** Headers of a request for a consumer. @param consumer null for the one of the session */
+export const actingFor = (consumer: string | null): Record<string, string> =>
+  consumer === null ? {} : { 'x-chainhook-consumer': consumer };

@@ -42,6 +42,24 @@ export function sampledPlaces(length: number, most: number): number[] {
   return places;
 }
 
+/**
+ * Times and values with an empty time after each that no other follows soon, so that no line is drawn where nothing was
+ * measured. @param step seconds between two values
+ */
+export function withGaps<Series extends ChartSeries>(
+  times: readonly number[],
+  series: readonly Series[],
+  step: number,
+): { times: number[]; series: Series[] } {
+  const isLast = (index: number): boolean => (times[index + 1] ?? 0) - (times[index] ?? 0) > 2 * step;
+  const parted = <T>(values: readonly T[], gap: (value: T) => T | null): (T | null)[] =>
+    values.flatMap((value, index) => (isLast(index) ? [value, gap(value)] : [value]));
+  return {
+    times: parted(times, (time) => time + step).map(Number),
+    series: series.map((one) => ({ ...one, values: parted(one.values, () => null) })),
+  };
+}
+
 /** Seconds from each block to the one before it; null for the first, whose predecessor isn't there. */
 export const secondsBetween = (times: readonly number[]): (number | null)[] =>
   times.map((time, index) => (index === 0 ? null : Math.max(0, time - (times[index - 1] ?? time))));

@@ -81,6 +81,9 @@ export function ago(seconds: number): string {
   return `${count(Math.floor(seconds / DAY))} d ago`;
 }
 
+/** How long it takes until something happens: `in 4 min 20 s`, `now`. */
+export const until = (seconds: number): string => (seconds < 1 ? 'now' : `in ${duration(seconds)}`);
+
 /** A Unix time as UTC: `2026-11-22 04:13:03 UTC`. */
 export const exactTime = (seconds: number): string =>
   `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -48,6 +48,13 @@ function verb(fate: Fate, past: string, infinitive: string): string {
   return fate === 'pending' ? ` wants to ${infinitive} ` : ` tried to ${infinitive} `;
 }
 
+/**
+ * Whether a transfer is the one that gave the first accounts their balances: nobody can send STX to itself, and the block of
+ * genesis has such a transfer of 0 STX.
+ */
+const isGenesis = (sender: string, recipient: string, amount: string): boolean =>
+  amount === '0' && sender === recipient;
+
 const CAUSES: Readonly<Record<string, string>> = {
   block_found: 'for a new Bitcoin block',
   extended: 'with a new budget',
@@ -60,6 +67,8 @@ function deed(transaction: Transaction): Part[] {
   switch (transaction.tx_type) {
     case 'token_transfer': {
       const { recipient_address: recipient, amount } = transaction.token_transfer;
+      if (isGenesis(transaction.sender_address, recipient, amount))
+        return ['The genesis block gave the first accounts their balances'];
       return [sender, verb(fate, 'sent', 'send'), stxText(amount), ' to ', { principal: recipient }];
     }
     case 'contract_call': {
@@ -102,11 +111,20 @@ export function sentence(transaction: Transaction): Part[] {
   return [...deed(transaction), undone(transaction), ...paid, '.'];
 }
 
+/** What a transaction is for a principal, in a word. @param net its change of STX, in micro-STX */
+export function directionOf(involvement: 'sender' | 'sponsor' | 'affected', net: string): string {
+  if (involvement === 'sender') return 'Out';
+  if (involvement === 'sponsor') return 'Sponsored';
+  if (net === '0') return 'Involved';
+  return net.startsWith('-') ? 'Out' : 'In';
+}
+
 /** What a transaction of a list does, in a few words beside its sender. */
 export function action(transaction: ListedTransaction | ListedPending): Part[] {
   switch (transaction.type) {
     case 'token_transfer': {
       const { amount, recipient } = transaction.token_transfer;
+      if (isGenesis(transaction.sender.address, recipient, amount)) return ['First balances, of genesis'];
       return [`${stxText(amount)} to `, { principal: recipient }];
     }
     case 'contract_call':

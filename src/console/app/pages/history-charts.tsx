@@ -2,6 +2,7 @@
 import type { Answer } from '../api/answer.ts';
 import { api, bodyOf } from '../api/api.ts';
 import { type Loaded, useAnswer } from '../api/use-answer.ts';
+import { withGaps } from '../chain/chart.ts';
 import { bytes, count } from '../chain/format.ts';
 import { Chart, type DrawnSeries, type Steps } from '../ui/chart.tsx';
 import { now } from '../ui/clock.ts';
@@ -97,8 +98,7 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
             {(found) => (
               <Chart
                 label={`${title} in the last hour`}
-                times={found.times}
-                series={series(found)}
+                {...withGaps(found.times, series(found), found.interval_seconds)}
                 format={format}
                 steps={steps}
                 empty={found.times.length === 0 ? NOTHING_YET : empty}

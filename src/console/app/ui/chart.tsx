@@ -5,6 +5,7 @@ import type uPlot from 'uplot';
 import { usePart } from '../api/use-answer.ts';
 import { type ChartSeries, chartInWords, newestOf, sampledPlaces, type TimeScale, timeLabel } from '../chain/chart.ts';
 import { exactTime } from '../chain/format.ts';
+import { now } from './clock.ts';
 import { Empty, Failed, Table } from './parts.tsx';
 import { shownTheme } from './theme.ts';
 
@@ -13,6 +14,8 @@ export interface DrawnSeries extends ChartSeries {
   colour: 'accent' | 'ok' | 'bad' | 'wait';
 }
 
+type Drawn = 'lines' | 'bars' | 'steps';
+
 interface ChartProps {
   label: string;
   /** Unix seconds, ascending. */
@@ -20,8 +23,8 @@ interface ChartProps {
   series: readonly DrawnSeries[];
   format: (value: number) => string;
   scale?: TimeScale;
-  /** Whether values are drawn as bars (default: lines). */
-  bars?: boolean;
+  /** How values are drawn (default: lines). A step is the value since the time before, a bar that of its time alone. */
+  drawn?: Drawn;
   /** The steps between labels of the value axis; the chart library chooses if null. */
   steps?: Steps | null;
   /** The text shown if every series is empty. */
@@ -31,7 +34,16 @@ interface ChartProps {
 /** Maximum number of rows of the table below a chart. */
 const MOST_ROWS = 60;
 
-export function Chart({ label, times, series, format, scale = 'hour', bars = false, steps = null, empty }: ChartProps) {
+export function Chart({
+  label,
+  times,
+  series,
+  format,
+  scale = 'hour',
+  drawn = 'lines',
+  steps = null,
+  empty,
+}: ChartProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   if (series.every((one) => newestOf(one) === null)) return <Empty>{empty}</Empty>;
   const at = pointed !== null && pointed < times.length ? pointed : null;
@@ -48,18 +60,27 @@ export function Chart({ label, times, series, format, scale = 'hour', bars = fal
             {one.name} <strong>{shown(one)}</strong>
           </span>
         ))}
-        <span class="quiet">{at === null ? 'newest' : timeLabel(times[at] ?? 0, scale)}</span>
+        <span class="quiet">{at === null ? newestLabel(times, scale) : timeLabel(times[at] ?? 0, scale)}</span>
       </figcaption>
-      <Plot {...{ label, times, series, format, scale, bars, steps }} onPoint={setPointed} />
+      <Plot {...{ label, times, series, format, scale, drawn, steps }} onPoint={setPointed} />
       <ChartTable {...{ label, times, series, format, scale }} />
     </figure>
   );
 }
 
+/** The time of the newest values, with its date if it is not recent. */
+function newestLabel(times: readonly number[], scale: TimeScale): string {
+  const newest = times.at(-1) ?? 0;
+  return scale === 'days' || now.value - newest < OLD ? 'newest' : `newest, ${exactTime(newest).slice(0, 16)} UTC`;
+}
+
+/** Seconds after which the newest values are not recent. */
+const OLD = 3_600;
+
 type PlotProps = Required<Omit<ChartProps, 'empty'>> & { onPoint: (index: number | null) => void };
 
 /** The plot. The first plot loads the chart library. */
-function Plot({ label, times, series, format, scale, bars, steps, onPoint }: PlotProps) {
+function Plot({ label, times, series, format, scale, drawn, steps, onPoint }: PlotProps) {
   const library = usePart('uplot', () => import('uplot'));
   const Library = library.data?.default;
   const frame = useRef<HTMLDivElement>(null);
@@ -83,20 +104,20 @@ function Plot({ label, times, series, format, scale, bars, steps, onPoint }: Plo
       names: series.map(({ name }) => name),
       format: (value) => latest.current.format(value),
       scale,
-      bars,
+      drawn,
       steps,
       onPoint,
     });
-    const drawn = new Library(options, latest.current.data, element);
-    plot.current = drawn;
-    const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: options.height }));
+    const made = new Library(options, latest.current.data, element);
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: options.height }));
     observer.observe(element);
     return () => {
       observer.disconnect();
-      drawn.destroy();
+      made.destroy();
       plot.current = null;
     };
-  }, [Library, shownIn, colours, scale, bars, steps]);
+  }, [Library, shownIn, colours, scale, drawn, steps]);
   useEffect(() => plot.current?.setData(data), [data]);
   if (library.error !== null) return <Failed message={library.error.message} retry={library.retry} />;
   return <div ref={frame} class="chart-plot" role="img" aria-label={chartInWords(label, series, format)} />;
@@ -145,7 +166,7 @@ interface PlotLook {
   names: readonly string[];
   format: (value: number) => string;
   scale: TimeScale;
-  bars: boolean;
+  drawn: Drawn;
   /** The steps between labels of the value axis; null: the library chooses. */
   steps: Steps | null;
   /** Called with the index of the value under the pointer; null if the pointer has left. */
@@ -191,12 +212,20 @@ function timesAround(times: ArrayLike<number>, scale: TimeScale): [number, numbe
 const hasLonely = (values: ArrayLike<number | null | undefined>): boolean =>
   Array.from(values).some((value, at, all) => value != null && all[at - 1] == null && all[at + 1] == null);
 
+/** How the library draws values. A bar is as wide as the least time between two allows, and two pixels at least. */
+const PATHS: Readonly<Record<Drawn, (library: typeof uPlot) => uPlot.Series.PathBuilder | undefined>> = {
+  lines: () => undefined,
+  bars: ({ paths }) => paths.bars?.({ size: [0.7, 28, 2] }),
+  steps: ({ paths }) => paths.stepped?.({ align: -1 }),
+};
+
 function plotOptions(look: PlotLook): uPlot.Options {
-  const { Library, element, colours, names, format, scale, bars, steps, onPoint } = look;
+  const { Library, element, colours, names, format, scale, drawn, steps, onPoint } = look;
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const [quiet, line] = [colourOf(element, 'ink-3'), colourOf(element, 'line')];
   const axis = { stroke: quiet, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
-  const paths = bars ? Library.paths.bars?.({ size: [0.7, 28] }) : undefined;
+  const paths = PATHS[drawn](Library);
+  const isBars = drawn === 'bars';
   return {
     width: element.clientWidth,
     height: HEIGHT,
@@ -230,10 +259,10 @@ function plotOptions(look: PlotLook): uPlot.Options {
         return {
           label: names[index] ?? '',
           stroke: colour,
-          width: bars ? 0 : 1.5,
-          fill: bars ? colour : withAlpha(colour, 0.12),
+          width: isBars ? 0 : 1.5,
+          fill: isBars ? colour : withAlpha(colour, 0.12),
           points: {
-            show: ({ data }: uPlot, place: number) => hasLonely(data[place] ?? []),
+            show: ({ data }: uPlot, place: number) => !isBars && hasLonely(data[place] ?? []),
             size: 4,
             fill: colour,
           },

@@ -145,6 +145,8 @@ export interface Column<Row> {
   name: string;
   /** `number` aligns at the right; `wide` and `medium` are hidden on narrow screens. */
   class?: string;
+  /** What stands before the value where rows are stacked: `fee`. */
+  label?: string;
   cell: (row: Row) => ComponentChildren;
 }
 
@@ -155,13 +157,20 @@ interface TableProps<Row> {
   keyOf: (row: Row) => string;
   empty: ComponentChildren;
   rowClass?: (row: Row) => string;
+  /**
+   * Whether a row has two lines where the table is narrow: the `main` column, and below it all others, of which none is hidden.
+   * The `main` column is the first one, and one of the class `when` ends the first line.
+   */
+  stacked?: boolean;
+  /** What a line of its own says below a row; null for no line. */
+  below?: (row: Row) => ComponentChildren;
 }
 
-export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below, stacked = false }: TableProps<Row>) {
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div class="table-frame">
-      <table aria-label={label}>
+      <table aria-label={label} class={stacked ? 'stacked' : ''}>
         <thead>
           <tr>
             {columns.map(({ name, class: kind = '' }) => (
@@ -172,15 +181,25 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass }: Tab
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)} class={rowClass?.(row) ?? ''}>
-              {columns.map(({ name, class: kind = '', cell }) => (
-                <td key={name} class={kind}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map((row) => {
+            const note = below?.(row) ?? null;
+            return (
+              <Fragment key={keyOf(row)}>
+                <tr class={`${rowClass?.(row) ?? ''}${note === null ? '' : ' noted'}`}>
+                  {columns.map(({ name, class: kind = '', label: before, cell }) => (
+                    <td key={name} class={kind} data-label={before}>
+                      {cell(row)}
+                    </td>
+                  ))}
+                </tr>
+                {note === null ? null : (
+                  <tr class="below">
+                    <td colSpan={columns.length}>{note}</td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
         </tbody>
       </table>
     </div>

@@ -41,23 +41,34 @@ export const Status = ({ status }: { status: string }) => (
 
 type Listed = ListedTransaction | ListedPending;
 
-const KIND: Column<Listed> = { name: 'Type', class: 'medium nowrap', cell: ({ type }) => kindOf(type) };
-const ID: Column<Listed> = { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> };
-const SENDER: Column<Listed> = {
-  name: 'From',
-  class: 'medium nowrap',
-  cell: ({ sender }) => <Principal principal={sender.address} />,
-};
 const ACTION: Column<Listed> = {
   name: 'Action',
   class: 'main',
   cell: (transaction) => <Sentence parts={action(transaction)} />,
 };
+const KIND: Column<Listed> = { name: 'Type', class: 'wide nowrap', cell: ({ type }) => kindOf(type) };
+const SENDER: Column<Listed> = {
+  name: 'From',
+  class: 'nowrap',
+  label: 'from',
+  cell: ({ sender }) => <Principal principal={sender.address} />,
+};
 const FEE: Column<Listed> = {
   name: 'Fee',
   class: 'number wide',
-  cell: ({ fee_rate }) => (fee_rate === '0' ? <span class="quiet">none</span> : stxText(fee_rate)),
+  label: 'fee',
+  cell: ({ fee_rate }) => <Fee micro={fee_rate} />,
 };
+const ID: Column<Listed> = { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> };
+
+/** A fee in a table. */
+export const Fee = ({ micro }: { micro: string }) => (
+  <span class={micro === '0' ? 'quiet' : ''}>{micro === '0' ? 'none' : stxText(micro)}</span>
+);
+
+/** The status of a mined transaction in a table, where success is the rule. */
+export const MinedStatus = ({ status }: { status: string }) =>
+  status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />;
 
 const mined = (cell: (transaction: ListedTransaction) => ReturnType<Column<Listed>['cell']>) => (transaction: Listed) =>
   'block' in transaction ? cell(transaction) : null;
@@ -73,24 +84,27 @@ interface ListProps {
 /** A table of mined transactions. */
 export function TransactionTable({ label, transactions, empty, withBlock = true }: ListProps) {
   const columns: Column<Listed>[] = [
-    ID,
-    KIND,
     ACTION,
+    { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
+    KIND,
     SENDER,
     FEE,
-    {
-      name: 'Status',
-      class: 'medium nowrap',
-      cell: ({ status }) => (status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />),
-    },
+    ID,
   ];
   if (withBlock) {
     columns.push(
-      { name: 'Block', class: 'number wide', cell: mined(({ block }) => <BlockLink height={block.height} />) },
-      { name: 'Age', class: 'number', cell: mined(({ block }) => <Ago at={block.time} />) },
+      {
+        name: 'Block',
+        class: 'number wide',
+        label: 'block',
+        cell: mined(({ block }) => <BlockLink height={block.height} />),
+      },
+      { name: 'Age', class: 'number when', cell: mined(({ block }) => <Ago at={block.time} />) },
     );
   }
-  return <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} />;
+  return (
+    <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} stacked />
+  );
 }
 
 /** A table of pending transactions, with the time since each was received. */
@@ -104,17 +118,19 @@ export function PendingTable({
   empty: string;
 }) {
   const columns: Column<Listed>[] = [
-    ID,
-    KIND,
     ACTION,
+    KIND,
     SENDER,
-    { ...FEE, class: 'number medium' },
-    { name: 'Nonce', class: 'number wide', cell: ({ sender }) => sender.nonce },
+    { ...FEE, class: 'number' },
+    { name: 'Nonce', class: 'number wide', label: 'nonce', cell: ({ sender }) => sender.nonce },
     {
       name: 'Received',
-      class: 'number',
+      class: 'number when',
       cell: (transaction) => ('receipt_time' in transaction ? <Ago at={transaction.receipt_time} /> : null),
     },
+    ID,
   ];
-  return <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} />;
+  return (
+    <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} stacked />
+  );
 }

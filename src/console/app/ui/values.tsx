@@ -10,23 +10,43 @@ import {
   percent,
   shortHash,
   shortPrincipal,
+  until,
   visible,
 } from '../chain/format.ts';
 import { now } from './clock.ts';
 import { Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 
-/** The time since a moment, with the exact time as title. @param at Unix seconds */
-export const Ago = ({ at }: { at: number }) => (
-  <time dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
-    {ago(now.value - at)}
-  </time>
-);
+/** Seconds after which a time has its date beside it. */
+const DATED = 2 * 86_400;
+
+/** The time since a moment, with the date where that is days, and the exact time as title. @param at Unix seconds */
+export function Ago({ at }: { at: number }) {
+  const seconds = now.value - at;
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
+      {seconds < DATED ? (
+        ago(seconds)
+      ) : (
+        <>
+          <span class="since">{ago(seconds)}</span> <span class="date">{exactTime(at).slice(0, 10)}</span>
+        </>
+      )}
+    </time>
+  );
+}
 
 /** The exact time, and the time since. @param at Unix seconds */
 export const When = ({ at }: { at: number }) => (
   <>
     <span class="nowrap">{exactTime(at)}</span> <span class="quiet">({ago(now.value - at)})</span>
+  </>
+);
+
+/** The exact time of something to come, and the time until then. @param at Unix seconds */
+export const Due = ({ at }: { at: number }) => (
+  <>
+    <span class="nowrap">{exactTime(at)}</span> <span class="quiet">({until(at - now.value)})</span>
   </>
 );
 
@@ -160,12 +180,17 @@ const BUDGET: readonly (readonly [name: string, member: keyof Cost, limit: numbe
   ['Bytes written', 'execution_cost_write_length', 15_000_000],
 ];
 
-/** A share as a bar and in per cent. @param most the whole */
+/** The least share that a bar shows: a smaller one would look like nothing. */
+const LEAST_SHARE = 0.01;
+
+/** A share in per cent, and as a bar from one per cent on. @param most the whole */
 export const Meter = ({ value, most }: { value: number; most: number }) => (
   <span class="nowrap">
-    <span class="meter" aria-hidden="true">
-      <span style={{ width: `${Math.min(100, most === 0 ? 0 : (100 * value) / most)}%` }} />
-    </span>
+    {value < LEAST_SHARE * most ? null : (
+      <span class="meter" aria-hidden="true">
+        <span style={{ width: `${Math.min(100, (100 * value) / most)}%` }} />
+      </span>
+    )}
     <span class="number">{percent(value, most)}</span>
   </span>
 );

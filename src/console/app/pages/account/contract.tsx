@@ -15,7 +15,7 @@ import { visible } from '../../chain/format.ts';
 import { Source, Value, ValueBlock } from '../../ui/code.tsx';
 import { Copy, Empty, Facts, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
-import { Status } from '../../ui/transactions.tsx';
+import { MinedStatus } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
 import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
 
@@ -213,23 +213,32 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
               rows={results}
               keyOf={({ tx_id }) => tx_id}
               empty="No transaction matches. Calls by other contracts are not listed."
+              stacked
               columns={[
+                {
+                  name: 'Call',
+                  class: 'main',
+                  cell: (call) => (
+                    <>
+                      <ChainText text={call.function_name} /> <Arguments values={call.function_args} />
+                    </>
+                  ),
+                },
+                { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
+                {
+                  name: 'From',
+                  class: 'nowrap',
+                  label: 'from',
+                  cell: ({ sender }) => <Principal principal={sender} />,
+                },
                 { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-                { name: 'Function', class: 'nowrap', cell: (call) => <ChainText text={call.function_name} /> },
                 {
-                  name: 'Arguments',
-                  class: 'main medium',
-                  cell: (call) => <Arguments values={call.function_args} />,
+                  name: 'Block',
+                  class: 'number wide',
+                  label: 'block',
+                  cell: (call) => <BlockLink height={call.block_height} />,
                 },
-                { name: 'From', class: 'wide nowrap', cell: ({ sender }) => <Principal principal={sender} /> },
-                {
-                  name: 'Status',
-                  class: 'medium nowrap',
-                  cell: ({ status }) =>
-                    status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />,
-                },
-                { name: 'Block', class: 'number wide', cell: (call) => <BlockLink height={call.block_height} /> },
-                { name: 'Age', class: 'number', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+                { name: 'Age', class: 'number when', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
               ]}
             />
             <Pager next={next} previous={previous} />

@@ -2,18 +2,12 @@
 import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural, textOfHex } from '../../chain/format.ts';
-import { action, kindOf } from '../../chain/transaction.ts';
+import { action, directionOf } from '../../chain/transaction.ts';
 import { Facts, listQuery, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
-import { PendingTable, Sentence, Status } from '../../ui/transactions.tsx';
+import { Fee, MinedStatus, PendingTable, Sentence } from '../../ui/transactions.tsx';
 import { Ago, Badge, BlockLink, ChainText, Principal, Stx, TxLink } from '../../ui/values.tsx';
 
 const PER_PAGE = 25;
-
-const ROLES: Readonly<Record<string, string>> = {
-  sender: 'sent the transaction',
-  sponsor: 'sponsored the transaction',
-  affected: 'is affected by the transaction',
-};
 
 export function PrincipalTransactions({ principal, version }: { principal: string; version: string }) {
   const query = listQuery(PER_PAGE);
@@ -33,31 +27,12 @@ export function PrincipalTransactions({ principal, version }: { principal: strin
               rows={results}
               keyOf={({ transaction }) => transaction.tx_id}
               empty="No transaction concerns this principal."
+              stacked
               columns={[
-                { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
-                { name: 'Type', class: 'nowrap', cell: ({ transaction }) => kindOf(transaction.type) },
                 {
                   name: 'Action',
-                  class: 'main medium',
+                  class: 'main',
                   cell: ({ transaction }) => <Sentence parts={action(transaction)} />,
-                },
-                {
-                  name: 'From',
-                  class: 'wide nowrap',
-                  cell: ({ transaction: { sender }, involvement }) =>
-                    involvement === 'sender' ? (
-                      <span class="quiet">this principal</span>
-                    ) : (
-                      <span title={`This principal ${ROLES[involvement] ?? involvement}`}>
-                        <Principal principal={sender.address} />
-                      </span>
-                    ),
-                },
-                {
-                  name: 'Status',
-                  class: 'medium nowrap',
-                  cell: ({ transaction: { status } }) =>
-                    status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />,
                 },
                 {
                   name: 'STX',
@@ -66,11 +41,33 @@ export function PrincipalTransactions({ principal, version }: { principal: strin
                     stx.net === '0' ? <span class="quiet">–</span> : <Stx micro={stx.net} signed />,
                 },
                 {
-                  name: 'Block',
-                  class: 'number wide',
-                  cell: ({ transaction: { block } }) => <BlockLink height={block.height} />,
+                  name: 'Status',
+                  class: 'nowrap',
+                  cell: ({ transaction: { status } }) => <MinedStatus status={status} />,
                 },
-                { name: 'Age', class: 'number medium', cell: ({ transaction: { block } }) => <Ago at={block.time} /> },
+                {
+                  name: 'Direction',
+                  class: 'nowrap',
+                  cell: ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
+                    <>
+                      {directionOf(involvement, stx.net)}
+                      {involvement === 'sender' ? null : (
+                        <>
+                          {' from '}
+                          <Principal principal={sender.address} />
+                        </>
+                      )}
+                    </>
+                  ),
+                },
+                {
+                  name: 'Fee',
+                  class: 'number wide',
+                  label: 'fee',
+                  cell: ({ transaction }) => <Fee micro={transaction.fee_rate} />,
+                },
+                { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+                { name: 'Age', class: 'number when', cell: ({ transaction: { block } }) => <Ago at={block.time} /> },
               ]}
             />
             <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
@@ -113,23 +110,29 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
               rows={results}
               keyOf={({ transaction }) => `${transaction.tx_id} ${transaction.event_index}`}
               empty={isInbound ? 'The principal received no STX.' : 'The principal sent no STX.'}
+              stacked
               columns={[
-                { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
                 {
                   name: isInbound ? 'From' : 'To',
-                  class: 'shrinks',
+                  class: 'main',
                   cell: ({ sender, recipient }) => (
                     <OtherSide principal={isInbound ? sender : recipient} mint={isInbound} />
                   ),
                 },
+                { name: 'Amount', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
                 {
                   name: 'Memo',
-                  class: 'main medium',
+                  class: 'wide short',
                   cell: ({ memo }) => <ChainText text={memo === null ? '' : (textOfHex(memo.hex) ?? memo.hex)} />,
                 },
-                { name: 'Amount', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
-                { name: 'Block', class: 'number wide', cell: ({ block }) => <BlockLink height={block.height} /> },
-                { name: 'Age', class: 'number medium', cell: ({ block }) => <Ago at={block.time} /> },
+                { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+                {
+                  name: 'Block',
+                  class: 'number wide',
+                  label: 'block',
+                  cell: ({ block }) => <BlockLink height={block.height} />,
+                },
+                { name: 'Age', class: 'number when', cell: ({ block }) => <Ago at={block.time} /> },
               ]}
             />
             <Pager next={next} previous={previous} total={plural(total, 'transfer')} />

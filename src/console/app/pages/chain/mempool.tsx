@@ -170,6 +170,9 @@ export const TypeTable = ({ stats }: { stats: Stats }) => (
   />
 );
 
+const estimate = (micro: number | undefined) =>
+  micro === undefined ? <span class="quiet">no estimate</span> : fee(micro);
+
 const PRIORITIES = [
   ['no_priority', 'None'],
   ['low_priority', 'Low'],
@@ -190,14 +193,15 @@ export function FeeTable() {
         {({ all, token_transfer: transfer, contract_call: call }) => (
           <Table
             label="Fees by priority"
-            rows={PRIORITIES}
+            // The fees are those that others offer: while nothing waits, there is nothing to go by.
+            rows={all.high_priority === 0 ? [] : PRIORITIES}
             keyOf={([priority]) => priority}
-            empty=""
+            empty="No estimate: no transaction is pending."
             columns={[
               { name: 'Priority', cell: ([, title]) => title },
               { name: 'Any', class: 'number', cell: ([priority]) => fee(all[priority]) },
-              { name: 'Transfer', class: 'number medium', cell: ([priority]) => fee(transfer?.[priority]) },
-              { name: 'Contract call', class: 'number medium', cell: ([priority]) => fee(call?.[priority]) },
+              { name: 'Transfer', class: 'number medium', cell: ([priority]) => estimate(transfer?.[priority]) },
+              { name: 'Contract call', class: 'number medium', cell: ([priority]) => estimate(call?.[priority]) },
             ]}
           />
         )}

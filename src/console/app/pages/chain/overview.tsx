@@ -4,17 +4,20 @@ import { useRef } from 'preact/hooks';
 import { observerToml } from '../../../../node/observer-toml.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
+import { actingFor, readSession } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { mergeBlocks, type SeenBlock } from '../../chain/block-list.ts';
 import { secondsBetween } from '../../chain/chart.ts';
-import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
+import { bytes, count, duration, plural } from '../../chain/format.ts';
+import { failureLine, type Hook } from '../../chain/hooks.ts';
 import { blocksPerSecond } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
+import { now } from '../../ui/clock.ts';
 import { type Column, Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { server, useServerStatus } from '../../ui/server-status.ts';
-import { Badge, Count } from '../../ui/values.tsx';
+import { Ago, Badge, ChainText, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
 import { BLOCK_COLUMNS } from './block.tsx';
 import { FeeTable, TypeTable } from './mempool.tsx';
@@ -45,6 +48,7 @@ export function Overview() {
           </>
         )}
       </Show>
+      <FailingHooks />
       <NewestBlocks />
       <HourCharts />
       <DayCharts />
@@ -76,7 +80,14 @@ function chainFigures(
     {
       name: 'Stacks height',
       value: height === null ? '–' : <a href={pathTo('block', { id: height })}>{count(height)}</a>,
-      note: age === null ? 'no block yet' : `newest block ${ago(age)}`,
+      note:
+        age === null ? (
+          'no block yet'
+        ) : (
+          <>
+            newest block <Ago at={now.value - age} />
+          </>
+        ),
     },
     {
       name: 'Node’s height',
@@ -112,6 +123,51 @@ function nodeNote(height: number | null, nodeHeight: number, compared: Compared)
   return `the index agrees with the node at block ${count(compared.height)}`;
 }
 
+/** Maximum number of failing chainhooks on the overview. */
+const MOST_FAILING = 5;
+
+/** The failing chainhooks that this browser may manage; null if there are none. */
+function FailingHooks() {
+  const failing = useAnswer(
+    'failing hooks',
+    async (signal) => {
+      const { signed_in: isSignedIn, operator: isOperator } = await readSession(signal);
+      if (!isSignedIn) return [];
+      const consumers = isOperator
+        ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.filter((one) => one.failing > 0)
+        : [{ consumer: null }];
+      const params = { query: { limit: MOST_FAILING, failing: true } };
+      const found: Hook[] = [];
+      for (const { consumer } of consumers) {
+        if (found.length >= MOST_FAILING) break;
+        const headers = actingFor(consumer);
+        found.push(...(await bodyOf(api.GET('/chainhooks/me', { params, headers, signal }))).results);
+      }
+      return found.slice(0, MOST_FAILING);
+    },
+    `${tipVersion.value} ${Math.floor(now.value / HOOKS_EVERY)}`,
+  );
+  const hooks = failing.data ?? [];
+  if (hooks.length === 0) return null;
+  return (
+    <section class="note bad" aria-label="Failing chainhooks" aria-live="polite">
+      <h2>
+        <a href={pathTo('hooks')}>Chainhooks fail</a>
+      </h2>
+      <ul>
+        {hooks.map((hook) => (
+          <li key={hook.uuid} class="break">
+            <a href={pathTo('hook', { id: hook.uuid })}>
+              <ChainText text={hook.definition.name === '' ? hook.uuid : hook.definition.name} />
+            </a>
+            : {failureLine(hook, now.value)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 /** The differences that comparisons with the node found; null if there are none. */
 function Differences({ compared }: { compared: Compared }) {
   if (compared === null || compared.mismatches === 0) return null;
@@ -133,6 +189,9 @@ function lag(height: number | null, nodeHeight: number): string {
   const behind = nodeHeight - (height ?? 0);
   return behind <= 0 ? 'the index is up to date' : `the index is ${plural(behind, 'block')} behind`;
 }
+
+/** Seconds between reads of failing chainhooks. */
+const HOOKS_EVERY = 5;
 
 /** Titles of the states in which a server is not ready. */
 const TITLES: Readonly<Record<ServerStatus['state'], string>> = {
@@ -297,9 +356,9 @@ const NEWEST_COLUMNS = BLOCK_COLUMNS.map(
   }),
 );
 
-const TOO_FEW = 'The chart needs two blocks in the last hour.';
+const TOO_FEW = 'The chart needs two blocks within an hour.';
 
-/** Charts of the last hour: time between blocks, and transactions per block. */
+/** Charts of the hour before the newest block: time between blocks, and transactions per block. */
 function HourCharts() {
   const hour = useAnswer(
     'last hour',
@@ -313,7 +372,7 @@ function HourCharts() {
         <Show loaded={hour}>
           {({ blocks }) => (
             <Chart
-              label="Seconds between blocks in the last hour"
+              label="Seconds between blocks in the hour before the newest one"
               times={blocks.map(({ time }) => time)}
               series={[
                 {
@@ -322,6 +381,7 @@ function HourCharts() {
                   values: secondsBetween(blocks.map(({ time }) => time)),
                 },
               ]}
+              drawn="steps"
               format={duration}
               steps="seconds"
               empty={TOO_FEW}
@@ -333,9 +393,10 @@ function HourCharts() {
         <Show loaded={hour}>
           {({ blocks }) => (
             <Chart
-              label="Transactions of each block in the last hour"
+              label="Transactions of each block in the hour before the newest one"
               times={blocks.map(({ time }) => time)}
               series={[{ name: 'Transactions', colour: 'ok', values: blocks.map(({ transactions }) => transactions) }]}
+              drawn="bars"
               format={count}
               steps="whole"
               empty={TOO_FEW}
@@ -373,7 +434,7 @@ function DayCharts() {
                 format={count}
                 steps="whole"
                 scale="days"
-                bars
+                drawn="bars"
                 empty="There is no day to show yet."
               />
             ))}

@@ -4,11 +4,11 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, plural, visible, words } from '../../chain/format.ts';
-import { STATE_TONES } from '../../chain/hooks.ts';
+import { behindIt, type Hook, STATE_TONES } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { Copy, Facts, listQuery, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
-import { Ago, Badge, BlockLink, Hash, When } from '../../ui/values.tsx';
+import { Ago, Badge, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
 
 const PER_PAGE = 25;
@@ -27,21 +27,34 @@ function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'
   return heights.length <= 3 ? heights.join(', ') : `${heights[0]} … ${heights.at(-1)}`;
 }
 
-/** The delivery log of a chainhook, and a form that redelivers failed deliveries. */
-export function Deliveries({ hook }: { hook: string }) {
+/** States of the deliveries below one that fails: what waits behind it is summed up instead. */
+const NOT_PENDING = STATES.filter((state) => state !== 'pending');
+
+/** The delivery log of a chainhook, the failing delivery first, and a form that redelivers failed deliveries. */
+export function Deliveries({ hook }: { hook: Hook }) {
+  const { uuid } = hook;
   const query = listQuery(PER_PAGE);
   const asked = place.value.query.get('state');
   const state = isState(asked) ? asked : null;
-  const params = { path: { uuid: hook }, query: { ...query, ...(state === null ? {} : { state: [state] }) } };
+  const failing = state === null ? hook.status.failing_delivery : null;
+  const states = state === null ? (failing === null ? [] : NOT_PENDING) : [state];
+  const params = { path: { uuid }, query: { ...query, ...(states.length === 0 ? {} : { state: states }) } };
   const deliveries = useAnswer(
-    `deliveries ${hook} ${query.cursor} ${state}`,
-    (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries', { params, signal })),
+    `deliveries ${uuid} ${query.cursor} ${states}`,
+    async (signal) => {
+      const page = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries', { params, signal }));
+      if (failing === null || query.cursor !== undefined) return page;
+      const path = { uuid, id: failing };
+      const first = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params: { path }, signal }));
+      return { ...page, results: [first, ...page.results.filter(({ id }) => id !== failing)] };
+    },
     hookVersion(),
   );
+  const waiting = failing === null ? null : behindIt(hook);
   return (
     <Panel
       title="Deliveries"
-      source={`/chainhooks/me/${hook}/deliveries`}
+      source={`/chainhooks/me/${uuid}/deliveries`}
       aside={
         <nav class="filter" aria-label="State">
           {[null, ...STATES].map((one) => (
@@ -59,12 +72,17 @@ export function Deliveries({ hook }: { hook: string }) {
       <Show loaded={deliveries} rows={8}>
         {({ results, total, cursor: { next, previous } }) => (
           <>
-            <DeliveryTable hook={hook} deliveries={results} />
+            {waiting === null ? null : (
+              <p class="summary">
+                <a href={withQuery({ state: 'pending', cursor: null })}>{waiting}</a>.
+              </p>
+            )}
+            <DeliveryTable hook={uuid} deliveries={results} />
             <Pager next={next} previous={previous} total={plural(total, 'delivery', 'deliveries')} />
           </>
         )}
       </Show>
-      <ResendFailed hook={hook} />
+      <ResendFailed hook={uuid} />
     </Panel>
   );
 }
@@ -200,7 +218,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                   ['Delivered', found.delivered_at === null ? null : <When key="done" at={found.delivered_at} />],
                   [
                     'Next attempt',
-                    found.next_attempt_at === null ? null : <When key="next" at={found.next_attempt_at} />,
+                    found.next_attempt_at === null ? null : <Due key="next" at={found.next_attempt_at} />,
                   ],
                   ['Size', bytes(found.body_bytes)],
                   ['SHA-256 of the body', <Hash key="hash" value={found.body_sha256} copy="SHA-256" />],

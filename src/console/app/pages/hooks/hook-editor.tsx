@@ -4,6 +4,7 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import type { paths } from '../../api/openapi.d.ts';
+import { actingFor } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural, visible, words } from '../../chain/format.ts';
 import {
@@ -18,11 +19,10 @@ import {
   newDraft,
   withField,
   withType,
-} from '../../chain/hooks.ts';
+} from '../../chain/hook-definition.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, place } from '../../ui/router.ts';
-import { actingFor } from './hooks.tsx';
 
 type Definition = paths['/chainhooks/me']['post']['requestBody']['content']['application/json'];
 

@@ -7,11 +7,11 @@ import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
-import { type Hook as HookObject, healthOf } from '../../chain/hooks.ts';
+import { behindIt, type Hook as HookObject, healthOf } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { Copy, Figures, Page, Panel, Scrollable, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
-import { Ago, Badge, Meter } from '../../ui/values.tsx';
+import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { HealthBadge, hookVersion } from './hooks.tsx';
 
@@ -40,7 +40,7 @@ export function Hook({ id }: { id: string }) {
       <Show loaded={hook} rows={5}>
         {(found) => (
           <>
-            <State hook={found} />
+            <State hook={found} changed={hook.retry} />
             <Actions hook={found} changed={hook.retry} />
             <Tabs label="Parts of the chainhook" tabs={TABS} />
             <Tab hook={found} />
@@ -60,11 +60,66 @@ function Tab({ hook }: { hook: HookObject }) {
     case 'receiver':
       return <SampleReceiver />;
     default:
-      return <Deliveries hook={hook.uuid} />;
+      return <Deliveries hook={hook} />;
   }
 }
 
-function State({ hook }: { hook: HookObject }) {
+/**
+ * Why deliveries of a chainhook fail, when the last attempt was and the next one will be, what waits behind it, and what can be
+ * done.
+ */
+function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
+  const { run, problem, busy } = useAction(changed);
+  const { uuid, status } = hook;
+  const { failing_delivery: id, last_error: error, last_failed_at: failed, next_attempt_at: next } = status;
+  const waiting = behindIt(hook);
+  if (id === null) return null;
+  const params = { path: { uuid, id } };
+  const tryNow = () =>
+    run(
+      () => bodyOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', { params })),
+      'The delivery is due now',
+    );
+  const skip = () =>
+    run(() => doneOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/skip', { params })), 'The delivery is skipped');
+  const isHeldUp = next !== null || status.status === 'interrupted';
+  return (
+    <>
+      <p class="break">
+        The last attempt failed{failed === null ? '' : ' at '}
+        {failed === null ? null : <When at={failed} />}: <code>{visible(error ?? 'no answer')}</code>
+      </p>
+      {next === null ? null : (
+        <p>
+          The next attempt is at <Due at={next} />.
+        </p>
+      )}
+      {waiting === null || !isHeldUp ? null : <p>{waiting}.</p>}
+      <div class="buttons">
+        {next === null ? null : (
+          <button type="button" class="primary" disabled={busy} onClick={tryNow}>
+            Try now
+          </button>
+        )}
+        {isHeldUp ? (
+          <Confirm action="Skip" question="Skip this delivery?" onConfirm={skip}>
+            The receiver never gets this delivery, and the next one is sent.
+          </Confirm>
+        ) : null}
+        <a class="button" href={pathTo('delivery', { id: uuid, delivery: id })}>
+          Open the delivery
+        </a>
+      </div>
+      {problem === null ? null : (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </>
+  );
+}
+
+function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
   const { note, tone } = healthOf(hook);
   const { status } = hook;
   return (
@@ -72,6 +127,7 @@ function State({ hook }: { hook: HookObject }) {
       {note === null ? null : (
         <section class={`note ${tone}`} aria-label="State of the chainhook" aria-live="polite">
           <p class="break">{visible(note)}</p>
+          <Failure hook={hook} changed={changed} />
         </section>
       )}
       {status.warnings.map((warning) => (
@@ -96,7 +152,7 @@ function State({ hook }: { hook: HookObject }) {
             name: 'Last delivery',
             value: status.last_delivery_at === null ? '–' : <Ago at={status.last_delivery_at} />,
             note:
-              status.last_delivery_status_code === null ? undefined : `answered ${status.last_delivery_status_code}`,
+              status.last_delivery_status_code === null ? undefined : `last answer ${status.last_delivery_status_code}`,
           },
           { name: 'Failures in a row', value: count(status.consecutive_failures) },
           {
@@ -128,7 +184,7 @@ function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookOb
     <>
       <div class="buttons">
         <button type="button" disabled={busy} onClick={() => setEnabled(!status.enabled)}>
-          {status.enabled ? 'Pause' : 'Enable'}
+          {status.enabled ? 'Pause' : status.status === 'interrupted' ? 'Enable and try again' : 'Enable'}
         </button>
         <a class="button" href={pathTo('editHook', { id: uuid })}>
           Edit

@@ -1,10 +1,10 @@
 /** The page of chainhooks, of one consumer or, for the operator, of all, with the signing secret of a consumer. */
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { session, signOut } from '../../api/session.ts';
+import { actingFor, session, signOut } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
-import { type Hook, healthOf } from '../../chain/hooks.ts';
+import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
 import { Copy, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
@@ -101,7 +101,7 @@ function OfConsumers({ chosen }: { chosen: string | null }) {
 }
 
 interface ConsumerFilterProps {
-  consumers: readonly { consumer: string; hooks: number }[];
+  consumers: readonly { consumer: string; hooks: number; failing: number }[];
   chosen: string | null;
 }
 
@@ -115,13 +115,19 @@ const ConsumerFilter = ({ consumers, chosen }: ConsumerFilterProps) => (
       <a href={withQuery({ consumer: null, offset: null })} aria-current={chosen === null ? 'true' : undefined}>
         All
       </a>
-      {consumers.map(({ consumer, hooks }) => (
+      {consumers.map(({ consumer, hooks, failing }) => (
         <a
           key={consumer}
           href={withQuery({ consumer, offset: null })}
           aria-current={consumer === chosen ? 'true' : undefined}
         >
           <ChainText text={consumer} /> <span class="quiet">{count(hooks)}</span>
+          {failing === 0 ? null : (
+            <>
+              {' '}
+              <Badge tone="bad">{count(failing)} failing</Badge>
+            </>
+          )}
         </a>
       ))}
     </nav>
@@ -140,8 +146,14 @@ function HookList({ consumer, isPart = false }: HookListProps) {
   const request = { params: { query: { limit: PER_PAGE, offset } }, headers: actingFor(consumer) };
   const hooks = useAnswer(
     `hooks ${consumer} ${offset}`,
-    (signal) => bodyOf(api.GET('/chainhooks/me', { ...request, signal })),
-    tipVersion.value,
+    async (signal) => {
+      const page = bodyOf(api.GET('/chainhooks/me', { ...request, signal }));
+      if (offset > 0) return page;
+      const query = { limit: PER_PAGE, failing: true };
+      const failing = bodyOf(api.GET('/chainhooks/me', { ...request, params: { query }, signal }));
+      return { ...(await page), results: failingFirst((await failing).results, (await page).results) };
+    },
+    hookVersion(),
   );
   const title = consumer === null ? 'Chainhooks' : `Chainhooks of ${visible(consumer)}`;
   // A link can't send the header that names another consumer.
@@ -182,6 +194,7 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
     rows={hooks}
     keyOf={({ uuid }) => uuid}
     empty="There is no chainhook yet."
+    below={(hook) => failureLine(hook, now.value)}
     columns={[
       {
         name: 'Name',
@@ -297,7 +310,3 @@ const READ_EVERY = 3;
 
 /** A version for answers about chainhooks, which changes with each block and every few seconds. */
 export const hookVersion = (): string => `${tipVersion.value} ${Math.floor(now.value / READ_EVERY)}`;
-
-/** Headers of a request for a consumer. @param consumer null for the one of the session */
-export const actingFor = (consumer: string | null): Record<string, string> =>
-  consumer === null ? {} : { 'x-chainhook-consumer': consumer };

@@ -1,0 +1,176 @@
+/** The definition of a chainhook as a form. */
+import { type FilterType, filterSchemas } from '../../../hooks/definition/filter-schemas.ts';
+
+export type FilterValues = { type: string } & Record<string, unknown>;
+
+/** A definition as the editor has it: what was typed may still be wrong. */
+export interface Draft {
+  name: string;
+  version: '1';
+  chain: 'stacks';
+  network: string;
+  filters: { events: FilterValues[] };
+  options: Record<string, unknown>;
+  action: { type: 'http_post'; url: string };
+}
+
+/** The part of a JSON schema that filters use. */
+interface Schema {
+  type?: string;
+  description?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  const?: unknown;
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+
+export interface FilterField {
+  name: string;
+  required: boolean;
+  /** What may be given, in words. */
+  help: string;
+  /** The words that may be chosen; null for a text. */
+  choices: readonly string[] | null;
+  /** Whether several words may be chosen. */
+  many: boolean;
+}
+
+export const filterTypes = Object.keys(filterSchemas) as FilterType[];
+
+const isFilterType = (type: string): type is FilterType => Object.hasOwn(filterSchemas, type);
+
+const schemaOf = (type: string): Schema | null => (isFilterType(type) ? (filterSchemas[type] as Schema) : null);
+
+const wordsOf = ({ anyOf }: Schema): string[] | null => {
+  const words = anyOf?.map(({ const: word }) => word);
+  return words?.every((word) => typeof word === 'string') ? (words as string[]) : null;
+};
+
+/** Another name of `receiver`, which the form doesn't offer twice. */
+const ALIAS = 'recipient';
+
+/** The fields of a filter, without its type. */
+export function fieldsOf(type: string): FilterField[] {
+  const { properties = {}, required = [] } = schemaOf(type) ?? {};
+  return Object.entries(properties)
+    .filter(([name]) => name !== 'type' && name !== ALIAS)
+    .map(([name, schema]) => ({
+      name,
+      required: required.includes(name),
+      help: schema.description ?? '',
+      choices: wordsOf(schema.items ?? schema),
+      many: schema.type === 'array',
+    }));
+}
+
+/** The mistake in a value; null if it is valid. */
+function mistakeIn(schema: Schema, value: unknown): string | null {
+  if (schema.type === 'array') {
+    if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one word';
+    return value.map((one) => mistakeIn(schema.items ?? {}, one)).find((found) => found !== null) ?? null;
+  }
+  if (schema.anyOf !== undefined) {
+    if (schema.anyOf.some((one) => mistakeIn(one, value) === null)) return null;
+    return wordsOf(schema) === null ? 'has none of its forms' : `must be one of ${wordsOf(schema)?.join(', ')}`;
+  }
+  if (schema.const !== undefined) return value === schema.const ? null : `must be ${schema.const}`;
+  if (schema.type === 'integer') return Number.isInteger(value) ? null : 'must be an integer';
+  if (typeof value !== 'string') return 'must be a text';
+  if (value.length < (schema.minLength ?? 0)) return 'must not be empty';
+  if (value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
+    return `has more than ${schema.maxLength} characters`;
+  return schema.pattern === undefined || new RegExp(schema.pattern).test(value) ? null : 'has not its form';
+}
+
+/** A mistake in a draft, at the field that has it. */
+export interface Mistake {
+  /** `filters.events.0.sender`. */
+  path: string;
+  message: string;
+}
+
+function filterMistakes(filter: FilterValues, at: string): Mistake[] {
+  const schema = schemaOf(filter.type);
+  if (schema === null) return [{ path: `${at}.type`, message: `must be one of ${filterTypes.join(', ')}` }];
+  const { properties = {}, required = [] } = schema;
+  const missing = required
+    .filter((name) => filter[name] === undefined)
+    .map((name) => ({ path: `${at}.${name}`, message: 'is required' }));
+  const wrong = Object.entries(filter).flatMap(([name, value]) => {
+    const property = properties[name];
+    const message = property === undefined ? `is no field of ${filter.type}` : mistakeIn(property, value);
+    return message === null ? [] : [{ path: `${at}.${name}`, message }];
+  });
+  return [...missing, ...wrong];
+}
+
+/** The mistakes in a draft. The server checks it again, more thoroughly. */
+export function mistakesOf({ name, filters, action }: Draft): Mistake[] {
+  const mistakes = filters.events.flatMap((filter, index) => filterMistakes(filter, `filters.events.${index}`));
+  if (name.trim() === '') mistakes.unshift({ path: 'name', message: 'must not be empty' });
+  if (filters.events.length === 0) mistakes.push({ path: 'filters.events', message: 'needs at least one filter' });
+  if (!/^https?:\/\//.test(action.url) || !URL.canParse(action.url)) {
+    mistakes.push({ path: 'action.url', message: 'must be a URL that begins with http:// or https://' });
+  }
+  return mistakes;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Parses a draft from a user's JSON. @returns the draft, or the mistake */
+export function draftOf(text: string): Draft | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return `This is no JSON: ${error.message}`;
+    throw error;
+  }
+  if (!isObject(value)) return 'The definition must be an object.';
+  const { name, network, filters, options, action } = value;
+  if (typeof name !== 'string') return 'name must be a text.';
+  if (typeof network !== 'string') return 'network must be mainnet or testnet.';
+  if (!isObject(filters) || !Array.isArray(filters.events)) return 'filters.events must be a list.';
+  if (!filters.events.every((one) => isObject(one) && typeof one.type === 'string')) {
+    return 'Each of filters.events must be an object with a type.';
+  }
+  if (!isObject(action) || typeof action.url !== 'string') return 'action.url must be a text.';
+  return {
+    name,
+    version: '1',
+    chain: 'stacks',
+    network,
+    filters: { events: filters.events as FilterValues[] },
+    options: isObject(options) ? options : {},
+    action: { type: 'http_post', url: action.url },
+  };
+}
+
+/** A filter with another value of a field; an empty one is left out. */
+export function withField(filter: FilterValues, name: string, value: string | readonly string[]): FilterValues {
+  const { [name]: _, ...others } = filter;
+  const rest = others as FilterValues;
+  return value.length === 0 ? rest : { ...rest, [name]: value };
+}
+
+/** A filter of another type, with the values that both types have. */
+export function withType(filter: FilterValues, type: string): FilterValues {
+  const known = new Set(fieldsOf(type).map(({ name }) => name));
+  return { ...Object.fromEntries(Object.entries(filter).filter(([name]) => known.has(name))), type };
+}
+
+/** A new draft. */
+export const newDraft = (network: string): Draft => ({
+  name: '',
+  version: '1',
+  chain: 'stacks',
+  network,
+  filters: { events: [{ type: 'stx_transfer' }] },
+  options: { enable_on_registration: true, decode_clarity_values: true },
+  action: { type: 'http_post', url: '' },
+});
