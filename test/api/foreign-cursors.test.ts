@@ -60,6 +60,7 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   cycle_number: ['7', '8'],
   tenure_height: ['7', '8'],
   type: ['contract_call', 'token_transfer'],
+  sort_by: ['fee', 'age'],
   sender: [one, other],
   recipient: [one, other],
   min_amount: ['7', '8'],

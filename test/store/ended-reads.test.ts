@@ -8,6 +8,7 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import { NO_CONDITIONS } from '../../src/store/queries/transactions/transaction-walk.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { errorOf } from '../faults/fault-store.ts';
@@ -188,6 +189,8 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     signersOfCycle: ({ facts }) => facts.signers(cycle.cycle),
     rewarded: ({ tenureRewards }) => tenureRewards.rewarded(1, height),
     tenureFees: ({ tenureRewards }) => tenureRewards.fees(1, height),
+    meeting: ({ transactions }) => transactions.meeting(NO_CONDITIONS, 5, null),
+    pendingMeeting: ({ mempool }) => mempool.meeting(NO_CONDITIONS, 'fee', 5, null),
     newestReward: ({ tenureRewards }) => tenureRewards.newest(height),
     burnHash: ({ burnRewards }) => burnRewards.hashAt(1),
     withoutPayouts: ({ burnRewards }) => burnRewards.withoutPayouts(),

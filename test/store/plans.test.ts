@@ -122,18 +122,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'transaction-cache.newest': [fromTheEnd('blocks')],
   'blocks.tip': [fromTheEnd('blocks')],
   'block-series.tip': [fromTheEnd('blocks')],
-  ...Object.fromEntries(
-    ['first', 'from', 'before'].map((name) => [
-      `pending-of-type.${name}`,
-      [
-        {
-          step: /^USE TEMP B-TREE FOR LAST TERM OF ORDER BY$/,
-          reason: 'sorts those alike in fee, receipt and size by id, so that every index has the same order',
-        },
-      ],
-    ]),
-  ),
-  'pending-of-type.oldest': [
+  'pending-meeting.oldest': [
     { step: /^SCAN mempool_transactions USING (COVERING )?INDEX mempool_pending$/, reason: 'stops at the first' },
   ],
   'burn-blocks.newest': [

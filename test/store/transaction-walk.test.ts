@@ -4,10 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { Page } from '../../src/store/model/page.ts';
-import type { TransactionConditions, TransactionSummary } from '../../src/store/model/transaction.ts';
+import type { Cursor, Page } from '../../src/store/model/page.ts';
+import type {
+  PendingConditions,
+  TransactionConditions,
+  TransactionSummary,
+} from '../../src/store/model/transaction.ts';
 import { NO_CONDITIONS } from '../../src/store/queries/transactions/transaction-walk.ts';
-import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -61,31 +64,32 @@ function meets({ transaction: of, principals }: (typeof all)[number], given: Tra
   );
 }
 
-const read = (given: TransactionConditions, limit: number, at: Page<unknown, null>['next']) =>
-  snapshots.read((reader: Reader) => reader.transactions.meeting(given, limit, at));
-const ids = (items: readonly TransactionSummary[]): string[] => items.map(({ txId }) => txId.toHex());
+type Read = (limit: number, at: Cursor | null) => Promise<Page<{ txId: Uint8Array }, number | null>>;
 
-/** All pages from the first to the last. @returns the ids of each page, and the last page */
-async function walkDown(given: TransactionConditions, limit: number) {
+const mined =
+  (given: TransactionConditions): Read =>
+  (limit, at) =>
+    snapshots.read((reader) => reader.transactions.meeting(given, limit, at));
+const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ txId }) => txId.toHex());
+
+/** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
+async function walked(read: Read, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
-  let page = await read(given, limit, null);
+  let page = await read(limit, null);
   expect(page.previous).toBeNull();
   for (;;) {
     pages.push(ids(page.items));
     expect(page.items.length).toBeLessThanOrEqual(limit);
-    if (page.next === null) return { pages, last: page };
-    page = await read(given, limit, page.next);
+    if (page.next === null) break;
+    page = await read(limit, page.next);
   }
-}
-
-/** All pages before one, up to the first. */
-async function walkUp(given: TransactionConditions, limit: number, from: Page<TransactionSummary, null>) {
-  const pages: string[][] = [];
-  for (let { previous } = from; previous !== null; ) {
-    const page = await read(given, limit, previous);
-    pages.unshift(ids(page.items));
+  const up = [ids(page.items)];
+  for (let { previous } = page; previous !== null; ) {
+    page = await read(limit, previous);
+    up.unshift(ids(page.items));
     ({ previous } = page);
   }
+  expect(up.flat()).toEqual(pages.flat());
   return pages;
 }
 
@@ -117,10 +121,8 @@ test('the pages of any conditions have what meets them, in the order of the chai
   await assertProperty(
     fc.asyncProperty(some, fc.integer({ min: 1, max: 30 }), async (given, limit) => {
       const expected = ids(all.filter((one) => meets(one, given)).map(({ transaction }) => transaction));
-      const { pages, last } = await walkDown(given, limit);
+      const pages = await walked(mined(given), limit);
       expect(pages.flat()).toEqual(expected);
-      const up = await walkUp(given, limit, last);
-      expect([...up.flat(), ...ids(last.items)]).toEqual(expected);
       if (expected.length > 0) seen.add('found', 1);
       if (pages.slice(0, -1).some((page) => page.length < limit)) seen.add('short', 1);
     }),
@@ -131,10 +133,70 @@ test('the pages of any conditions have what meets them, in the order of the chai
 test('an unknown principal, function or type has no page', async () => {
   const sender = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
   for (const given of [{ sender }, { functionName: 'nobody-has-it' }, { types: ['poison_microblock' as const] }]) {
-    expect(await read({ ...NO_CONDITIONS, ...given }, 10, null)).toMatchObject({
+    expect(await mined({ ...NO_CONDITIONS, ...given })(10, null)).toMatchObject({
       items: [],
       next: null,
       previous: null,
     });
   }
+});
+
+test('so have those of the mempool, by fee and by age', async () => {
+  const few = openSnapshots(directory.path, { limits: { walkRows: 4 } });
+  using closing = new DisposableStack();
+  closing.defer(few.close);
+  const { items } = await few.read((reader) => reader.mempool.page(5_000, null));
+  expect(items.length).toBeGreaterThan(8);
+  const nth = <T>(value: (of: (typeof items)[number]) => T | null) =>
+    fc.option(
+      fc.nat(10_000).map((at) => value(items[at % items.length]!)),
+      { freq: 1, nil: null },
+    );
+  const pendingConditions = fc.record<PendingConditions>({
+    types: nth(({ payload }) => [payload.type]),
+    sender: nth(({ sender }) => sender.address),
+    recipient: nth(({ payload }) => (payload.type === 'token_transfer' ? payload.recipient : null)),
+    contract: nth(({ payload }) => (payload.type === 'contract_call' ? payload.contractId : null)),
+    functionName: nth(({ payload }) => (payload.type === 'contract_call' ? payload.functionName : null)),
+    leastAmount: nth(({ payload }) => (payload.type === 'token_transfer' ? BigInt(payload.amount) : null)),
+    greatestAmount: nth(({ payload }) => (payload.type === 'token_transfer' ? BigInt(payload.amount) : null)),
+  });
+  const none = { types: null, sender: null, recipient: null, contract: null, functionName: null };
+  const conditions = fc
+    .tuple(pendingConditions, fc.subarray(Object.keys(none) as (keyof PendingConditions)[], { maxLength: 2 }))
+    .map(([drawn, names]) => ({
+      ...{ ...none, leastAmount: null, greatestAmount: null },
+      ...Object.fromEntries(names.map((name) => [name, drawn[name]])),
+    }));
+  const orders = {
+    fee: (a: (typeof items)[number], b: (typeof items)[number]) =>
+      Number(BigInt(b.fee) - BigInt(a.fee)) || Buffer.compare(b.txId, a.txId),
+    // The list of v3 has this order.
+    age: () => 0,
+  };
+  const seen = new Seen({ found: 10 });
+  await assertProperty(
+    fc.asyncProperty(
+      conditions,
+      fc.constantFrom('fee' as const, 'age' as const),
+      fc.integer({ min: 1, max: 9 }),
+      async (given, by, limit) => {
+        const meeting = items
+          .filter((transaction) =>
+            meets(
+              { transaction: { ...transaction, status: 'success' } as never, principals: new Set() },
+              { ...NO_CONDITIONS, ...given },
+            ),
+          )
+          .sort(orders[by]);
+        const pages = await walked(
+          (most, at) => few.read((reader) => reader.mempool.meeting(given, by, most, at)),
+          limit,
+        );
+        expect(pages.flat()).toEqual(ids(meeting));
+        if (meeting.length > 0) seen.add('found', 1);
+      },
+    ),
+    { cases: 40, seen },
+  );
 });

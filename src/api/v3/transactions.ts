@@ -1,5 +1,5 @@
 /** Routes of transactions: lists of the chain, a block and the mempool, a single one, and its events. */
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type Static, type StaticDecode, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { exactJson } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
@@ -245,10 +245,9 @@ const amountOf = (text: string | undefined): bigint | null => {
   return amount !== null && amount > MOST_AMOUNT ? MOST_AMOUNT : amount;
 };
 
-const conditionQuery = {
+/** Conditions on mined and pending transactions. */
+const commonConditions = {
   type: TransactionTypes,
-  status: Type.Optional(Type.Array(words(...statuses), { description: 'Statuses, one of which the transaction has' })),
-  principal: Type.Optional(PrincipalParameter),
   sender: Type.Optional(AddressParameter),
   recipient: Type.Optional(PrincipalParameter),
   contract_id: Type.Optional(ContractParameter),
@@ -257,9 +256,19 @@ const conditionQuery = {
   ),
   min_amount: microStx('Least amount of a token transfer, in micro-STX'),
   max_amount: microStx('Greatest amount of a token transfer, in micro-STX'),
-  from_time: unixTime('Earliest time of the block, in Unix seconds'),
-  to_time: unixTime('Latest time of the block, in Unix seconds'),
 };
+
+type GivenConditions = StaticDecode<TObject<typeof commonConditions>>;
+
+const conditionsOf = (given: GivenConditions) => ({
+  types: given.type ?? null,
+  sender: given.sender ?? null,
+  recipient: given.recipient ?? null,
+  contract: given.contract_id ?? null,
+  functionName: given.function_name ?? null,
+  leastAmount: amountOf(given.min_amount),
+  greatestAmount: amountOf(given.max_amount),
+});
 
 /** Transactions of the chain that meet conditions. The items are those of v3. */
 export const search = [
@@ -270,22 +279,25 @@ export const search = [
     description:
       'Returns the transactions of the canonical chain that meet all given conditions, newest first. The items are those of `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
     tag: 'Stackside',
-    query: { ...cursorQuery, ...conditionQuery },
+    query: {
+      ...cursorQuery,
+      ...commonConditions,
+      status: Type.Optional(
+        Type.Array(words(...statuses), { description: 'Statuses, one of which the transaction has' }),
+      ),
+      principal: Type.Optional(PrincipalParameter),
+      from_time: unixTime('Earliest time of the block, in Unix seconds'),
+      to_time: unixTime('Latest time of the block, in Unix seconds'),
+    },
     response: UncountedCursorPage(ListedTransaction),
     etag: chainTip,
     history: 'since',
     handle: async ({ query, read }) => {
       const { limit, cursor, ...given } = query;
       const conditions = {
-        types: given.type ?? null,
+        ...conditionsOf(given),
         statuses: given.status ?? null,
         principal: given.principal ?? null,
-        sender: given.sender ?? null,
-        recipient: given.recipient ?? null,
-        contract: given.contract_id ?? null,
-        functionName: given.function_name ?? null,
-        leastAmount: amountOf(given.min_amount),
-        greatestAmount: amountOf(given.max_amount),
         since: given.from_time ?? null,
         until: given.to_time ?? null,
       };
@@ -298,11 +310,6 @@ export const search = [
 ];
 
 const LIST = 'mempool-transactions';
-const LIST_OF_TYPE = 'mempool-of-type';
-
-/** Types that a node admits to its mempool. */
-const PENDING_TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
-
 /** Pending transactions. */
 export const mempool = [
   route({
@@ -323,22 +330,26 @@ export const mempool = [
   // Stackside's own: the items are those of v3.
   route({
     path: '/stackside/v1/mempool/transactions',
-    operationId: 'getMempoolTransactionsOfType',
-    summary: 'Pending transactions of one type',
+    operationId: 'searchMempoolTransactions',
+    summary: 'Pending transactions that meet conditions',
     description:
-      'Returns the transactions of one type in the mempool, starting with the one that offers the highest fee. The items are those of `/extended/v3/mempool/transactions`.',
+      'Returns the transactions in the mempool that meet all given conditions, starting with the one that offers the highest fee, or with the one received last. The items are those of `/extended/v3/mempool/transactions`. A page may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
     tag: 'Stackside',
     query: {
-      type: { ...words(...PENDING_TYPES), description: 'Type of the transactions' },
       ...cursorQuery,
+      sort_by: Type.Optional({ ...words('fee', 'age'), description: 'Order: by fee (default), or by age' }),
+      ...commonConditions,
     },
-    response: CursorPage(PendingSummary),
+    response: UncountedCursorPage(PendingSummary),
     etag: mempoolTag,
     history: 'none',
-    handle: async ({ query: { type, limit, cursor }, read }) => {
-      // A cursor is valid for the list of its type only.
-      const list = `${LIST_OF_TYPE} ${type}`;
-      return cursorPage(list, limit, await read.mempool.ofType(type, limit, pageCursor(list, cursor)), pendingSummary);
+    handle: async ({ query, read }) => {
+      const { limit, cursor, sort_by = 'fee', ...given } = query;
+      const conditions = conditionsOf(given);
+      // A cursor is valid for the list of its conditions and order only.
+      const list = `mempool ${sort_by} ${exactJson(conditions)}`;
+      const page = await read.mempool.meeting(conditions, sort_by, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, pendingSummary);
     },
   }),
 ];

@@ -150,6 +150,15 @@ export interface PendingFilter {
   principal: string | null;
 }
 
+/** Conditions that listed pending transactions meet; null for none. */
+export type PendingConditions = Pick<
+  TransactionConditions,
+  'types' | 'sender' | 'recipient' | 'contract' | 'functionName' | 'leastAmount' | 'greatestAmount'
+>;
+
+/** Order of a list of pending transactions: the highest fee first, or the newest receipt. */
+export type PendingWalk = 'fee' | 'age';
+
 /** Order of pending transactions, equal ones by id. `age` descending is the newest receipt first. */
 export interface PendingOrder {
   by: 'age' | 'size' | 'fee';

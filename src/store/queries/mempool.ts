@@ -1,20 +1,22 @@
 /** Transactions of the mempool, pending or dropped: look-ups, lists by type and filter, and their ranks by fee. */
-import type { Database } from 'bun:sqlite';
-import type { TransactionType } from '../../codec/transaction.ts';
-import type { Cursor, CursorKey, OffsetPage, Page } from '../model/page.ts';
+import type { Database, Statement } from 'bun:sqlite';
+import { memoize } from '../../base/cache.ts';
+import { type Cursor, HEAD, type OffsetPage, type Page } from '../model/page.ts';
 import type {
   FeeRank,
   OfferedFee,
+  PendingConditions,
   PendingFeeAndSize,
   PendingFilter,
   PendingOrder,
   PendingTransaction,
   PendingTransactionDetail,
+  PendingWalk,
 } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
-import { bytesAt, keysetPage, numberAt, textAt } from './page.ts';
+import { bytesAt, filteredPage, keysetPage, MOST_FILTERED_ROWS, numberAt, textAt } from './page.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
 /** The columns of {@link PendingRow}. */
@@ -222,78 +224,101 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
   };
 }
 
-const pendingOfOneType = `SELECT ${pendingColumns}, m.size FROM mempool_transactions m ${waiting.joins}
-                  WHERE m.state = ${MEMPOOL_STATE.pending} AND m.type = ?1`;
-/**
- * The columns of the index after the type, and the id, which orders the few rows that are equal in them. Fees are
- * length-prefixed, so that their texts compare as numbers.
- */
-const key = '(m.fee, m.receipt_block_height, m.size, m.tx_id)';
+/** Conditions. ?1 has a bit for each payload type. */
+const meetsConditions = `(?1 IS NULL OR (?1 >> m.type) & 1)
+   AND (?2 IS NULL OR m.sender_id = ?2)
+   AND (?3 IS NULL OR (m.type = ${PAYLOAD.token_transfer} AND m.recipient_id = ?3))
+   AND (?4 IS NULL OR (m.type = ${PAYLOAD.contract_call} AND m.contract_id = ?4))
+   AND (?5 IS NULL OR (m.type = ${PAYLOAD.contract_call} AND m.function_name = ?5))
+   AND (?6 IS NULL OR (m.type = ${PAYLOAD.token_transfer} AND CAST(m.amount AS INTEGER) >= ?6))
+   AND (?7 IS NULL OR (m.type = ${PAYLOAD.token_transfer} AND CAST(m.amount AS INTEGER) <= ?7))`;
 
-export const pendingOfTypeSql = {
-  count: `SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
-  first: `${pendingOfOneType} ORDER BY m.fee DESC, m.receipt_block_height DESC, m.size DESC, m.tx_id DESC LIMIT ?2`,
-  from: `${pendingOfOneType} AND ${key} <= (?3, ?4, ?5, ?6)
-          ORDER BY m.fee DESC, m.receipt_block_height DESC, m.size DESC, m.tx_id DESC LIMIT ?2`,
-  before: `${pendingOfOneType} AND ${key} > (?3, ?4, ?5, ?6)
-            ORDER BY m.fee, m.receipt_block_height, m.size, m.tx_id LIMIT ?2`,
+/** The orders of the list: the column before the id. Fees are length-prefixed, so that their texts compare as numbers. */
+const ordered = { fee: 'm.fee', age: 'm.received_at' } as const;
+
+const walkBy = (column: string, compare: '<=' | '>=', down: '' | ' DESC'): string =>
+  `SELECT m.tx_id, ${column} AS key, ${meetsConditions} AS matches FROM mempool_transactions m
+    WHERE m.state = ${MEMPOOL_STATE.pending} AND (${column}, m.tx_id) ${compare} (?8, ?9)
+    ORDER BY ${column}${down}, m.tx_id${down}`;
+
+const walks: Readonly<Record<string, string>> = {
+  'fee.down': walkBy(ordered.fee, '<=', ' DESC'),
+  'fee.up': walkBy(ordered.fee, '>=', ''),
+  'age.down': walkBy(ordered.age, '<=', ' DESC'),
+  'age.up': walkBy(ordered.age, '>=', ''),
+};
+
+export const pendingMeetingSql = {
+  ...walks,
+  at: `${pending} WHERE m.tx_id = ?1`,
+  countOfType: `SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
   oldest: `SELECT tx_id, received_at FROM mempool_transactions
             WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
 };
 
-type Row = PendingRow & Stored<'mempool_transactions', 'size'>;
-
-type Key = [fee: string, height: number, size: number, txId: string];
-type Sought = [fee: string, height: number, size: number, txId: Uint8Array];
-
-const keyOf = ({ fee, receipt_block_height, size, tx_id }: Row): Key => [
-  fee,
-  receipt_block_height,
-  size,
-  tx_id.toHex(),
-];
-const soughtBy = (key: CursorKey): Sought => [textAt(key, 0), numberAt(key, 1), numberAt(key, 2), bytesAt(key, 3)];
-
-/** Compares keys part by part: negative where `a` is less. */
-function compared(a: Key, b: Key): number {
-  const at = a.findIndex((part, index) => part !== b[index]);
-  if (at === -1) return 0;
-  return (a[at] ?? 0) < (b[at] ?? 0) ? -1 : 1;
+interface KeyedRow extends Stored<'mempool_transactions', 'tx_id'> {
+  key: string | number;
+  matches: 0 | 1;
 }
 
-export function pendingOfType(db: Database) {
-  const count = prepared<{ n: number }, [number]>(db, pendingOfTypeSql.count);
-  const first = prepared<Row, [number, number]>(db, pendingOfTypeSql.first);
-  const from = prepared<Row, [number, number, ...Sought]>(db, pendingOfTypeSql.from);
-  const before = prepared<Row, [number, number, ...Sought]>(db, pendingOfTypeSql.before);
-  const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingOfTypeSql.oldest);
+/** Greater than every fee and time. */
+const HIGHEST = { fee: '~', age: Number.MAX_SAFE_INTEGER } as const;
 
-  /** A page of a type. A type's payloads have one or several wire ids, whose rows are merged. */
-  function page(type: TransactionType, limit: number, at: Cursor | null): Page<PendingTransaction> {
-    const numbers = typeNumbers(type);
-    const merged = (sign: 1 | -1, most: number, rowsOf: (number: number) => Row[]): Row[] =>
-      numbers
-        .flatMap(rowsOf)
-        .sort((a, b) => sign * compared(keyOf(a), keyOf(b)))
-        .slice(0, most);
-    return keysetPage<Row, PendingTransaction>({
-      limit,
-      at,
-      total: numbers.reduce((sum, number) => sum + (count.get(number)?.n ?? 0), 0),
-      rowsFrom: (key, most) =>
-        merged(-1, most, (number) =>
-          key === null ? first.all(number, most) : from.all(number, most, ...soughtBy(key)),
-        ),
-      rowsBefore: (key, most) => merged(1, most, (number) => before.all(number, most, ...soughtBy(key))),
-      keyOf,
-      itemOf: pendingOf,
-    });
+/** @param mostRows tests of the bound use fewer than the default */
+export function pendingMeeting(db: Database, mostRows = MOST_FILTERED_ROWS) {
+  const itemAt = prepared<PendingRow, [Uint8Array]>(db, pendingMeetingSql.at);
+  const countOfType = prepared<{ n: number }, [number]>(db, pendingMeetingSql.countOfType);
+  const total = prepared<{ total: number }, []>(db, sql.total);
+  const principalOf = prepared<Stored<'principals', 'id'>, [string]>(db, pendingMeetingSql.principal);
+  const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingMeetingSql.oldest);
+  const statement = memoize(
+    (name): Statement<KeyedRow, (number | bigint | string | Uint8Array | null)[]> => prepared(db, walks[name]!),
+  );
+
+  /** Number of transactions where types are the only condition; null where others would have to be counted. */
+  function totalOf({ types, ...others }: PendingConditions): number | null {
+    if (Object.values(others).some((one) => one !== null)) return null;
+    if (types === null) return total.get()?.total ?? 0;
+    return [...new Set(types.flatMap(typeNumbers))].reduce((sum, type) => sum + (countOfType.get(type)?.n ?? 0), 0);
   }
 
   return {
-    /** Pending transactions of a type, the highest fee first. */
-    ofType: async (type: TransactionType, limit: number, at: Cursor | null): Promise<Page<PendingTransaction>> =>
-      page(type, limit, at),
+    /**
+     * Pending transactions that meet all conditions, the highest fee or the newest receipt first, equal ones by id. A page may be
+     * short, or empty, and have a next one.
+     */
+    async meeting(
+      of: PendingConditions,
+      by: PendingWalk,
+      limit: number,
+      at: Cursor | null,
+    ): Promise<Page<PendingTransaction, number | null>> {
+      const found = [of.sender, of.recipient, of.contract].map((address) =>
+        address === null ? undefined : principalOf.get(address),
+      );
+      if (found.includes(null)) return { items: [], total: null, current: at ?? HEAD, next: null, previous: null };
+      const [sender, recipient, contract] = found;
+      const values = [
+        of.types === null ? null : of.types.flatMap(typeNumbers).reduce((bits, type) => bits | (1 << type), 0),
+        ...[sender?.id ?? null, recipient?.id ?? null, contract?.id ?? null],
+        ...[of.functionName, of.leastAmount, of.greatestAmount],
+      ];
+      return filteredPage<KeyedRow, PendingTransaction>({
+        limit,
+        at,
+        total: totalOf(of),
+        mostRows,
+        rows(key, isBackwards) {
+          const from = key === null ? HIGHEST[by] : by === 'fee' ? textAt(key, 0) : numberAt(key, 0);
+          const id = key === null ? LAST_ID : bytesAt(key, 1);
+          return statement(`${by}.${isBackwards ? 'up' : 'down'}`).iterate(...values, from, id);
+        },
+        meets: ({ matches }) => matches === 1,
+        keyOf: ({ key, tx_id }) => [key, tx_id.toHex()],
+        itemOf: ({ tx_id }) => pendingOf(itemAt.get(tx_id)!),
+      });
+    },
 
     /** The transaction that is pending the longest, with its receipt in Unix seconds; null where none is pending. */
     async oldest(): Promise<{ txId: Uint8Array; receiptTime: number } | null> {

@@ -136,6 +136,66 @@ function* pageOf<Row, Item, Total extends number | null>(
   };
 }
 
+/** Rows that a page of a filtered list reads at most. */
+export const MOST_FILTERED_ROWS = 10_000;
+
+/** A list of the rows that meet conditions, which are found among others. */
+interface FilteredSource<Row, Item>
+  extends Pick<PageSource<Row, Item, number | null>, 'limit' | 'at' | 'total' | 'keyOf' | 'itemOf'> {
+  /** Rows that a page reads at most; as many to learn whether there is a page on its other side. */
+  mostRows: number;
+  /** Rows in list order from the key on (inclusive), or from the head; in reverse order if it reads backwards. */
+  rows(key: CursorKey | null, isBackwards: boolean): Iterable<Row>;
+  meets(row: Row): boolean;
+}
+
+/**
+ * Reads the page that a cursor names of a list of rows that meet conditions. It reads a bounded number of rows: a page may have
+ * fewer items than its limit, or none, and a next page all the same.
+ */
+export function filteredPage<Row, Item>(source: FilteredSource<Row, Item>): Page<Item, number | null> {
+  const { limit, mostRows, keyOf } = source;
+  const at = source.at ?? HEAD;
+
+  /** Up to `count` rows from a side of a key, and the key at which the reading stopped before it had seen all. */
+  function found({ side, key }: Cursor, count: number): { rows: Row[]; stopped: CursorKey | null } {
+    const isExclusive = side === 'after' || side === 'before';
+    const rows: Row[] = [];
+    let read = 0;
+    for (const row of source.rows(key.length === 0 ? null : key, isBackwards({ side, key }))) {
+      if (isExclusive && isSame(keyOf(row), key)) continue;
+      if (read === mostRows) return { rows, stopped: keyOf(row) };
+      read += 1;
+      if (source.meets(row)) rows.push(row);
+      if (rows.length === count) break;
+    }
+    return { rows, stopped: null };
+  }
+
+  const backwards = isBackwards(at);
+  const { rows, stopped } = found(at, limit + 1);
+  const isMore = rows.length > limit;
+  if (isMore) rows.pop();
+  const back: Cursor = { side: turned[at.side], key: at.key };
+  const behind = at.key.length === 0 ? null : found(back, 1);
+  const isTurnable = behind !== null && (behind.rows.length > 0 || behind.stopped !== null);
+  if (backwards) rows.reverse();
+
+  const [first, last] = [rows[0], rows.at(-1)];
+  const next: Cursor = last === undefined ? back : { side: 'after', key: keyOf(last) };
+  const previous: Cursor = first === undefined ? back : { side: 'before', key: keyOf(first) };
+  const stop: Cursor | null = stopped === null ? null : { side: backwards ? 'until' : 'from', key: stopped };
+  const ahead = isMore ? (backwards ? previous : next) : stop;
+  const behindIt = isTurnable ? (backwards ? next : previous) : null;
+  return {
+    items: rows.map(source.itemOf),
+    total: source.total,
+    current: at.key.length === 0 && first !== undefined ? { side: 'from', key: keyOf(first) } : at,
+    next: backwards ? behindIt : ahead,
+    previous: backwards ? ahead : behindIt,
+  };
+}
+
 /** The empty page for an offset behind the end of a list. */
 export const pageBeyond = <Item>(total: number): Page<Item> => ({
   items: [],

@@ -26,7 +26,7 @@ import { contractCallSearch, contractLogSearch } from '../queries/contracts/cont
 import { contractFunctionQueries, contractQueries, deploymentQueries } from '../queries/contracts/deployments.ts';
 import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
-import { mempoolQueries, pendingOfType, pendingRank, pendingSearch } from '../queries/mempool.ts';
+import { mempoolQueries, pendingMeeting, pendingRank, pendingSearch } from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
@@ -167,7 +167,7 @@ export function readerOf(
       version: mempool.version,
       /** Pending transactions with the principal as sender, sponsor, recipient or contract, in the order of `page`. */
       ofPrincipal: mempool.ofPrincipal,
-      ...pendingOfType(db),
+      ...pendingMeeting(db, limits.walkRows),
       ...pendingRank(db, limits.feeRank),
       ...pendingSearch(db, mempool),
     },

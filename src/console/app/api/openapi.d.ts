@@ -7,7 +7,7 @@ export interface paths {
     "/extended/v3/transactions/{tx_id}/events": { parameters: { }; get: operations["getTransactionEvents"]; };
     "/extended/v3/blocks/{height_or_hash}/transactions": { parameters: { }; get: operations["getBlockTransactions"]; };
     "/extended/v3/mempool/transactions": { parameters: { }; get: operations["getMempoolTransactions"]; };
-    "/stackside/v1/mempool/transactions": { parameters: { }; get: operations["getMempoolTransactionsOfType"]; };
+    "/stackside/v1/mempool/transactions": { parameters: { }; get: operations["searchMempoolTransactions"]; };
     "/extended/v3/principals/{principal}/transactions": { parameters: { }; get: operations["getPrincipalTransactions"]; };
     "/extended/v3/principals/{principal}/mempool/transactions": { parameters: { }; get: operations["getPrincipalMempoolTransactions"]; };
     "/extended/v3/principals/{principal}/nonces": { parameters: { }; get: operations["getPrincipalNonces"]; };
@@ -408,6 +408,10 @@ export interface components {
         UnknownMempoolTransactionSummary: { type: "unknown"; } & (components["schemas"]["MempoolTransactionSummaryBase"] & { type: "unknown"; });
         MempoolTransactionSummary: components["schemas"]["TokenTransferMempoolTransactionSummary"] | components["schemas"]["SmartContractMempoolTransactionSummary"] | components["schemas"]["ContractCallMempoolTransactionSummary"] | components["schemas"]["PoisonMicroblockMempoolTransactionSummary"] | components["schemas"]["CoinbaseMempoolTransactionSummary"] | components["schemas"]["TenureChangeMempoolTransactionSummary"] | components["schemas"]["UnknownMempoolTransactionSummary"];
         MempoolTransactionSummaryPage: { results: components["schemas"]["MempoolTransactionSummary"][]; } & components["schemas"]["Page"];
+        UncountedPage: { total: number | null; limit: number; cursor: components["schemas"]["PageCursors"]; };
+        MempoolTransactionSummaryUncountedPage: {
+            results: components["schemas"]["MempoolTransactionSummary"][];
+        } & components["schemas"]["UncountedPage"];
         SignedAmount: string;
         AssetChange: {
             sent: components["schemas"]["Amount"];
@@ -1394,7 +1398,6 @@ export interface components {
             replaced_by_tx_id: components["schemas"]["Hash"] | null;
             position_by_fee: { all: number | null; type: number | null; } | null;
         };
-        UncountedPage: { total: number | null; limit: number; cursor: components["schemas"]["PageCursors"]; };
         FoundFtTransfer: {
             block_height: number;
             time: components["schemas"]["IsoTime"];
@@ -1911,13 +1914,19 @@ export interface components {
         Cursor: string;
         TxId: string;
         HeightOrHash: string;
+        Type: ("token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown")[];
+        Sender: string;
+        Recipient: string;
+        ContractId: string;
+        FunctionName: string;
+        MinAmount: string;
+        MaxAmount: string;
         Principal: string;
         Principal2: string;
         AssetIdentifier: string;
-        ContractId: string;
+        ContractId2: string;
         Limit2: number;
         Offset: number;
-        Type: ("token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown")[];
         Unanchored: boolean;
         Order: "asc" | "desc";
         ExcludeFunctionArgs: boolean;
@@ -1928,7 +1937,7 @@ export interface components {
         Height: number;
         Limit5: number;
         Hash: string;
-        ContractId2: string;
+        ContractId3: string;
         Principal3: string;
         Unanchored2: boolean;
         UntilBlock: string;
@@ -2064,19 +2073,26 @@ export interface operations {
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
-    getMempoolTransactionsOfType: {
+    searchMempoolTransactions: {
         parameters: {
-            query: {
-                type: "token_transfer" | "contract_call" | "smart_contract";
+            query?: {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
+                sort_by?: "fee" | "age";
+                type?: components["parameters"]["Type"];
+                sender?: components["parameters"]["Sender"];
+                recipient?: components["parameters"]["Recipient"];
+                contract_id?: components["parameters"]["ContractId"];
+                function_name?: components["parameters"]["FunctionName"];
+                min_amount?: components["parameters"]["MinAmount"];
+                max_amount?: components["parameters"]["MaxAmount"];
             };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
         responses: {
             200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["MempoolTransactionSummaryPage"]; };
+                content: { "application/json": components["schemas"]["MempoolTransactionSummaryUncountedPage"]; };
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
@@ -2297,7 +2313,7 @@ export interface operations {
         parameters: {
             query?: { include?: "source_code"[]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { contract_id: components["parameters"]["ContractId"]; };
+            path: { contract_id: components["parameters"]["ContractId2"]; };
         };
         responses: {
             200: {
@@ -2652,7 +2668,7 @@ export interface operations {
         parameters: {
             query?: { limit?: components["parameters"]["Limit3"]; offset?: number; cursor?: string; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { contract_id: components["parameters"]["ContractId2"]; };
+            path: { contract_id: components["parameters"]["ContractId3"]; };
         };
         responses: {
             200: {
@@ -3231,7 +3247,7 @@ export interface operations {
                 "field.NAME"?: string;
             };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { contract_id: components["parameters"]["ContractId"]; };
+            path: { contract_id: components["parameters"]["ContractId2"]; };
         };
         responses: {
             200: {
@@ -3259,7 +3275,7 @@ export interface operations {
                 "arg.NAME"?: string;
             };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { contract_id: components["parameters"]["ContractId"]; };
+            path: { contract_id: components["parameters"]["ContractId2"]; };
         };
         responses: {
             200: {

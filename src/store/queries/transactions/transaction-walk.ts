@@ -11,10 +11,7 @@ import type { TransactionConditions, TransactionSummary } from '../../model/tran
 import { PAYLOAD, STATUS, typeNumbers } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { numberAt } from '../page.ts';
-
-/** Rows that a page reads of an index at most; as many to learn whether there is a page before it. */
-const MOST_ROWS = 10_000;
+import { filteredPage, MOST_FILTERED_ROWS, numberAt } from '../page.ts';
 
 /** Matches every transaction. */
 export const NO_CONDITIONS: TransactionConditions = {
@@ -130,7 +127,7 @@ const mask = (numbers: readonly number[] | null): number | null =>
 export function transactionWalk(
   db: Database,
   summaryAt: (at: Stored<'transactions', 'position'>) => TransactionSummary,
-  mostRows = MOST_ROWS,
+  mostRows = MOST_FILTERED_ROWS,
 ) {
   const statement = memoize((name: string): Statement<Row, Value[]> => prepared(db, sql[name]!));
   const principalOf = prepared<PrincipalRow, [string]>(db, sql.principal!);
@@ -184,58 +181,12 @@ export function transactionWalk(
     };
   }
 
-  /** Up to `count` matching positions from a position on, and where the walk stopped without having seen all. */
-  function found(
-    walk: Walk,
-    direction: Direction,
-    from: number,
-    count: number,
-  ): { positions: number[]; stopped: number | null } {
-    const { way, values, first, last, types } = walk;
-    const [low, high] = direction === 'down' ? [first, Math.min(last, from)] : [Math.max(first, from), last];
+  /** The rows of a walk from a position on, in either direction. */
+  function rowsOf({ way, values, first, last, types }: Walk, from: number | null, direction: Direction): Iterable<Row> {
+    const at = from ?? (direction === 'down' ? last : first);
+    const [low, high] = direction === 'down' ? [first, Math.min(last, at)] : [Math.max(first, at), last];
     const sought = way === 'types' ? Array.from({ length: TYPE_PARAMETERS }, (_, index) => types[index] ?? -1) : [];
-    const positions: number[] = [];
-    let rows = 0;
-    for (const { position, matches } of statement(`${way}.${direction}`).iterate(...values, low, high, ...sought)) {
-      if (rows === mostRows) return { positions, stopped: position };
-      rows += 1;
-      if (matches === 1) positions.push(position);
-      if (positions.length === count) break;
-    }
-    return { positions, stopped: null };
-  }
-
-  function page(walk: Walk, limit: number, at: Cursor): Page<TransactionSummary, null> {
-    const isBackwards = at.side === 'before' || at.side === 'until';
-    const key = at.key.length === 0 ? null : numberAt(at.key, 0);
-    // Positions are whole numbers, so that one side of a key begins at its neighbour.
-    const from =
-      key === null ? Number.MAX_SAFE_INTEGER : at.side === 'after' ? key - 1 : at.side === 'before' ? key + 1 : key;
-    const { positions, stopped } = found(walk, isBackwards ? 'up' : 'down', from, limit + 1);
-    const isMore = positions.length > limit;
-    if (isMore) positions.pop();
-    const ahead: Cursor | null = isMore
-      ? { side: isBackwards ? 'before' : 'after', key: [positions.at(-1)!] }
-      : stopped === null
-        ? null
-        : { side: isBackwards ? 'until' : 'from', key: [stopped] };
-    // From the first key on, in the other direction.
-    const behind = key === null ? null : found(walk, isBackwards ? 'down' : 'up', isBackwards ? from - 1 : from + 1, 1);
-    // Rows that come between the pages belong to the page that is left.
-    const nearest = positions[0] ?? (isBackwards ? from : from + 1);
-    const back: Cursor | null =
-      behind === null || (behind.positions.length === 0 && behind.stopped === null)
-        ? null
-        : { side: isBackwards ? 'after' : positions.length === 0 ? 'until' : 'before', key: [nearest] };
-    if (isBackwards) positions.reverse();
-    const [first] = positions;
-    return {
-      items: positions.map((position) => summaryAt({ position })),
-      total: null,
-      current: key === null && first !== undefined ? { side: 'from', key: [first] } : at,
-      next: isBackwards ? back : ahead,
-      previous: isBackwards ? ahead : back,
-    };
+    return statement(`${way}.${direction}`).iterate(...values, low, high, ...sought);
   }
 
   /** Transactions that meet all conditions, newest first. */
@@ -243,9 +194,18 @@ export function transactionWalk(
     conditions: TransactionConditions,
     limit: number,
     at: Cursor | null,
-  ): Promise<Page<TransactionSummary, null>> => {
+  ): Promise<Page<TransactionSummary, number | null>> => {
     const walk = walkOf(conditions);
-    if (walk !== null) return page(walk, limit, at ?? HEAD);
-    return { items: [], total: null, current: at ?? HEAD, next: null, previous: null };
+    if (walk === null) return { items: [], total: null, current: at ?? HEAD, next: null, previous: null };
+    return filteredPage<Row, TransactionSummary>({
+      limit,
+      at,
+      total: null,
+      mostRows,
+      rows: (key, isBackwards) => rowsOf(walk, key === null ? null : numberAt(key, 0), isBackwards ? 'up' : 'down'),
+      meets: ({ matches }) => matches === 1,
+      keyOf: ({ position }) => [position],
+      itemOf: summaryAt,
+    });
   };
 }

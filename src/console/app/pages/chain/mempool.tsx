@@ -102,7 +102,7 @@ function Newest({ version }: { version: string }) {
 /** Pending transactions of one type, highest fee first. */
 function OfType({ type, version }: { type: PendingType; version: string }) {
   const cursor = place.value.query.get('cursor');
-  const query = { type, limit: PER_PAGE, ...(cursor === null ? {} : { cursor }) };
+  const query = { type: [type], limit: PER_PAGE, ...(cursor === null ? {} : { cursor }) };
   const pending = useAnswer(
     `mempool ${type} ${cursor}`,
     (signal) => bodyOf(api.GET('/stackside/v1/mempool/transactions', { params: { query }, signal })),
@@ -122,7 +122,7 @@ function OfType({ type, version }: { type: PendingType; version: string }) {
               transactions={results}
               empty="No transaction of this type is pending."
             />
-            <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
+            <Pager next={next} previous={previous} total={total === null ? '' : plural(total, 'transaction')} />
           </>
         )}
       </Show>
