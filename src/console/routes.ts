@@ -9,7 +9,7 @@ import { notFound, UnknownRouteError } from '../http/errors.ts';
 import { acceptsHtml, packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
-import { pagePaths, sections } from './page-paths.ts';
+import { type PageName, pagePaths, sections } from './page-paths.ts';
 
 /** Where the files of the bundle are served. */
 const FILES = '/console';
@@ -28,7 +28,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-async function pageAnswer(): Promise<Response> {
+async function pageAnswer(status = 200): Promise<Response> {
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-cache',
@@ -37,7 +37,7 @@ async function pageAnswer(): Promise<Response> {
     'x-content-type-options': 'nosniff',
     vary: 'accept',
   };
-  return new Response(documentOf(await consoleFiles()), { headers });
+  return new Response(documentOf(await consoleFiles()), { status, headers });
 }
 
 /** A year, the longest that caches keep anything: another content has another name. */
@@ -68,6 +68,19 @@ function withoutPage(path: string, request: Request): Redirect {
   throw new UnknownRouteError(request);
 }
 
+/** The 404 of a path without a route: the console's page for a browser; null for other clients. */
+export const notFoundPage = (request: Request): Promise<Response> | null =>
+  request.method === 'GET' && acceptsHtml(request) ? pageAnswer(404) : null;
+
+/** Paths of the public explorer, with the page that each leads to. */
+const EXPLORER: Readonly<Record<string, (id: string) => PageName>> = {
+  '/txid/{id}': () => 'transaction',
+  '/block/{id}': () => 'block',
+  '/btcblock/{id}': () => 'bitcoinBlock',
+  '/address/{id}': (id) => (id.includes('.') ? 'contract' : 'principal'),
+  '/token/{id}': (id) => (id.includes('::') ? 'token' : 'contract'),
+};
+
 /** The parameters of a path, whose values the page itself checks. */
 const parametersOf = (path: string): Record<never, TSchema> =>
   Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, Type.String()]));
@@ -82,6 +95,19 @@ export const consoleRoutes: readonly Route[] = [
       summary: 'A page of the console',
       params: parametersOf(path),
       handle: ({ request }) => (acceptsHtml(request) ? pageAnswer() : withoutPage(path, request)),
+    }),
+  ),
+  ...Object.entries(EXPLORER).map(([path, pageOf]) =>
+    route({
+      ...common,
+      path,
+      operationId: `console-explorer-${path.split('/')[1]}`,
+      summary: 'Leads from a path of the public explorer to the page of the console',
+      params: { id: Type.String() },
+      handle({ params: { id }, request }) {
+        if (!acceptsHtml(request)) throw new UnknownRouteError(request);
+        return new Redirect(pagePaths[pageOf(id)].replace(/\{\w+\}/, encodeURIComponent(id)));
+      },
     }),
   ),
   route({

@@ -231,12 +231,19 @@ export class UnknownRouteError extends ShapedError {
   }
 }
 
-/** Plugin for errors outside a declared route. It must be added before any route. */
-export function errors(respond: Responder, failure: Failure): AnyElysia {
+/**
+ * Plugin for errors outside a declared route. It must be added before any route.
+ * @param notFoundPage answers a path without a route to browsers; returns null for other clients
+ */
+export function errors(
+  respond: Responder,
+  failure: Failure,
+  notFoundPage: (request: Request) => Promise<Response> | null,
+): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);
     if (decoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
     const { status, body } = new UnknownRouteError(request);
-    return respond.json(status, body);
+    return notFoundPage(request) ?? respond.json(status, body);
   });
 }

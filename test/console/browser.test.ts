@@ -329,6 +329,25 @@ browserTest('the search finds transactions, accounts and names, and says when it
   await page.waitForURL('**/names/alice.btc');
   await search('what is this?');
   await page.locator('#search-problem').waitFor();
+  await page.goto(`${server.api}/txid/${transaction?.tx_id}`);
+  await page.waitForURL(`**/transactions/${transaction?.tx_id}`);
+  const sender = transaction?.sender.address ?? '';
+  const mistyped = `${sender.slice(0, -1)}${sender.endsWith('0') ? '1' : '0'}`;
+  for (const [path, message] of [
+    ['/no/such/page', 'No page has this address.'],
+    ['/principals/SPNOPE', 'This is no Stacks address: SPNOPE.'],
+    [`/principals/${mistyped}`, 'Its checksum is wrong'],
+  ]) {
+    await page.goto(`${server.api}${path}`);
+    await page
+      .getByRole('main')
+      .getByText(message ?? '')
+      .waitFor();
+    await expectAccessible(page, 'all', false);
+  }
+  await page.getByRole('main').getByRole('searchbox').fill(sender);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**/principals/${sender}`);
 });
 
 browserTest('a collection goes on behind its first page', async () => {

@@ -36,6 +36,7 @@ import {
   withType,
 } from '../../src/console/app/chain/hook-definition.ts';
 import { behindIt, failingFirst, failureLine, type Hook, healthOf } from '../../src/console/app/chain/hooks.ts';
+import { checksumMistake, pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import { blocksPerSecond, chainState } from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
@@ -510,4 +511,34 @@ test('a failing chainhook says why, when it is tried again and what waits behind
     '1 more delivery waits behind it',
   ]);
   expect(failingFirst([failing], [well, failing, interrupted]).map(({ uuid }) => uuid)).toEqual(['b', 'a', 'c']);
+});
+
+describe('a value in the path of a page', () => {
+  test('that is wrong is said in words', () => {
+    expect(pathMistake('principal', { id: 'SPNOPE' })).toBe(
+      'This is no Stacks address: SPNOPE. An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
+    );
+    expect(pathMistake('contract', { id: SENDER })).toStartWith(`This is no contract: ${SENDER}. `);
+    expect(pathMistake('transaction', { id: '0x12' })).toStartWith('This is no transaction id: 0x12. ');
+    expect(pathMistake('block', { id: 'tip' })).toStartWith('This is no block: tip. ');
+    expect(pathMistake('token', { asset: `${SENDER}.coin` })).toStartWith(`This is no token: ${SENDER}.coin. `);
+    expect(checksumMistake(`${SENDER}.coin`)).toBe(
+      `This is no Stacks address: ${SENDER}. Its checksum is wrong, so a character may be mistyped.`,
+    );
+  });
+
+  test('that has its form is left to the API', () => {
+    const hash = 'ab'.repeat(32);
+    expect([
+      pathMistake('principal', { id: SENDER }),
+      pathMistake('contract', { id: `${SENDER}.pool` }),
+      pathMistake('token', { asset: `${SENDER}.pool::coin` }),
+      pathMistake('nft', { asset: `${SENDER}.pool::coin`, value: '0x01' }),
+      pathMistake('transaction', { id: hash }),
+      pathMistake('block', { id: `0x${hash}` }),
+      pathMistake('bitcoinBlock', { id: '12' }),
+      pathMistake('name', { name: 'anything' }),
+      pathMistake('overview', {}),
+    ]).toEqual(Array(9).fill(null));
+  });
 });

@@ -40,13 +40,39 @@ describe.each(Object.values(pagePaths).map(filled))('GET %s', (path) => {
 });
 
 test.each(['/extended/nope', '/v1/nope', '/v3/nope/nope', '/chainhooks/nope', '/nope', '/blocks/1/nope'])(
-  'GET %s is no page',
+  'GET %s is the page of what is not found to a browser, and JSON to other clients',
   async (path) => {
-    const response = await request(path, HTML);
-    expect(response.status).toBe(404);
-    expect(response.headers.get('content-type')).toStartWith('application/json');
+    const page = await request(path, HTML);
+    expect(page.status).toBe(404);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self';");
+    expect(await page.text()).toBe(await (await request('/', HTML)).text());
+    const json = { message: `Route GET:${path} not found`, error: 'Not Found', statusCode: 404 };
+    for (const headers of [{}, { accept: 'application/json' }, { accept: '*/*' }, { accept: 'image/avif,image/*' }]) {
+      const response = await request(path, { headers });
+      expect([response.status, await response.json()]).toEqual([404, json]);
+    }
+    const posted = await request(path, { ...HTML, method: 'POST' });
+    expect([posted.status, posted.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
   },
 );
+
+const SOMEBODY = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+
+test.each([
+  ['/txid/0x12?chain=mainnet', '/transactions/0x12'],
+  ['/block/0xab', '/blocks/0xab'],
+  ['/btcblock/0xab', '/bitcoin-blocks/0xab'],
+  [`/address/${SOMEBODY}?chain=mainnet`, `/principals/${SOMEBODY}`],
+  [`/address/${SOMEBODY}.pool`, `/contracts/${SOMEBODY}.pool`],
+  [`/token/${SOMEBODY}.coin`, `/contracts/${SOMEBODY}.coin`],
+  [`/token/${SOMEBODY}.coin%3A%3Acoin`, `/tokens/${SOMEBODY}.coin%3A%3Acoin`],
+  ['/txid/%2F%2Fevil.example', '/transactions/%2F%2Fevil.example'],
+])('GET %s, of the public explorer, leads a browser to %s', async (path, to) => {
+  const response = await request(path, HTML);
+  expect([response.status, response.headers.get('location')]).toEqual([302, to]);
+  expect((await request(path, { headers: { accept: 'application/json' } })).status).toBe(404);
+});
 
 describe('files', () => {
   const scriptPath = async (): Promise<string> => {

@@ -40,7 +40,7 @@ import { blocks, mempool, search as transactionSearch, transactions } from '../.
 import { transfers } from '../../api/v3/transfers.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { atMost, Turns } from '../../base/turns.ts';
-import { consoleRoutes } from '../../console/routes.ts';
+import { consoleRoutes, notFoundPage } from '../../console/routes.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { operatorAccess } from '../../hooks/routes/family.ts';
 import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
@@ -214,7 +214,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   // With standard host names, Elysia would look for the path from the 12th character of the URL on, which is wrong for `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .wrap(answersHead)
-    .use(errors(respond, failure))
+    .use(errors(respond, failure, notFoundPage))
     .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
   const all = [

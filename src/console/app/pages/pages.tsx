@@ -2,8 +2,9 @@
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-answer.ts';
-import { Page, Show } from '../ui/parts.tsx';
-import { current, type Params } from '../ui/router.ts';
+import { pathMistake } from '../chain/path-mistake.ts';
+import { Show } from '../ui/parts.tsx';
+import { current, lastPart, type Params, place } from '../ui/router.ts';
 import { Contract } from './account/contract.tsx';
 import { Name, Names } from './account/names.tsx';
 import { Principal } from './account/principal.tsx';
@@ -15,6 +16,7 @@ import { Overview } from './chain/overview.tsx';
 import { Staking } from './chain/staking.tsx';
 import { Transaction, Transactions } from './chain/transaction.tsx';
 import type { ManagingPage } from './managing.tsx';
+import { NotFound } from './not-found.tsx';
 
 /** A page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
@@ -50,16 +52,9 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
 /** The page at the current path. */
 export function Pages() {
   const shown = current.value;
-  return <>{shown === null ? <NotFound /> : PAGES[shown.page](shown.params)}</>;
+  if (shown === null) return <NotFound meant={lastPart(place.value.path)} />;
+  const { page, params } = shown;
+  const mistake = pathMistake(page, params);
+  if (mistake !== null) return <NotFound message={mistake} meant={lastPart(place.value.path)} />;
+  return <>{PAGES[page](params)}</>;
 }
-
-/** The page at a path that no page has. */
-const NotFound = () => (
-  <Page title="Page not found" lead="No page has this address.">
-    <p>
-      <a class="button" href="/">
-        Go to the overview
-      </a>
-    </p>
-  </Page>
-);

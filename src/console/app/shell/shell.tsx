@@ -9,9 +9,9 @@ import { chainState } from '../chain/state.ts';
 import { now } from '../ui/clock.ts';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, place } from '../ui/router.ts';
+import { SEARCH_ID, Search } from '../ui/search.tsx';
 import { server } from '../ui/server-status.ts';
 import { nextTheme, type Theme, theme } from '../ui/theme.ts';
-import { SEARCH_ID, Search } from './search.tsx';
 
 const isMenuOpen = signal(false);
 

@@ -46,6 +46,9 @@ function decoded(segment: string): string | null {
   }
 }
 
+/** The last part of a path, decoded; empty if its escapes are not valid UTF-8. */
+export const lastPart = (path: string): string => decoded(path.split('/').findLast((part) => part !== '') ?? '') ?? '';
+
 /** The page shown, with its parameters; null if no page has the path. */
 export const current = computed(() => pageAt(place.value.path));
 

@@ -12,12 +12,14 @@ import {
 import { useAnswer } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
+import { checksumMistake } from '../../chain/path-mistake.ts';
 import { Source, Value, ValueBlock } from '../../ui/code.tsx';
 import { Copy, Empty, Facts, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { MinedStatus } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
-import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
+import { NotFound } from '../not-found.tsx';
+import { BAD_REQUEST, PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
 
 const TABS = [
   ['source', 'Source'],
@@ -32,6 +34,7 @@ const TABS = [
 
 export function Contract({ contract }: { contract: string }) {
   const version = usePrincipalVersion(contract);
+  const stx = useStx(contract, version);
   const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
   const loaded = useAnswer(`contract ${contract}`, (signal) =>
     bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
@@ -39,6 +42,7 @@ export function Contract({ contract }: { contract: string }) {
   const [address = '', name = contract] = contract.split('.');
   const tab = tabOf(TABS);
   const source = loaded.data?.source_code ?? null;
+  if (stx.error?.status === BAD_REQUEST) return <NotFound message={checksumMistake(contract)} meant={contract} />;
   return (
     <Page
       kind="Contract"
@@ -55,7 +59,7 @@ export function Contract({ contract }: { contract: string }) {
         </>
       }
     >
-      <StxFigures principal={contract} version={version} />
+      <StxFigures stx={stx} />
       <PrincipalHistory principal={contract} />
       <Tabs label="Parts of the contract" tabs={TABS} />
       {tab === 'source' ? (

@@ -1,12 +1,15 @@
 /** The page of an account: its STX, tokens, transactions, staking and names. */
 import { useState } from 'preact/hooks';
+import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
+import { checksumMistake } from '../../chain/path-mistake.ts';
 import { Copy, Facts, type Figure, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, Btc, Stx, TxLink } from '../../ui/values.tsx';
+import { NotFound } from '../not-found.tsx';
 import { Tokens } from './principal-tokens.tsx';
 import { Pending, PrincipalTransactions, Transfers } from './principal-transactions.tsx';
 
@@ -22,6 +25,8 @@ const TABS = [
 
 export function Principal({ principal }: { principal: string }) {
   const version = usePrincipalVersion(principal);
+  const stx = useStx(principal, version);
+  if (stx.error?.status === BAD_REQUEST) return <NotFound message={checksumMistake(principal)} meant={principal} />;
   return (
     <Page
       kind="Account"
@@ -33,7 +38,7 @@ export function Principal({ principal }: { principal: string }) {
         </span>
       }
     >
-      <StxFigures principal={principal} version={version} />
+      <StxFigures stx={stx} />
       <PrincipalHistory principal={principal} />
       <Tabs label="Parts of the account" tabs={TABS} />
       <PrincipalTab tab={tabOf(TABS)} principal={principal} version={version} />
@@ -74,14 +79,23 @@ export function PrincipalTab({ tab, principal, version }: TabProps) {
   }
 }
 
-/** The STX of a principal: balance, available, locked, and the balance after pending transactions. */
-export function StxFigures({ principal, version }: { principal: string; version: string }) {
+/** The status of an answer to a principal whose checksum is wrong. */
+export const BAD_REQUEST = 400;
+
+type StxBalance = Answer<'/extended/v3/principals/{principal}/balances/stx'>;
+
+/** The STX of a principal. */
+export function useStx(principal: string, version: string): Loaded<StxBalance> {
   const params = { path: { principal } };
-  const stx = useAnswer(
+  return useAnswer(
     `stx ${principal}`,
     (signal) => bodyOf(api.GET('/extended/v3/principals/{principal}/balances/stx', { params, signal })),
     version,
   );
+}
+
+/** The STX of a principal: balance, available, locked, and the balance after pending transactions. */
+export function StxFigures({ stx }: { stx: Loaded<StxBalance> }) {
   return (
     <Show loaded={stx} rows={2}>
       {({ balance, available, locked, mempool }) => {

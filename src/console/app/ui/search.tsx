@@ -1,16 +1,14 @@
 /** The search field: finds the page of a height, hash, address, contract, token or name. */
-import { signal } from '@preact/signals';
 import type { TargetedEvent } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { api, bodyOf, RequestError } from '../api/api.ts';
 import { onlyLast } from '../api/order.ts';
-import { announce, Icon } from '../ui/parts.tsx';
-import { go, pathTo, place } from '../ui/router.ts';
-import { principalPath } from '../ui/values.tsx';
+import { announce, Icon } from './parts.tsx';
+import { go, pathTo, place } from './router.ts';
+import { principalPath } from './values.tsx';
 
+/** The id of the search field at the top of every page. */
 export const SEARCH_ID = 'search';
-
-const problem = signal<string | null>(null);
 
 const HASH = /^(0x)?[0-9a-f]{64}$/i;
 const HEIGHT = /^#?\d{1,10}$/;
@@ -57,13 +55,19 @@ const NOT_FOUND = 'Nothing was found. Search for a block height, a hash, an addr
 /** The next search, and any typing, make the result of an earlier search obsolete. */
 const newSearch = onlyLast();
 
-export function Search() {
+/**
+ * The search field.
+ * @param id of the field
+ * @param text that it has at first
+ */
+export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text?: string }) {
+  const [problem, setProblem] = useState<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
     const text = field.current?.value.trim() ?? '';
     if (text === '') return;
-    problem.value = null;
+    setProblem(null);
     const from = place.value;
     const isLast = newSearch();
     // A result that arrives after the user went to another page is ignored.
@@ -72,7 +76,7 @@ export function Search() {
       (path) => {
         if (!isWanted()) return;
         if (path === null) {
-          problem.value = NOT_FOUND;
+          setProblem(NOT_FOUND);
           announce(NOT_FOUND);
           return;
         }
@@ -82,7 +86,7 @@ export function Search() {
       (error: unknown) => {
         if (!(error instanceof RequestError)) throw error;
         if (!isWanted()) return;
-        problem.value = error.message;
+        setProblem(error.message);
         announce(error.message);
       },
     );
@@ -93,25 +97,26 @@ export function Search() {
         <Icon name="search" />
         <input
           ref={field}
-          id={SEARCH_ID}
+          id={id}
+          defaultValue={first}
           type="search"
           name="q"
           autocomplete="off"
           spellcheck={false}
           placeholder="Height, hash, address, contract or name"
           aria-label="Search the chain"
-          aria-describedby={problem.value === null ? undefined : 'search-problem'}
-          aria-keyshortcuts="/"
+          aria-describedby={problem === null ? undefined : `${id}-problem`}
+          aria-keyshortcuts={id === SEARCH_ID ? '/' : undefined}
           onInput={() => {
             newSearch();
-            problem.value = null;
+            setProblem(null);
           }}
         />
-        <kbd>/</kbd>
+        {id === SEARCH_ID ? <kbd>/</kbd> : null}
       </form>
-      {problem.value === null ? null : (
-        <p class="search-problem" id="search-problem">
-          {problem.value}
+      {problem === null ? null : (
+        <p class="search-problem" id={`${id}-problem`}>
+          {problem}
         </p>
       )}
     </search>

@@ -1,0 +1,65 @@
+/** What is wrong with a value in the path of a page, in words. */
+import type { PageName } from '../../page-paths.ts';
+
+const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
+const NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
+const HASH = '(0x)?[0-9a-fA-F]{64}';
+
+/** A kind of value: what it is called, what one looks like, and its form. */
+interface Kind {
+  param: string;
+  name: string;
+  looks: string;
+  form: RegExp;
+}
+
+const block: Kind = {
+  param: 'id',
+  name: 'block',
+  looks: 'A block is named by its height, or by a hash of 64 hexadecimal digits.',
+  form: new RegExp(`^([0-9]{1,10}|${HASH})$`),
+};
+const asset: Kind = {
+  param: 'asset',
+  name: 'token',
+  looks: 'A token is named by its contract, two colons and its name: SP….contract::token.',
+  form: new RegExp(`^${ADDRESS}\\.${NAME}::[^:]+$`),
+};
+
+/** The kinds of values by page. Pages of other names take any text. */
+const KINDS: Partial<Record<PageName, Kind>> = {
+  block,
+  bitcoinBlock: { ...block, name: 'Bitcoin block' },
+  transaction: {
+    param: 'id',
+    name: 'transaction id',
+    looks: 'The id of a transaction has 64 hexadecimal digits.',
+    form: new RegExp(`^${HASH}$`),
+  },
+  principal: {
+    param: 'id',
+    name: 'Stacks address',
+    looks:
+      'An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
+    form: new RegExp(`^${ADDRESS}$`),
+  },
+  contract: {
+    param: 'id',
+    name: 'contract',
+    looks: 'A contract is named by the address that deployed it, a dot and its name: SP….contract.',
+    form: new RegExp(`^${ADDRESS}\\.${NAME}$`),
+  },
+  token: asset,
+  nft: asset,
+};
+
+/** What is wrong with the values in the path of a page: `This is no Stacks address: SPX. …`; null if they have their form. */
+export function pathMistake(page: PageName, params: Readonly<Record<string, string>>): string | null {
+  const kind = KINDS[page];
+  const value = params[kind?.param ?? ''] ?? '';
+  return kind === undefined || kind.form.test(value) ? null : `This is no ${kind.name}: ${value}. ${kind.looks}`;
+}
+
+/** What is wrong with an address, or the address of a contract, whose checksum is wrong. */
+export const checksumMistake = (principal: string): string =>
+  `This is no Stacks address: ${principal.split('.')[0]}. Its checksum is wrong, so a character may be mistyped.`;
