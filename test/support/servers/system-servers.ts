@@ -3,7 +3,7 @@
  * of its own, on the loopback. The system's own servers and their data are never touched.
  */
 import { afterAll, describe } from 'bun:test';
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { chownSync, closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DataDirectory, dataDirectory } from '../data/data-directory.ts';
 import { until } from '../time/until.ts';
@@ -43,15 +43,29 @@ export function describeWith(
   if (!isInstalled) afterAll(() => void process.stderr.write(`${program} is not installed: its tests are skipped.\n`));
 }
 
+/**
+ * Starts a program whose output goes to a file. Bun sometimes stops reading a child's pipe for good, once it has had much:
+ * whoever waits for the end of the output then waits for ever.
+ */
+function spawnAsServer(command: string[]) {
+  const directory = dataDirectory();
+  const file = join(directory.path, 'output');
+  const output = openSync(file, 'a');
+  const child = Bun.spawn(command, { ...user, cwd: '/', stdin: 'ignore', stdout: output, stderr: output });
+  closeSync(output);
+  const printed = child.exited.then(() => {
+    const text = readFileSync(file, 'utf8');
+    directory[Symbol.dispose]();
+    return text;
+  });
+  return { child, printed };
+}
+
 /** Runs a program of a server to its end. @throws Error with what it printed, where it fails */
 export async function runAsServer(...command: string[]): Promise<void> {
-  const child = Bun.spawn(command, { ...user, cwd: '/', stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  const [out, error, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${out}${error}`);
+  const { child, printed } = spawnAsServer(command);
+  const text = await printed;
+  if (child.exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${child.exitCode}: ${text}`);
 }
 
 export interface ServerProcess {
@@ -68,19 +82,16 @@ export async function startAsServer(
   command: string[],
   isReady: () => boolean | Promise<boolean>,
 ): Promise<ServerProcess> {
-  const child = Bun.spawn(command, { ...user, cwd: '/', stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  // Read from the start: a process whose log nobody reads waits once the pipe is full.
-  const printed = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const { child, printed } = spawnAsServer(command);
   await until(async () => child.exitCode !== null || child.signalCode !== null || (await isReady()), command[0]);
   if (child.exitCode !== null || child.signalCode !== null) {
-    throw new Error(`${command.join(' ')} ended: ${(await printed).join('')}`);
+    throw new Error(`${command.join(' ')} ended: ${await printed}`);
   }
   return {
     pid: child.pid,
     async end(signal) {
       child.kill(signal);
       await printed;
-      await child.exited;
     },
   };
 }
