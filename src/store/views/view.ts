@@ -75,13 +75,13 @@ const EXACT_DIGITS = LOW_DIGITS + 18;
  * @param sql an expression for decimal text
  */
 export function summableForms(sql: string): SummableForms {
-  const sign = `iif(substr(${sql}, 1, 1) = '-', -1, 1)`;
   const digits = `ltrim(${sql}, '-')`;
-  const upper = `substr(${digits}, 1, max(length(${digits}) - ${LOW_DIGITS}, 0))`;
+  // Without the lower digits; its sign stays, and a sign alone is 0.
+  const upper = `substr(${sql}, 1, length(${sql}) - ${LOW_DIGITS})`;
   return {
     real: `CAST(${sql} AS REAL)`,
-    high: `${sign} * CASE WHEN length(${digits}) <= ${EXACT_DIGITS} THEN CAST(${upper} AS INTEGER) ELSE CAST(${upper} AS REAL) END`,
-    low: `${sign} * CAST(substr(${digits}, -${LOW_DIGITS}) AS INTEGER)`,
+    high: `iif(length(${digits}) <= ${EXACT_DIGITS}, CAST(${upper} AS INTEGER), CAST(${upper} AS REAL))`,
+    low: `iif(${sql} < '0', -1, 1) * CAST(substr(${digits}, -${LOW_DIGITS}) AS INTEGER)`,
   };
 }
 
@@ -101,7 +101,8 @@ function sortableForms(sql: string): SummableForms {
   const near = `CAST(${upper} AS REAL) - CAST('1e' || ${highDigits} AS REAL)`;
   const high = `CASE substr(${sql}, 1, 1) WHEN '-' THEN iif(length(${lacking}) <= ${EXACT_DIGITS}, ${exact}, ${near}) ELSE ${own.high} END`;
   const low = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(substr(${lacking}, -${LOW_DIGITS}) AS INTEGER) + 1 - ${power(lowDigits)} ELSE ${own.low} END`;
-  return { real: `CAST(${high} AS REAL) * 1e${LOW_DIGITS} + ${low}`, high, low };
+  const real = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(${lacking} AS REAL) + 1 - CAST('1e' || length(${lacking}) AS REAL) ELSE ${own.real} END`;
+  return { real, high, low };
 }
 
 /** The columns that an amount gets for sums. */
