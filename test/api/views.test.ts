@@ -27,7 +27,7 @@ let transactions: Answer[];
 
 beforeAll(async () => {
   const options = { seed: 5, blocks: 44, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received));
+  directory = ingestOf([...devnetEvents(options)].map(received), { views: true });
   db = new Database(indexPath(directory.path));
   api = openApi(directory.path, undefined, { checkResponses: false });
   const listed = await walk('/extended/v3/transactions');
@@ -382,7 +382,7 @@ test('v1_reward_cycle_signers', async () => {
 
 test('the views of staking', async () => {
   const options = { seed: 5, blocks: 130, accounts: 12, transactionsPerBlock: 6, staking: 30 };
-  using staked = ingestOf([...devnetEvents(options)].map(received));
+  using staked = ingestOf([...devnetEvents(options)].map(received), { views: true });
   using file = new Database(indexPath(staked.path));
   using from = openApi(staked.path, undefined, { checkResponses: false });
   const found = (view: string, names: string): Row[] => file.query<Row, []>(`SELECT ${names} FROM ${view}`).all();

@@ -9,7 +9,7 @@ import type { Connect } from '../../src/store/files/connection.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { SharedLog } from '../../src/store/log/shared-log.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 
 /**
@@ -23,9 +23,15 @@ export function openHost(
   chainId: number | null = null,
   connect?: Connect,
 ) {
-  const own = directory === undefined ? dataDirectory() : null;
+  const own = directory === undefined ? emptyDirectory() : null;
   const path = directory ?? own?.path ?? '';
-  const options = { directory: path, chainId, log: () => {}, ...(connect === undefined ? {} : { connect }) };
+  const options = {
+    directory: path,
+    chainId,
+    views: false,
+    log: () => {},
+    ...(connect === undefined ? {} : { connect }),
+  };
   const { ingest, machine } = openWithHooks(options, { log: () => {} });
   const { entries, queue } = ingest;
   const said: ClusterEvent[] = [];

@@ -79,7 +79,7 @@ export class SimulatedHost {
     try {
       const { connect } = disk;
       const { ingest, machine } = openWithHooks(
-        { directory: disk.path, chainId: null, log: () => {}, connect },
+        { directory: disk.path, chainId: null, log: () => {}, connect, views: false },
         { log: () => {} },
       );
       life.ingest = ingest;

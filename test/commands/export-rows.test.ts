@@ -27,7 +27,7 @@ const stderr = spyOn(process.stderr, 'write');
 beforeAll(() => {
   stderr.mockImplementation((text) => said.push(String(text)) > 0);
   const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received));
+  directory = ingestOf([...devnetEvents(options)].map(received), { views: true });
   db = new Database(indexPath(directory.path), { readonly: true });
 });
 afterAll(() => {

@@ -13,7 +13,7 @@ import { manualClock } from '../support/time/manual-clock.ts';
 
 let directory: DataDirectory;
 beforeAll(() => {
-  directory = ingestOf([]);
+  directory = ingestOf([], { views: true });
 });
 afterAll(() => directory[Symbol.dispose]());
 

@@ -304,7 +304,7 @@ test('what is of an unknown kind is counted and logged once for each kind', () =
 });
 
 test('an event of a new kind is among all events of its transaction, and no Clarity value of the views', async () => {
-  using open = openNew();
+  using open = openNew({ views: true });
   const one = transfer(alice, 0, 200);
   const events = [{ ...newEvent(one.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
   open.ingest.receive(block(null, 'newer', [receipt(one, 0)], { events }).event);

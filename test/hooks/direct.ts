@@ -22,6 +22,7 @@ import type { LogEvent } from '../../src/log.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory } from '../support/data/ingest.ts';
 import { sealing as testSealing } from '../support/data/sealing.ts';
 import { openedHooks } from './opened.ts';
 
@@ -61,7 +62,7 @@ export function directHooks(given: Given = {}) {
     every = systemClock.every,
     directory,
   } = given;
-  const made = directory === undefined ? dataDirectory() : null;
+  const made = directory === undefined ? emptyDirectory() : null;
   const path = directory ?? made?.path ?? '';
   const said: LogEvent[] = [];
   const log = (event: LogEvent) => {

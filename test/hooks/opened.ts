@@ -8,6 +8,7 @@ import { type IngestOptions, openIngest } from '../../src/store/ingest/ingest.ts
 export function openedHooks(options: Omit<IngestOptions, 'machine' | 'log'> & { log: (event: LogEvent) => void }) {
   const made: { machine: HookMachine; own: HookStore }[] = [];
   const ingest = openIngest({
+    views: false,
     ...options,
     machine(parts) {
       const machine = hookMachine({ ...parts, log: options.log });

@@ -12,7 +12,7 @@ const half = events.length >> 1;
 let open: OpenIngest;
 let db: Connection;
 beforeAll(() => {
-  open = openNew();
+  open = openNew({ views: true });
   for (const event of events.slice(0, half)) open.ingest.apply(event);
   open.ingest.commit();
   db = openForQueries(open.directory);

@@ -15,7 +15,7 @@ let directory: DataDirectory;
 let db: Database;
 beforeAll(() => {
   const options = { seed: 1, blocks: 30, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received));
+  directory = ingestOf([...devnetEvents(options)].map(received), { views: true });
   db = new Database(indexPath(directory.path));
 });
 afterAll(() => {

@@ -160,7 +160,7 @@ function withIndexAt<T>(
     unlock = lockWriter(staging);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
     const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine };
-    openIngest({ ...options, load: 'bulk' }).close();
+    openIngest({ ...options, load: 'bulk', views: false }).close();
     using made = openToRead(indexPath(staging), true);
     return use(made);
   } finally {

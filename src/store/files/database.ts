@@ -61,7 +61,11 @@ export function indexFate(db: Database, path: string, steps = upgrades): IndexFa
 }
 
 /** Creates the tables of an empty file, or upgrades an older version, in one transaction. */
-function bringUpToDate(db: Database, path: string, load: Load, steps: readonly Upgrade[]): void {
+function bringUpToDate(
+  db: Database,
+  path: string,
+  { load, steps, views }: Required<Pick<WriterOptions, 'load' | 'steps' | 'views'>>,
+): void {
   const fate = indexFate(db, path, steps);
   const version = versionOf(db);
   const known = versionAfter(steps);
@@ -72,7 +76,7 @@ function bringUpToDate(db: Database, path: string, load: Load, steps: readonly U
       'Run the newer program, or rebuild the index from the journal with this one: stackside rebuild.',
     );
   }
-  if (fate === 'used' && hasViews(db)) return;
+  if (fate === 'used' && (!views || hasViews(db))) return;
   const change = db.transaction(() => {
     if (fate === 'made') {
       db.run(schema);
@@ -86,7 +90,7 @@ function bringUpToDate(db: Database, path: string, load: Load, steps: readonly U
       }
     }
     markFile(db, INDEX, known);
-    makeViews(db);
+    if (views) makeViews(db);
   });
   // An upgrade may sort a long table for a new index; if the data's disk has no room for that, its error is the right one.
   if (fate === 'upgraded') sortingIn(dirname(path), db, () => change.immediate());
@@ -126,6 +130,8 @@ interface WriterOptions {
   mostBytes?: number;
   /** Upgrades that tests use in place of the program's. */
   steps?: readonly Upgrade[];
+  /** False for a file that nobody queries: it gets no views, and each connection to it is opened in half the time. */
+  views?: boolean;
 }
 
 /** Whether an upgrade added columns or tables that only a rebuild fills. */
@@ -136,7 +142,7 @@ const pageSizeOf = (db: Database): number =>
 
 /** Opens the one connection that writes. Commits aren't synced, because a lost one is replayed from the journal. */
 export function openWriter(directory: string, options: WriterOptions = {}): Connection {
-  const { connect = openToWrite, load = 'events', steps = upgrades, mostBytes } = options;
+  const { connect = openToWrite, load = 'events', steps = upgrades, mostBytes, views = true } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   let hadStatistics = false;
@@ -145,7 +151,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
       db.run('PRAGMA cache_size = -65536');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       if (mostBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(mostBytes / pageSizeOf(db))}`);
-      bringUpToDate(db, path, load, steps);
+      bringUpToDate(db, path, { load, steps, views });
       requireOneRows(db, path);
       hadStatistics = forgetStatistics(db);
     });

@@ -53,6 +53,8 @@ export interface IngestOptions {
   mostBytes?: number;
   /** Opens the files. */
   connect?: Connect;
+  /** False for an index that nobody queries: it gets no views. */
+  views?: boolean;
   /** Number of the journal's last entry that is applied; the newest if omitted. */
   replayTo?: number;
   /** Chain id that the operator set; null to use that of the first block. */
@@ -320,7 +322,7 @@ function installNewIndex(directory: string, log: IngestLog): void {
  * @throws OperatorError
  */
 function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, staging, load = 'events', connect = openToWrite, mostBytes, log } = options;
+  const { directory, staging, load = 'events', connect = openToWrite, mostBytes, views = true, log } = options;
   const home = staging ?? directory;
   if (staging === undefined) {
     opened.unshift(lockWriter(directory));
@@ -328,7 +330,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
     installNewIndex(directory, log);
     clearDone(directory);
   }
-  const db = openWriter(home, { connect, load, ...(mostBytes === undefined ? {} : { mostBytes }) });
+  const db = openWriter(home, { connect, load, views, ...(mostBytes === undefined ? {} : { mostBytes }) });
   opened.unshift(() => db.close());
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));

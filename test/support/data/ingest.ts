@@ -29,11 +29,11 @@ export interface OpenIngest extends Disposable {
   readonly said: IngestEvent[];
 }
 
-/** Opens a directory for writing; `using` closes it, and leaves the directory. */
+/** Opens a directory for writing, whose index gets no views unless it is asked to; `using` closes it, and leaves the directory. */
 export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
   const said: IngestEvent[] = [];
   const opened = openIngest({
-    ...{ directory, chainId: null, machine: silentMachine },
+    ...{ directory, chainId: null, machine: silentMachine, views: false },
     log: (event) => said.push(event),
     ...options,
   });
@@ -46,16 +46,17 @@ export function openAt(directory: string, options: Partial<IngestOptions> = {}):
 }
 
 /** The file of an index without a block, which takes longer to make than to copy. */
-const emptyIndex = lazy(() => {
+function emptyIndex(views: boolean): Buffer {
   using directory = dataDirectory();
-  openWriter(directory.path).close();
+  openWriter(directory.path, { views }).close();
   return readFileSync(indexPath(directory.path));
-});
+}
+const [emptyWithViews, emptyWithoutViews] = [lazy(() => emptyIndex(true)), lazy(() => emptyIndex(false))];
 
-/** A new directory, with an index of no block. */
-export function emptyDirectory(): DataDirectory {
+/** A new directory, with an index of no block. @param views whether the index has views, as what the program opens itself has */
+export function emptyDirectory(views = false): DataDirectory {
   const directory = dataDirectory();
-  writeFileSync(indexPath(directory.path), emptyIndex(), { mode: 0o600 });
+  writeFileSync(indexPath(directory.path), views ? emptyWithViews() : emptyWithoutViews(), { mode: 0o600 });
   return directory;
 }
 

@@ -30,7 +30,7 @@ export async function serving(
   variables: Record<string, string> = {},
   environment: Partial<Environment> = {},
 ): Promise<Serving> {
-  const own = directory === undefined ? emptyDirectory() : null;
+  const own = directory === undefined ? emptyDirectory(true) : null;
   const path = directory ?? own?.path ?? '';
   const fixed = {
     data: path,
