@@ -10,6 +10,7 @@ import {
   mergedRanges,
   sampledPlaces,
   secondsBetween,
+  stepsOf,
   timeLabel,
   withGaps,
 } from '../../src/console/app/chain/chart.ts';
@@ -382,6 +383,8 @@ describe('charts', () => {
 
   test('show the seconds between blocks, and times in UTC', () => {
     expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
+    expect(stepsOf([null, 4, 0])).toEqual([4, 4, 0]);
+    expect([stepsOf([1, 2]), stepsOf([null]), stepsOf([])]).toEqual([[1, 2], [null], []]);
     expect([timeLabel(1_795_305_600, 'hour'), timeLabel(1_795_305_600, 'days')]).toEqual(['00:00', '11-22']);
   });
 });

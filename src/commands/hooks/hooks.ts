@@ -96,7 +96,7 @@ function problemsOf(hook: ListedHook): string[] {
   const { status } = hook;
   const problems: string[] = [];
   if (status.interrupted_reason !== null) problems.push(status.interrupted_reason);
-  if (isFailing(hook) && status.last_error !== null) {
+  if (status.interrupted_reason === null && isFailing(hook) && status.last_error !== null) {
     const next = status.next_attempt_at === null ? '' : `; next attempt ${time(status.next_attempt_at)}`;
     problems.push(`failed ${time(status.last_failed_at)}: ${status.last_error}${next}`);
   }

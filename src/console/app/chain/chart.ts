@@ -64,6 +64,10 @@ export function withGaps<Series extends ChartSeries>(
 export const secondsBetween = (times: readonly number[]): (number | null)[] =>
   times.map((time, index) => (index === 0 ? null : Math.max(0, time - (times[index - 1] ?? time))));
 
+/** Values as steps are drawn: a step reaches back to the time before, so that the first one begins at the first time. */
+export const stepsOf = (values: readonly (number | null)[]): readonly (number | null)[] =>
+  values[0] === null ? [values[1] ?? null, ...values.slice(1)] : values;
+
 /** Values counted by range. */
 
 export interface Bar {

@@ -3,7 +3,15 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { usePart } from '../api/use-answer.ts';
-import { type ChartSeries, chartInWords, newestOf, sampledPlaces, type TimeScale, timeLabel } from '../chain/chart.ts';
+import {
+  type ChartSeries,
+  chartInWords,
+  newestOf,
+  sampledPlaces,
+  stepsOf,
+  type TimeScale,
+  timeLabel,
+} from '../chain/chart.ts';
 import { exactTime } from '../chain/format.ts';
 import { now } from './clock.ts';
 import { Empty, Failed, Table } from './parts.tsx';
@@ -85,7 +93,7 @@ function Plot({ label, times, series, format, scale, drawn, steps, onPoint }: Pl
   const Library = library.data?.default;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const lines = [times, ...series.map(({ values }) => values)];
+  const lines = [times, ...series.map(({ values }) => (drawn === 'steps' ? stepsOf(values) : values))];
   // The clock renders pages each second, mostly with the same values: equal values keep the same object.
   const serialized = JSON.stringify(lines);
   const data = useMemo(() => JSON.parse(serialized) as uPlot.AlignedData, [serialized]);

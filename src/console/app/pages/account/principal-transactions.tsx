@@ -123,7 +123,10 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
                 {
                   name: 'Memo',
                   class: 'wide short',
-                  cell: ({ memo }) => <ChainText text={memo === null ? '' : (textOfHex(memo.hex) ?? memo.hex)} />,
+                  cell: ({ memo }) => {
+                    const text = memo === null ? '' : (textOfHex(memo.hex) ?? memo.hex);
+                    return text === '' ? null : <ChainText text={text} />;
+                  },
                 },
                 { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
                 {

@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks';
 import { observerToml } from '../../../../node/observer-toml.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
-import { actingFor, readSession } from '../../api/session.ts';
+import { actingFor, readSession, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { mergeBlocks, type SeenBlock } from '../../chain/block-list.ts';
 import { secondsBetween } from '../../chain/chart.ts';
@@ -131,7 +131,7 @@ function FailingHooks() {
   const failing = useAnswer(
     'failing hooks',
     async (signal) => {
-      const { signed_in: isSignedIn, operator: isOperator } = await readSession(signal);
+      const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
       if (!isSignedIn) return [];
       const consumers = isOperator
         ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.filter((one) => one.failing > 0)

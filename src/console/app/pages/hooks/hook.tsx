@@ -126,7 +126,11 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
     <>
       {note === null ? null : (
         <section class={`note ${tone}`} aria-label="State of the chainhook" aria-live="polite">
-          <p class="break">{visible(note)}</p>
+          <p class="break">
+            {status.status === 'interrupted' && status.failing_delivery !== null
+              ? 'The chainhook was interrupted: nothing is sent until it is enabled again.'
+              : visible(note)}
+          </p>
           <Failure hook={hook} changed={changed} />
         </section>
       )}
