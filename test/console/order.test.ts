@@ -6,6 +6,7 @@ import { liveQuery, onlyLast } from '../../src/console/app/api/order.ts';
 function asking() {
   const requests: (PromiseWithResolvers<string> & { signal: AbortSignal })[] = [];
   const seen: string[] = [];
+  const time = { now: 0 };
   const query = liveQuery<string>({
     ask(signal) {
       const request = { ...Promise.withResolvers<string>(), signal };
@@ -14,12 +15,13 @@ function asking() {
     },
     answered: (answer) => seen.push(answer),
     failed: (error) => seen.push(String(error)),
+    now: () => time.now,
   });
   const answer = async (at: number, text: string) => {
     requests[at]?.resolve(text);
     await requests[at]?.promise;
   };
-  return { query, requests, seen, answer };
+  return { query, requests, seen, answer, time };
 }
 
 test('events that come faster than answers neither keep answers away nor ask at the same time', async () => {
@@ -49,6 +51,20 @@ test('an answer to a request that was given up is not used, whenever it comes', 
   query.refresh();
   query.end();
   await answer(2, 'nobody asked');
+  expect(seen).toEqual(['new']);
+});
+
+test('an event asks again where the request under way is lost', async () => {
+  const { query, requests, seen, answer, time } = asking();
+  query.refresh();
+  time.now = 30_000;
+  query.refresh();
+  expect(requests.length).toBe(1);
+  time.now = 30_001;
+  query.refresh();
+  expect(requests.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+  await answer(1, 'new');
+  await answer(0, 'lost');
   expect(seen).toEqual(['new']);
 });
 

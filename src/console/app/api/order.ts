@@ -14,19 +14,26 @@ interface LiveQueryOptions<T> {
   ask: (signal: AbortSignal) => Promise<T>;
   answered: (answer: T) => void;
   failed: (error: unknown) => void;
+  /** The clock, in milliseconds. */
+  now?: () => number;
 }
+
+/** Milliseconds after which a request is taken for lost, as those of a computer that slept are. */
+const LOST_MS = 30_000;
 
 /**
  * Makes a live query. Since requests never overlap, no older answer comes after a newer one; and since changes don't give up
- * the request under way, answers come even if the data changes faster than the server answers.
+ * the request under way unless it is lost, answers come even if the data changes faster than the server answers.
  */
-export function liveQuery<T>({ ask, answered, failed }: LiveQueryOptions<T>): LiveQuery {
+export function liveQuery<T>({ ask, answered, failed, now = () => performance.now() }: LiveQueryOptions<T>): LiveQuery {
   let underWay: AbortController | null = null;
+  let since = 0;
   let isOutdated = false;
 
   function request(): void {
     const own = new AbortController();
     underWay = own;
+    since = now();
     isOutdated = false;
     const ended = (use: () => void): void => {
       if (underWay !== own) return;
@@ -45,15 +52,18 @@ export function liveQuery<T>({ ask, answered, failed }: LiveQueryOptions<T>): Li
     underWay = null;
   }
 
+  function restart(): void {
+    giveUp();
+    request();
+  }
+
   return {
     refresh() {
       if (underWay === null) request();
+      else if (now() - since > LOST_MS) restart();
       else isOutdated = true;
     },
-    restart() {
-      giveUp();
-      request();
-    },
+    restart,
     end: giveUp,
   };
 }
