@@ -181,7 +181,7 @@ test('when the budget ends, the hook is interrupted, its queue stays, and it con
   for (const event of events.slice(half)) server.ingest.receive(event);
   const interrupted = await status(server, uuid);
   expect(interrupted).toMatchObject({ enabled: false, last_delivery_status_code: 503 });
-  expect(interrupted.interrupted_reason).toMatch(/^delivery evt_\w+ to 127\.0\.0\.1:\d+ failed 1 times: status 503$/);
+  expect(interrupted.interrupted_reason).toMatch(/^delivery evt_\w+ to 127\.0\.0\.1:\d+ failed once: status 503$/);
   expect(interrupted.lag_blocks).toBeGreaterThan(0);
   expect(server.said.filter(({ event }) => event === 'hook_interrupted')).toHaveLength(1);
   const [dead] = (await log(server, uuid, '&state=dead')).results;

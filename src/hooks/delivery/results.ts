@@ -162,7 +162,8 @@ export function deliveryResults({ writer, rules, counters, log, clock, chance }:
       const wait = Math.max(backoff(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
       return { ...of, outcome: 'failed', nextAt: clock.now() + wait };
     }
-    const reason = `delivery ${webhookId} to ${result.urlHost} failed ${attempts} times: ${failureOf(result)}`;
+    const often = attempts === 1 ? 'once' : `${attempts} times`;
+    const reason = `delivery ${webhookId} to ${result.urlHost} failed ${often}: ${failureOf(result)}`;
     return { ...of, outcome: 'dead', reason };
   }
 
