@@ -9,6 +9,7 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 5, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
 
@@ -17,13 +18,15 @@ interface Readiness {
   height: number | null;
 }
 
-/** Resolves when what it says of itself is so; each answer leaves the server time to look at its files. */
-async function until(server: Serving, is: (readiness: Readiness) => boolean): Promise<[number, Readiness]> {
-  for (;;) {
+/** Resolves when what it says of itself is so. */
+async function readyWhen(server: Serving, is: (readiness: Readiness) => boolean): Promise<[number, Readiness]> {
+  let [status, readiness]: [number, Readiness] = [0, { reason: null, height: null }];
+  await until(async () => {
     const response = await server.get('/ready');
-    const readiness = (await response.json()) as Readiness;
-    if (is(readiness)) return [response.status, readiness];
-  }
+    [status, readiness] = [response.status, (await response.json()) as Readiness];
+    return is(readiness);
+  }, 'what the server says of itself');
+  return [status, readiness];
 }
 
 for (const threads of ['0', '1']) {
@@ -31,18 +34,18 @@ for (const threads of ['0', '1']) {
     using directory = dataDirectory();
     const missing = `There is no index at ${indexPath(directory.path)}.`;
     await using reader = await serving({ mode: 'read', threads }, directory.path);
-    expect(await until(reader, () => true)).toMatchObject([503, { reason: missing, height: null }]);
+    expect(await readyWhen(reader, () => true)).toMatchObject([503, { reason: missing, height: null }]);
     expect(await reader.get('/extended').then(({ status }) => status)).toBe(503);
     expect(await reader.get('/metrics').then(({ status }) => status)).toBe(200);
     {
       using writer = openAt(directory.path);
       for (const event of events) writer.ingest.receive(event);
-      expect(await until(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
+      expect(await readyWhen(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
     }
     rmSync(indexPath(directory.path));
-    expect(await until(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: missing }]);
+    expect(await readyWhen(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: missing }]);
     rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
-    expect(await until(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
+    expect(await readyWhen(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
     // In the place of a file that is there.
     rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
     {
@@ -51,6 +54,6 @@ for (const threads of ['0', '1']) {
         writer.ingest.receive(received(event));
       }
     }
-    expect(await until(reader, ({ height }) => height === 7)).toMatchObject([200, { reason: null }]);
+    expect(await readyWhen(reader, ({ height }) => height === 7)).toMatchObject([200, { reason: null }]);
   });
 }

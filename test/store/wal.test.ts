@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
+import { LOOK_MS, startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, type Load, openWriter } from '../../src/store/files/database.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
@@ -12,7 +12,9 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
 import { type WatchedSnapshots, watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import { serving } from '../support/servers/serving.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { type ManualClock, manualClock } from '../support/time/manual-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3 })].map(received);
 const LIMIT = 100_000;
@@ -158,12 +160,15 @@ test('a writer of much leaves an empty log, also where another process has the f
 });
 
 test('a server looks after its logs', async () => {
-  await using server = await serving();
+  const clock = heldClock([LOOK_MS]);
+  await using server = await serving({}, undefined, {}, { clock });
   using db = new Database(indexPath(server.directory));
   db.run('PRAGMA synchronous = OFF');
   db.run(`CREATE TABLE large AS SELECT zeroblob(${WAL_LIMIT_BYTES}) AS bytes`);
   const wal = `${indexPath(server.directory)}-wal`;
   expect(statSync(wal).size).toBeGreaterThan(WAL_LIMIT_BYTES);
-  // Each answer leaves it time to look.
-  while (statSync(wal).size > 0) await server.get('/health');
+  await until(() => {
+    clock.pass(LOOK_MS);
+    return statSync(wal).size === 0;
+  }, 'an empty log');
 });

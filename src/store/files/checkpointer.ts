@@ -29,7 +29,8 @@ interface CheckpointerOptions {
   every?: Every;
 }
 
-const LOOK_MS = 1_000;
+/** Milliseconds between looks at the logs. */
+export const LOOK_MS = 1_000;
 const TOLERATED_MS = 60_000;
 /** Milliseconds to wait for the present readers to end, which blocks the thread. */
 const PATIENCE_MS = 50;
