@@ -17,6 +17,7 @@ import type { IngestEvent } from './store/ingest/ingest.ts';
 import type { RetentionEvent } from './store/ingest/retention.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
+import type { TokenLogEvent } from './tokens/asker.ts';
 
 type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
@@ -57,6 +58,7 @@ export type LogEvent =
   | ComparisonEvent
   | FillEvent
   | StartingAccountEvent
+  | TokenLogEvent
   | RealtimeEvent
   | FaucetEvent
   | HookEvent
@@ -126,6 +128,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   node_mismatch: 'error',
   node_not_compared: 'warn',
   accounts_not_asked: 'warn',
+  tokens_not_asked: 'warn',
+  token_not_read: 'debug',
   snp_handshake: 'info',
   snp_failing: 'error',
   snp_resumed: 'info',

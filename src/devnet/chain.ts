@@ -47,6 +47,8 @@ export interface ChainOptions {
   readonly accounts?: number;
   /** Approximate percentage of users' transactions that call pox-5. Default 6. */
   readonly staking?: number;
+  /** Whether users deploy semi-fungible tokens, too. Default false. */
+  readonly semiFungible?: boolean;
   /** Whether transactions are announced before they are mined. Default true. */
   readonly mempool?: boolean;
   /** Default testnet. */
@@ -136,7 +138,14 @@ export class SimulatedChain {
     const network = networks[options.network ?? 'testnet'];
     const users = accounts(seed, 'user', options.accounts ?? 100, network);
     const sponsors = accounts(seed, 'sponsor', 3, network);
-    const traffic = new Traffic(new Prng(`${seed}/traffic`), users, sponsors, network, options.staking);
+    const traffic = new Traffic(
+      new Prng(`${seed}/traffic`),
+      users,
+      sponsors,
+      network,
+      options.staking,
+      options.semiFungible,
+    );
     this.network = network;
     this.#prng = prng;
     this.#miners = accounts(seed, 'miner', 3, network);

@@ -110,6 +110,7 @@ export class SimulatedNode {
     this.chain = new SimulatedChain({
       seed,
       transactionsPerBlock: traffic,
+      semiFungible: true,
       retained: MAX_FORK_DEPTH + 2,
       faucet: true,
       // Whoever sends one transaction finds a block with one.

@@ -6,6 +6,7 @@ import { stacksAddress } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
 import type { ContractTemplate, PostConditions } from './contract.ts';
 import { collectible } from './contracts/collectible.ts';
+import { gems } from './contracts/gems.ts';
 import { journal } from './contracts/journal.ts';
 import { token } from './contracts/token.ts';
 import { treasury } from './contracts/treasury.ts';
@@ -33,8 +34,9 @@ import {
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
 
-/** Contracts that users deploy. */
-export const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
+/** Contracts that users deploy: on every chain, and on one that has semi-fungible tokens. */
+const usual: readonly ContractTemplate[] = [token, collectible, treasury, journal];
+export const templates: readonly ContractTemplate[] = [...usual, gems];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
 const flawOfSource = ":1:1: use of unresolved function 'no-such-function'";
@@ -47,6 +49,7 @@ const minimumFunds = 2_000_000n;
 /** Makes up users' transactions. */
 export class Traffic {
   #deployments = 0;
+  readonly #templates: readonly ContractTemplate[];
   readonly #byAddress: ReadonlyMap<string, Account>;
 
   constructor(
@@ -55,7 +58,9 @@ export class Traffic {
     readonly sponsors: readonly Account[],
     readonly network: Network,
     readonly staking = 6,
+    semiFungible = false,
   ) {
+    this.#templates = semiFungible ? templates : usual;
     this.#byAddress = new Map(users.map((user) => [user.address, user]));
   }
 
@@ -82,7 +87,7 @@ export class Traffic {
 
   #someKind(world: World, burnHeight: number): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
     // A new chain first gets one contract of each kind, and some names.
-    if (world.contracts.length < templates.length && this.prng.chance(0.4)) return 'deploy';
+    if (world.contracts.length < this.#templates.length && this.prng.chance(0.4)) return 'deploy';
     if (namesOf(world, this.#contractFor('name', world)) === 0 && this.prng.chance(0.15)) return 'name';
     return this.prng.weighted([
       [42, 'transfer'],
@@ -106,10 +111,10 @@ export class Traffic {
   }
 
   #deployment(origin: Account, world: World): MadeTransaction {
-    const template = templates[this.#deployments % templates.length]!;
+    const template = this.#templates[this.#deployments % this.#templates.length]!;
     const name = `${template.name}-${this.#deployments++}`;
     // The first deployments succeed, so that there are contracts to call.
-    const flawed = this.#deployments > templates.length && this.prng.chance(0.1);
+    const flawed = this.#deployments > this.#templates.length && this.prng.chance(0.1);
     const flaw = flawed ? flawOfSource : null;
     const source = flawed ? flawedSource : template.source;
     const { clarityVersion } = template;

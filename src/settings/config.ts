@@ -17,6 +17,7 @@ import {
   servers,
   setting,
 } from './setting.ts';
+import { tokenSettings } from './tokens.ts';
 
 const logSettings = group('Log', {
   logFormat: setting({
@@ -59,6 +60,7 @@ export const settings = {
   ...simulatedNodeSettings,
   ...realtimeSettings,
   ...hookSettings,
+  ...tokenSettings,
   ...faucetSettings,
   ...clusterSettings,
   ...logSettings,

@@ -56,6 +56,8 @@ const settingsOf = (data: string, { shared = false }: ServerSettings, starts: nu
       // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
       pingTimeout: '3600',
       logLevel: 'silent',
+      // The node of the simulation answers no reads of contracts.
+      tokenMetadata: 'off',
       hookAccess: 'open',
       hookTargets: '10.0.0.0/8',
       hookTimeout: '3',

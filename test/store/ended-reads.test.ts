@@ -173,6 +173,8 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
       return tokenMetadata.fts(filter, { by: 'symbol', direction: 'desc' }, 2, 1);
     },
     tokenCounts: ({ tokenMetadata }) => tokenMetadata.counts(),
+    tokenQueue: ({ tokenMetadata }) => tokenMetadata.queue(['facts'], 0, 1),
+    toSpread: ({ tokenMetadata }) => tokenMetadata.toSpread(),
     tokensVersion: async ({ tokenMetadata }) => tokenMetadata.version(),
     ofAsset: ({ tokenMetadata }) => tokenMetadata.ofAsset(`${holder}.token-0::coin`),
     contract: ({ contracts }) => contracts.find(`${holder}.collectible-0`),

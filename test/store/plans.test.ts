@@ -107,6 +107,24 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       reason: 'a list with conditions is searched, up to a limit',
     },
   ],
+  ...Object.fromEntries(
+    ['oldest', 'newest', 'again'].map((order) => [
+      `token-jobs.${order}`,
+      [{ step: /^SCAN j$/, reason: 'the rows of the inner query, which has a limit' }],
+    ]),
+  ),
+  'token-jobs.tip': [fromTheEnd('blocks')],
+  ...Object.fromEntries(
+    ['unlisted', 'queueing'].map((what) => [
+      `token-jobs.${what}`,
+      [
+        {
+          step: new RegExp(`^SCAN token_contracts USING INDEX token_contracts_${what}$`),
+          reason: 'stops at the first of the few that wait',
+        },
+      ],
+    ]),
+  ),
   'metadata.families': [{ step: /^SCAN token_families$/, reason: 'three rows' }],
   'metadata.jobs': [{ step: /^SCAN token_job_counts$/, reason: 'a row for each work and state' }],
   'metadata.version': [{ step: /^SCAN progress$/, reason: 'one row' }],

@@ -208,6 +208,58 @@ export const SystemLog = Type.Object(
 /** Recent log events of a server. */
 export type SystemLog = Static<typeof SystemLog>;
 
+/** Maximum number of tokens that a request names. */
+const MOST_TOKENS = 1_000;
+const UINT128 = 2n ** 128n - 1n;
+
+/** Asks again about tokens. @param tokens null for all of the contract @returns what isn't known; null if all is */
+export type RefreshTokens = (
+  contract: string,
+  tokens: readonly bigint[] | null,
+) => Promise<'contract' | bigint[] | null>;
+
+/** The route that asks again. @param refresh gives null where nobody is asked about tokens */
+const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | null) =>
+  route({
+    ...family,
+    refusals: { ...family.refusals, 404: 'Contract or token not found', 409: 'The settings ask nobody about tokens' },
+    method: 'POST',
+    path: '/stackside/v1/tokens/refresh',
+    operationId: 'refreshTokens',
+    summary: 'Ask again about tokens',
+    description:
+      'Queues tokens of a contract, so that the node, and with `--token-metadata web` the host of each document, is asked about them again, also about frozen ones. What is known stays until there is an answer. Only the admin key may ask for it.',
+    body: Type.Object({
+      contract_id: Type.String({ minLength: 1, maxLength: 200 }),
+      token_ids: Type.Optional(
+        Type.Array(Type.String({ pattern: '^(0|[1-9][0-9]{0,38})$' }), {
+          minItems: 1,
+          maxItems: MOST_TOKENS,
+          description: 'Numbers of the tokens; all of the contract if omitted',
+        }),
+      ),
+    }),
+    response: Type.Object(
+      {
+        contract_id: Type.String(),
+        tokens: nullable(Type.Integer({ description: 'Number of queued tokens; null for all of the contract' })),
+      },
+      { $id: 'RefreshedTokens' },
+    ),
+    async handle({ body: { contract_id, token_ids } }) {
+      const ask = refresh();
+      if (ask === null)
+        throw new ApiError(409, 'Nobody is asked about tokens: this server runs with --token-metadata off');
+      const tokens = token_ids === undefined ? null : [...new Set(token_ids.map(BigInt))];
+      const tooLarge = tokens?.filter((token) => token > UINT128) ?? [];
+      const unknown = tooLarge.length > 0 ? tooLarge : await ask(contract_id, tokens);
+      if (unknown === 'contract')
+        throw new ApiError(404, `${contract_id} is no contract of tokens that is deployed here`);
+      if (unknown !== null) throw new ApiError(404, `${contract_id} has no token ${unknown.join(', ')}`);
+      return { contract_id, tokens: tokens?.length ?? null };
+    },
+  });
+
 /** The routes by which a process reports to its operator. */
 export interface SystemApi {
   state(): SystemState;
@@ -217,6 +269,8 @@ export interface SystemApi {
   hosts(): Promise<HostsState>;
   /** The entries after an entry of the journal. */
   journal(after: number): JournalRange;
+  /** Null where nobody is asked about tokens. */
+  refreshTokens: RefreshTokens | null;
 }
 
 /**
@@ -267,5 +321,6 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
     ...inspectionRoutes(family, () => own().inspections),
     hostsRoute(family, () => own().hosts()),
     journalRoute(family, (after) => own().journal(after)),
+    refreshRoute(family, () => own().refreshTokens),
   ];
 }

@@ -151,6 +151,38 @@ export const ask = (connection: Connection, method: string, path: string, body?:
 export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>
   callServer(connection, method, `/chainhooks${path}`, payload);
 
+const Refreshed = Type.Object({ tokens: Type.Union([Type.Integer(), Type.Null()]) });
+const Unrefreshed = Type.Object({ message: Type.String() });
+
+/**
+ * `stackside tokens refresh`: has a server ask again about tokens of a contract.
+ * @param tokens decimal numbers; none for all
+ * @returns the sentence to print
+ * @throws OperatorError if the server refuses, as for an unknown contract
+ */
+export async function refreshTokens(connection: Connection, contract: string, tokens: string[]): Promise<string> {
+  const wrong = tokens.find((token) => !/^(0|[1-9][0-9]{0,38})$/.test(token));
+  if (wrong !== undefined) {
+    throw new OperatorError(
+      `"${wrong}" is not the number of a token.`,
+      'Give decimal numbers, or none for all tokens.',
+    );
+  }
+  const ids = tokens.length === 0 ? {} : { token_ids: tokens };
+  const { status, body } = await askServer(connection, 'POST', '/stackside/v1/tokens/refresh', {
+    contract_id: contract,
+    ...ids,
+  });
+  if (status >= 200 && status < 300) {
+    const { tokens: queued } = answerOf(Refreshed, connection, body);
+    if (queued === null) return `All tokens of ${contract} are asked about again.`;
+    return `${queued} ${queued === 1 ? 'token' : 'tokens'} of ${contract} will be asked about again.`;
+  }
+  const said = Value.Check(Unrefreshed, body) ? body.message : `${connection.url} answers ${status}`;
+  const remedy = status === NOT_FOUND ? 'Check the contract and the numbers; nothing was changed.' : remedyFor(status);
+  throw new OperatorError(`${said}.`, remedy);
+}
+
 /** Status of a server that is alive or ready. */
 const OK = 200;
 const Unready = Type.Object({ reason: Type.String() });

@@ -16,7 +16,7 @@ import {
   upgrade,
 } from '../data/commands.ts';
 import { addHookCommands } from '../hooks/commands.ts';
-import { demo, devnet, health, openConsole, serve, showSettings } from '../serve/commands.ts';
+import { addTokenCommands, demo, devnet, health, openConsole, serve, showSettings } from '../serve/commands.ts';
 import { addCommand, type Declaration, OwnCommand } from './command.ts';
 import { serverVersion } from './this-program.ts';
 
@@ -64,6 +64,7 @@ const commands: readonly Listed[] = [
   listed(openConsole),
   listed(health),
   { name: 'hooks', add: addHookCommands },
+  { name: 'tokens', add: addTokenCommands },
   { name: 'cluster', add: addClusterCommands },
   listed(devnet),
 ];

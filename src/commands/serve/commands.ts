@@ -1,6 +1,14 @@
 /** Commands that run a server, or help to try one. */
 import { Option } from 'commander';
-import { checked, choiceOption, command, numberOption, switchOption } from '../cli/command.ts';
+import {
+  addCommand,
+  checked,
+  choiceOption,
+  command,
+  numberOption,
+  type OwnCommand,
+  switchOption,
+} from '../cli/command.ts';
 import type { SettingsFormat } from '../cli/show-settings.ts';
 
 export const serve = command({
@@ -103,3 +111,28 @@ export const devnet = command({
     else await writeDevnet(options, out ?? '-');
   },
 });
+
+const refresh = command({
+  name: 'refresh',
+  summary: 'Ask the node, and the web where it is allowed, again about tokens of a contract',
+  settingsOf: 'hooks',
+  arguments: [
+    ['<contract>', 'Contract identifier, such as SP….coin'],
+    ['[id...]', 'Numbers of the tokens (default: all)'],
+  ],
+  async run(reading, _options: unknown, contract: string, ids: string[]) {
+    const { keyFor, refreshTokens } = await import('../cli/client.ts');
+    const connection = { url: reading.settings.url, key: keyFor(reading) };
+    process.stdout.write(`${await refreshTokens(connection, contract, ids)}\n`);
+  },
+});
+
+/** Adds `tokens` and its subcommand. */
+export function addTokenCommands(program: OwnCommand): void {
+  const tokens = program
+    .command('tokens')
+    .summary('Metadata of tokens in a running Stackside: refresh')
+    .description('Metadata of tokens in a running Stackside. The key is the admin key of the data directory.')
+    .addHelpText('after', '\nExample:\n  stackside tokens refresh SP….coin');
+  addCommand(tokens, refresh);
+}

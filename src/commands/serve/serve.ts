@@ -53,6 +53,7 @@ import { readOrReason, serverOperations } from './operations.ts';
 import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
 import { journalRange, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
 import { requireLoopback, requireNodesChain } from './start-checks.ts';
+import { askAboutTokens, refreshingTokens } from './tokens.ts';
 
 /** Observations of a server about its own work; kept when it starts anew. */
 interface Watch {
@@ -157,7 +158,7 @@ function systemOf(
   listeners: { name: string; url: string }[],
   logs: () => Promise<(ThreadLog | null)[]>,
 ): SystemApi {
-  const { clock, startOwnProcess } = environment;
+  const { clock, chance, startOwnProcess } = environment;
   const inspected = inspections({ directory: settings.data, clock, start: startOwnProcess });
   closing.unshift(() => inspected.stop());
   return {
@@ -166,6 +167,7 @@ function systemOf(
     inspections: inspected,
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
     journal: (after) => journalRange(settings.data, after),
+    refreshTokens: refreshingTokens(settings, cluster?.commander ?? ingest.commander(clock, chance)),
   };
 }
 
@@ -410,6 +412,10 @@ async function startServer(
       const names = await importOldNames(settings, { commander, ...managing, clock, log });
       closing.unshift(names.stop);
       if (cluster === null) await names.done;
+      const { ingest: writing } = managing;
+      const isHeld = () => cluster?.deliveries?.isHeld() ?? true;
+      const asker = askAboutTokens(settings, { ...base, ingest: writing, commander, isHeld });
+      if (asker !== null) closing.unshift(asker.stop);
     }
     if (managing !== null) {
       const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, forkedBelow.resolve);

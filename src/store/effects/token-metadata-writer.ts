@@ -1,9 +1,18 @@
 /** Writes contracts of tokens, their tokens, and the queue of what the node and others are asked of them. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
+import { heightOf } from '../../chain/position.ts';
 import { FT_TOKEN, type TokenFamily } from '../../chain/token-contracts.ts';
 import { sortable } from '../rows/amounts.ts';
-import { JOB_STATE, storedTokenEvent, TOKEN_EVENT, TOKEN_FAMILY, TOKEN_WORK, type TokenWork } from '../rows/enums.ts';
+import {
+  JOB_STATE,
+  storedTokenEvent,
+  storedTokenWork,
+  TOKEN_EVENT,
+  TOKEN_FAMILY,
+  TOKEN_WORK,
+  type TokenWork,
+} from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, upserter } from '../rows/table.ts';
 import {
@@ -17,10 +26,10 @@ import {
 import type { Dictionaries } from './dictionary.ts';
 
 /** The token id of work that is a contract's, and of notifications about all tokens of a contract. */
-const ALL_TOKENS = '';
+export const ALL_TOKENS = '';
 
 /** A token id as it is stored. */
-const storedTokenId = (token: bigint): string => sortable(token.toString());
+export const storedTokenId = (token: bigint): string => sortable(token.toString());
 
 /** More seconds than a dynamic token ever waits. */
 const LONGEST_TTL = 10n ** 10n;
@@ -30,7 +39,7 @@ export type TokenContractRow = Stored<'token_contracts'>;
 type Notification = Stored<'token_events', 'position' | 'kind' | 'ttl'>;
 
 /** Reads and changes rows of tokens, in the open transaction. */
-function tokenRows(db: Database) {
+export function tokenRows(db: Database) {
   const findContract = db.prepare<TokenContractRow, [number]>('SELECT * FROM token_contracts WHERE contract_id = ?1');
   const findJob = db.prepare<JobRow, [number, string, number]>(
     'SELECT * FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
@@ -86,10 +95,10 @@ function tokenRows(db: Database) {
     if (before !== null) countJob(before.work, before.state, -1);
   }
 
-  function removeJob(contractId: number, tokenId: string, work: number): void {
-    const row = findJob.get(contractId, tokenId, work);
+  function removeJob(contractId: number, tokenId: string, work: TokenWork): void {
+    const row = findJob.get(contractId, tokenId, TOKEN_WORK[work]);
     if (row === null) return;
-    dropJob.run(contractId, tokenId, work);
+    dropJob.run(contractId, tokenId, row.work);
     countJob(row.work, row.state, -1);
   }
 
@@ -129,7 +138,7 @@ function tokenRows(db: Database) {
     removeToken({ contract_id, family }: TokenContractRow, tokenId: string): void {
       if (dropToken.run(contract_id, tokenId).changes === 0) return;
       dropDocuments.run(contract_id, tokenId);
-      for (const work of [TOKEN_WORK.facts, TOKEN_WORK.document]) removeJob(contract_id, tokenId, work);
+      for (const work of ['facts', 'document'] as const) removeJob(contract_id, tokenId, work);
       countTokens(family, 0, -1);
     },
 
@@ -162,6 +171,7 @@ function tokenRows(db: Database) {
       lastMint.get(contractId, tokenId)?.position ?? null,
   };
 }
+export type TokenRows = ReturnType<typeof tokenRows>;
 
 /** Appliers of effects on contracts of tokens and their tokens, by kind of effect. */
 export function metadataWriters(db: Database, { principals, assets }: Dictionaries, rows = tokenRows(db)) {
@@ -225,7 +235,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     if (row?.position !== position) return;
     const id = row.contract_id;
     const tokens = countTokens.get(id)?.tokens ?? 0;
-    for (const { token_id, work } of jobs.all(id)) rows.removeJob(id, token_id, work);
+    for (const { token_id, work } of jobs.all(id)) rows.removeJob(id, token_id, storedTokenWork.nameOf(work));
     for (const statement of drop) statement.run(id);
     dropContract.run(id);
     rows.countTokens(row.family, -1, -tokens);
@@ -325,4 +335,12 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       }
     },
   };
+}
+
+/** Height of the newest block that says something of a token; what the node said at an earlier one is no answer. */
+export function newsHeight(rows: TokenRows, token: Pick<Stored<'tokens'>, 'contract_id' | 'token_id' | 'position'>) {
+  const { contract_id, token_id, position } = token;
+  const mint = rows.lastMint(contract_id, token_id) ?? 0;
+  const update = rows.notification(contract_id, token_id, position)?.position ?? 0;
+  return heightOf(Math.max(position, mint, update));
 }

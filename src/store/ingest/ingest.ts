@@ -25,6 +25,7 @@ import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
 import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
+import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import { upserter } from '../rows/table.ts';
 import { sendManyContractsTable } from '../rows/tables.ts';
 import { blockPayloads } from './block-payloads.ts';
@@ -36,6 +37,7 @@ import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
+import { tokenCommands } from './token-commands.ts';
 import { chooseValueIndexes, valueIndexBatches } from './value-indexes.ts';
 import { CommitCount, journalAlone, Writer, writerHealth } from './writer.ts';
 
@@ -140,6 +142,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const commands = entryCommands(db, known);
   known.add(oldNameCommands(db));
   known.add(faucetCommands(faucetRequests(db)));
+  known.add(tokenCommands(db));
   const history = historyOf(router.chain, identity.networkOrTest);
   const machine = compose({ store: hookStore(db), history, network: identity.network });
   known.add(machine.commands);
@@ -266,6 +269,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     ...published,
     /** Gifts of the faucets. */
     faucetRequests: { count: faucetRequests(reader).count },
+    /** Numbers of what is asked about tokens, by work and state. */
+    tokenJobs: tokenJobCounts(reader),
     /** Indexes of decoded values: `all` lists them, `batch` does a part of the work in the open transaction. */
     valueIndexes: { all: valueIndexes(reader), batch: valueIndexBatches(db, options.valueIndexRows) },
     /**

@@ -105,16 +105,10 @@ export interface TokenDocument {
   description: string | null;
   /** As the document has it. */
   image: string | null;
-  /** Null without any. */
-  attributes: readonly TokenAttribute[] | null;
-  properties: Readonly<Record<string, unknown>> | null;
-}
-
-interface TokenAttribute {
-  trait_type: string;
-  display_type?: string;
-  /** Any JSON value. */
-  value: unknown;
+  /** JSON: a list of `{trait_type, display_type, value}`; null without any. */
+  attributes: string | null;
+  /** JSON: an object; null without any. */
+  properties: string | null;
 }
 
 /** Of a list of fungible tokens; null for a condition that isn't given. */
@@ -146,4 +140,28 @@ export interface ListedFt extends TokenFacts {
 export interface TokenCounts {
   families: { family: TokenFamily; contracts: number; tokens: number }[];
   jobs: { work: TokenWork; state: TokenJobState; jobs: number }[];
+}
+
+/** A piece of work for a token. */
+export interface TokenJobItem {
+  work: TokenWork;
+  contract: string;
+  family: TokenFamily;
+  /** Decimal; null for work that is the contract's. */
+  token: string | null;
+  /** In a row without an answer. */
+  tries: number;
+  /** The token's; null where it has none, as far as is known. */
+  uri: string | null;
+}
+
+/** The beginnings of the queue. */
+export interface TokenQueue {
+  /** The tip of the chain, to which the queue belongs; null before the first block. */
+  tip: { height: number; indexBlockHash: Uint8Array } | null;
+  /** What was never tried, first what waits longest, and first what came last. */
+  oldest: TokenJobItem[];
+  newest: TokenJobItem[];
+  /** What is tried again. */
+  again: TokenJobItem[];
 }

@@ -32,6 +32,7 @@ import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
 import { assetReaders } from '../queries/tokens/assets.ts';
 import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
+import { tokenQueueQueries } from '../queries/tokens/token-jobs.ts';
 import { detailQueries } from '../queries/transactions/details.ts';
 import { eventQueries } from '../queries/transactions/events.ts';
 import { noTransactionCache, type TransactionCache } from '../queries/transactions/transaction-cache.ts';
@@ -180,7 +181,7 @@ export function readerOf(
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
     /** Contracts of tokens, and the metadata of their tokens. */
-    tokenMetadata: tokenMetadataQueries(db),
+    tokenMetadata: { ...tokenMetadataQueries(db), ...tokenQueueQueries(db) },
     stacking: stackingQueries(db),
     staking: { ...bondQueries(db), ...stakingPrincipalQueries(db), ...stakingSignerQueries(db, rewardCycles) },
     rewardCycles,

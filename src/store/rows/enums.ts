@@ -317,7 +317,7 @@ export type TokenJobState = keyof typeof JOB_STATE;
 export const storedJobState = enumNames('token_jobs', 'state', JOB_STATE);
 
 /** token_jobs.error: why a contract, a document or an image can't be used. */
-const TOKEN_ERROR = {
+export const TOKEN_ERROR = {
   document_too_large: 101,
   document_timeout: 103,
   document_unreadable: 105,

@@ -1,18 +1,22 @@
 /** Views of the holdings of principals, and of their rewards. */
 
+import { storedFamily } from '../rows/enums.ts';
 import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
   bytes,
   clarityValue,
+  fineTime,
   hex,
   inBlock,
   integer,
+  PER_SECOND,
   positionColumns,
   sortableAmount,
   text,
   time,
   view,
+  word,
 } from './view.ts';
 
 const { block_height, position, tx_id, tx_id_bytes, block_time } = positionColumns;
@@ -64,6 +68,38 @@ const fungibleTokens = view({
   },
   from: 'ft_tokens f JOIN assets a ON a.id = f.asset_id',
   indexed: ['asset_identifier'],
+  order: [],
+  range: null,
+});
+
+const metadataOfTokens = view({
+  name: 'tokens',
+  help: 'One row is a token of a contract of SIP-010, SIP-009 or SIP-013, with what the node and its document say of it.',
+  columns: {
+    contract_id: text('p.address', 'Contract'),
+    family: word('c.family', storedFamily, 'Family of the token'),
+    token_id: text('CAST(substr(k.token_id, 2) AS TEXT)', 'Number of the token; 1 for a fungible one'),
+    asset_identifier: text('a.identifier', 'Fungible token that the contract declares first; null for other families'),
+    name: text('k.name', 'Name by the contract of a fungible token; null where it is not known'),
+    symbol: text('k.symbol', 'Symbol by the contract of a fungible token'),
+    decimals: text('k.decimals', 'Decimals by the contract, up to 128 bits'),
+    supply: amount('k.supply', 'Base units by the contract, with the mints and burns since'),
+    token_uri: text('k.uri', 'URI by the contract, with the number of the token in it'),
+    document_name: text('d.name', 'Name in the document at the URI, in its default locale'),
+    description: text('d.description', 'Description in the document'),
+    image: text('d.image', 'Image as the document has it'),
+    answered_at: fineTime('k.written_at', PER_SECOND.milliseconds, 'Time of the last answer; null before the first'),
+    block_height,
+    position,
+    tx_id,
+    tx_id_bytes,
+    block_time,
+  },
+  from: `token_contracts c JOIN tokens k ON k.contract_id = c.contract_id
+  JOIN principals p ON p.id = c.contract_id JOIN transactions t ON t.position = c.position JOIN blocks b ON ${inBlock('t.position')}
+  LEFT JOIN assets a ON a.id = c.asset_id
+  LEFT JOIN token_documents d ON d.contract_id = k.contract_id AND d.token_id = k.token_id AND d.is_default = 1`,
+  indexed: ['contract_id'],
   order: [],
   range: null,
 });
@@ -137,4 +173,4 @@ const names = view({
   range: null,
 });
 
-export const holdingViews = [balances, fungibleTokens, nfts, minerRewards, names];
+export const holdingViews = [balances, fungibleTokens, metadataOfTokens, nfts, minerRewards, names];

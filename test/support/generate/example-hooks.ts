@@ -105,6 +105,10 @@ export async function hookExamples(
     await record('getJournal', 'GET', '/stackside/v1/journal');
     await record('getHosts', 'GET', '/stackside/v1/hosts');
     await record('getDigests', 'GET', '/stackside/v1/digests?at=0');
+    const coin = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7.river-coin';
+    await record('refreshTokens', 'POST', '/stackside/v1/tokens/refresh', {
+      body: { contract_id: coin, token_ids: ['1'] },
+    });
     const inspections = '/stackside/v1/inspections';
     await record('getInspections', 'GET', inspections);
     await record('startInspection', 'POST', inspections, { body: { kind: 'check' } });

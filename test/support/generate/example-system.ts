@@ -61,6 +61,7 @@ export const exampleHosts: HostsState = {
 
 /** What the operator sees of such a server. */
 export const exampleSystem: SystemApi = {
+  refreshTokens: async () => null,
   hosts: async () => exampleHosts,
   journal: () => ({
     chain: new Uint8Array(32),

@@ -1816,6 +1816,7 @@ export interface components {
             entries: components["schemas"]["JournalEntry"][];
             error?: components["schemas"]["Problem"];
         };
+        RefreshedTokens: { contract_id: string; tokens: number | null; };
     };
     responses: {
         NotModified: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };

@@ -98,11 +98,16 @@ const factsOf = ({ name, symbol, decimals, supply, uri }: FactsRow): TokenFacts 
   uri,
 });
 
-const documentOf = ({ attributes, properties, ...texts }: DocumentRow): TokenDocument => ({
-  ...texts,
-  attributes: attributes === null ? null : JSON.parse(attributes),
-  properties: properties === null ? null : JSON.parse(properties),
-});
+/** Makes a function that reads the numbers of jobs. */
+export function tokenJobCounts(db: Database): () => TokenCounts['jobs'] {
+  const all = prepared<Stored<'token_job_counts'>, []>(db, sql.jobs);
+  return () =>
+    all.all().map(({ work, state, jobs }) => ({
+      work: storedTokenWork.nameOf(work),
+      state: storedJobState.nameOf(state),
+      jobs,
+    }));
+}
 
 export function tokenMetadataQueries(db: Database) {
   const contract = prepared<ContractRow, [string]>(db, sql.contract);
@@ -117,7 +122,7 @@ export function tokenMetadataQueries(db: Database) {
   };
   const countFts = prepared<{ total: number }, Conditions>(db, sql.countFts);
   const families = prepared<Stored<'token_families'>, []>(db, sql.families);
-  const jobs = prepared<Stored<'token_job_counts'>, []>(db, sql.jobs);
+  const jobs = tokenJobCounts(db);
   const version = prepared<{ version: number }, []>(db, sql.version);
   const ofAsset = prepared<FactsRow, [string]>(db, sql.ofAsset);
 
@@ -132,7 +137,7 @@ export function tokenMetadataQueries(db: Database) {
   function document(contractId: string, token: bigint, locale: string | null): TokenDocument | null {
     const tokenId = sortable(token.toString());
     const row = locale === null ? defaultDocument.get(contractId, tokenId) : documents.get(contractId, tokenId, locale);
-    return row === null ? null : documentOf(row);
+    return row;
   }
 
   return {
@@ -190,11 +195,7 @@ export function tokenMetadataQueries(db: Database) {
     /** Numbers of contracts, tokens and jobs. */
     counts: async (): Promise<TokenCounts> => ({
       families: familyCounts(),
-      jobs: jobs.all().map(({ work, state, jobs }) => ({
-        work: storedTokenWork.nameOf(work),
-        state: storedJobState.nameOf(state),
-        jobs,
-      })),
+      jobs: jobs(),
     }),
 
     /** Ascends with whatever the node and others say of tokens; never used twice, not even by another index. */

@@ -1,0 +1,58 @@
+/** Asking about tokens, by the settings. */
+import type { Registry } from 'prom-client';
+import type { RefreshTokens } from '../../api/stackside/system.ts';
+import type { Log } from '../../log.ts';
+import { tokenMetrics } from '../../metrics/tokens.ts';
+import type { NodeRpc } from '../../node/rpc.ts';
+import type { Settings } from '../../settings/config.ts';
+import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { TokenCommands } from '../../store/ingest/token-commands.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import { startTokenAsker } from '../../tokens/asker.ts';
+import { documentReader } from '../../tokens/document.ts';
+import { uriFetcher } from '../../tokens/web.ts';
+import { serverVersion } from '../cli/this-program.ts';
+import type { Environment } from './environment.ts';
+
+/** Public gateways to networks without servers of their own. */
+const GATEWAYS = { ipfs: 'https://ipfs.io', ipfsHeader: null, arweave: 'https://arweave.net' };
+
+interface TokenSurroundings {
+  ingest: Pick<Ingest, 'tokenJobs'>;
+  snapshots: Snapshots;
+  node: NodeRpc;
+  commander: Commander;
+  /** Whether this host asks: of several that share a log, one does. */
+  isHeld: () => boolean;
+  environment: Pick<Environment, 'clock' | 'chance' | 'send'>;
+  registry: Registry;
+  log: Log;
+}
+
+/** Reads documents from the web; null where the settings don't allow it. */
+function documents({ tokenMetadata }: Settings, { clock, send }: TokenSurroundings['environment']) {
+  if (tokenMetadata !== 'web') return null;
+  const userAgent = serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2');
+  const fetchUri = uriFetcher({ gateways: GATEWAYS, clock, send, userAgent });
+  return documentReader({ fetchUri, keepImage: null, clock });
+}
+
+/** Asks about tokens. @returns null where nobody is to be asked */
+export function askAboutTokens(settings: Settings, { ingest, environment, registry, ...given }: TokenSurroundings) {
+  if (settings.tokenMetadata === 'off') return null;
+  const { clock, chance } = environment;
+  const asker = startTokenAsker({ ...given, readDocument: documents(settings, environment), clock, chance });
+  tokenMetrics(registry, asker.counters, ingest.tokenJobs);
+  return asker;
+}
+
+/** Makes the function that asks again about tokens; null where nobody is asked. */
+export function refreshingTokens({ tokenMetadata }: Settings, commander: Commander): RefreshTokens | null {
+  if (tokenMetadata === 'off') return null;
+  const commands = commandsOf<TokenCommands>(commander);
+  return async (contract, tokens) => {
+    const unknown = await commands.run('tokens.refresh', { contract, tokens: tokens?.map(String) ?? null });
+    return Array.isArray(unknown) ? unknown.map(BigInt) : unknown;
+  };
+}

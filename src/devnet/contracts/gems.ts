@@ -1,0 +1,194 @@
+import type { AbiType } from '../../codec/abi.ts';
+import { clarity } from '../../codec/clarity-encode.ts';
+import {
+  type ContractCall,
+  type ContractTemplate,
+  contractInterface,
+  err,
+  ok,
+  principalOf,
+  publicFunction,
+  readOnlyFunction,
+  uintOf,
+  type WorldView,
+} from '../contract.ts';
+
+const notTokenOwner = 4n;
+const insufficientBalance = 1n;
+/** Different gems; anybody may mint some of each. */
+const KINDS = 5;
+
+const tokenUri = `data:application/json,${JSON.stringify({ sip: 16, name: 'Gem {id}', description: 'Kind {id}' })}`;
+const response = (okType: AbiType): AbiType => ({ response: { ok: okType, error: 'none' } });
+const moved = { 'token-id': 'uint128', amount: 'uint128', sender: 'principal', recipient: 'principal' } as const;
+
+const numberIn = (world: WorldView, contract: string, key: string): bigint =>
+  BigInt(world.stored(contract, key) ?? '0');
+const balanceOf = (world: WorldView, contract: string, id: bigint, who: string): bigint =>
+  numberIn(world, contract, `balance:${id}:${who}`);
+const supplyOf = (world: WorldView, contract: string, id: bigint): bigint => numberIn(world, contract, `supply:${id}`);
+
+/** Sums over all kinds. */
+const all = (of: (id: bigint) => bigint): bigint =>
+  Array.from({ length: KINDS }, (_, at) => of(BigInt(at + 1))).reduce((sum, one) => sum + one, 0n);
+
+/** A semi-fungible token (SIP-013), of which every id has its own supply. */
+export const gems: ContractTemplate = {
+  name: 'gems',
+  clarityVersion: 3,
+  source: `;; Semi-fungible gems (SIP-013) of ${KINDS} kinds, which anyone may mint.
+(define-map balances { id: uint, who: principal } uint)
+(define-map supplies uint uint)
+(define-map totals principal uint)
+(define-data-var total uint u0)
+
+(define-read-only (get-balance (token-id uint) (who principal))
+  (ok (default-to u0 (map-get? balances { id: token-id, who: who }))))
+(define-read-only (get-overall-balance (who principal)) (ok (default-to u0 (map-get? totals who))))
+(define-read-only (get-total-supply (token-id uint)) (ok (default-to u0 (map-get? supplies token-id))))
+(define-read-only (get-overall-supply) (ok (var-get total)))
+(define-read-only (get-decimals (token-id uint)) (ok u2))
+(define-read-only (get-token-uri (token-id uint)) (ok (some ${JSON.stringify(tokenUri)})))
+
+(define-public (mint (token-id uint) (amount uint) (recipient principal))
+  (begin
+    (asserts! (and (> token-id u0) (<= token-id u${KINDS})) (err u4))
+    (map-set balances { id: token-id, who: recipient }
+      (+ amount (default-to u0 (map-get? balances { id: token-id, who: recipient }))))
+    (map-set totals recipient (+ amount (default-to u0 (map-get? totals recipient))))
+    (var-set total (+ amount (var-get total)))
+    (map-set supplies token-id (+ amount (default-to u0 (map-get? supplies token-id))))
+    (print { type: "sft_mint", token-id: token-id, amount: amount, recipient: recipient })
+    (ok true)))
+
+(define-public (transfer (token-id uint) (amount uint) (sender principal) (recipient principal))
+  (let ((held (default-to u0 (map-get? balances { id: token-id, who: sender }))))
+    (asserts! (is-eq tx-sender sender) (err u4))
+    (asserts! (>= held amount) (err u1))
+    (map-set balances { id: token-id, who: sender } (- held amount))
+    (map-set balances { id: token-id, who: recipient }
+      (+ amount (default-to u0 (map-get? balances { id: token-id, who: recipient }))))
+    (map-set totals sender (- (default-to u0 (map-get? totals sender)) amount))
+    (map-set totals recipient (+ amount (default-to u0 (map-get? totals recipient))))
+    (print { type: "sft_transfer", token-id: token-id, amount: amount, sender: sender, recipient: recipient })
+    (ok true)))
+
+(define-public (transfer-memo (token-id uint) (amount uint) (sender principal) (recipient principal) (memo (buff 34)))
+  (begin (try! (transfer token-id amount sender recipient)) (print memo) (ok true)))
+`,
+  abi: contractInterface({
+    functions: [
+      publicFunction('mint', { 'token-id': 'uint128', amount: 'uint128', recipient: 'principal' }),
+      publicFunction('transfer', moved),
+      publicFunction('transfer-memo', { ...moved, memo: { buffer: { length: 34 } } }),
+      readOnlyFunction('get-balance', { 'token-id': 'uint128', who: 'principal' }, response('uint128')),
+      readOnlyFunction('get-decimals', { 'token-id': 'uint128' }, response('uint128')),
+      readOnlyFunction('get-overall-balance', { who: 'principal' }, response('uint128')),
+      readOnlyFunction('get-overall-supply', {}, response('uint128')),
+      readOnlyFunction(
+        'get-token-uri',
+        { 'token-id': 'uint128' },
+        response({ optional: { 'string-ascii': { length: tokenUri.length } } }),
+      ),
+      readOnlyFunction('get-total-supply', { 'token-id': 'uint128' }, response('uint128')),
+    ],
+    maps: [
+      {
+        name: 'balances',
+        key: {
+          tuple: [
+            { name: 'id', type: 'uint128' },
+            { name: 'who', type: 'principal' },
+          ],
+        },
+        value: 'uint128',
+      },
+      { name: 'supplies', key: 'uint128', value: 'uint128' },
+      { name: 'totals', key: 'principal', value: 'uint128' },
+    ],
+    variables: [{ access: 'variable', name: 'total', type: 'uint128' }],
+  }),
+  variables: {
+    total: ({ world, contract }) => clarity.uint(all((id) => supplyOf(world, contract, id))),
+  },
+  propose({ prng, world, contract, sender, recipient }) {
+    const id = BigInt(prng.between(1, KINDS));
+    const held = balanceOf(world, contract, id, sender);
+    if (held === 0n || prng.chance(0.6)) return mint(id, BigInt(prng.between(1, 10_000)), sender);
+    return transfer(id, BigInt(prng.between(1, Number(held))), sender, recipient());
+  },
+  calls: {
+    mint: ([id, amount, recipient]) => mint(uintOf(id), uintOf(amount), principalOf(recipient)),
+    transfer: ([id, amount, sender, recipient]) => ({
+      run: moving(uintOf(id), uintOf(amount), principalOf(sender), principalOf(recipient)),
+    }),
+    'transfer-memo': ([id, amount, sender, recipient, memo]) => ({
+      run: moving(uintOf(id), uintOf(amount), principalOf(sender), principalOf(recipient), memo!.bytes),
+    }),
+  },
+  reads: {
+    'get-balance': ({ world, contract }, [id, who]) =>
+      clarity.ok(clarity.uint(balanceOf(world, contract, uintOf(id), principalOf(who)))),
+    'get-decimals': () => clarity.ok(clarity.uint(2)),
+    'get-overall-balance': ({ world, contract }, [who]) =>
+      clarity.ok(clarity.uint(all((id) => balanceOf(world, contract, id, principalOf(who))))),
+    'get-overall-supply': ({ world, contract }) => clarity.ok(clarity.uint(all((id) => supplyOf(world, contract, id)))),
+    'get-token-uri': () => clarity.ok(clarity.some(clarity.ascii(tokenUri))),
+    'get-total-supply': ({ world, contract }, [id]) => clarity.ok(clarity.uint(supplyOf(world, contract, uintOf(id)))),
+  },
+};
+
+function mint(id: bigint, amount: bigint, recipient: string): ContractCall {
+  return {
+    functionName: 'mint',
+    args: [clarity.uint(id), clarity.uint(amount), clarity.principal(recipient)],
+    run({ world, contract }) {
+      if (id < 1n || id > KINDS) return err(notTokenOwner);
+      const print = {
+        type: clarity.ascii('sft_mint'),
+        'token-id': clarity.uint(id),
+        amount: clarity.uint(amount),
+        recipient: clarity.principal(recipient),
+      };
+      return {
+        ...ok(clarity.bool(true), { type: 'contract_event', contract, value: clarity.tuple(print) }),
+        writes: [
+          [`balance:${id}:${recipient}`, String(balanceOf(world, contract, id, recipient) + amount)],
+          [`supply:${id}`, String(supplyOf(world, contract, id) + amount)],
+        ],
+      };
+    },
+  };
+}
+
+const transfer = (id: bigint, amount: bigint, from: string, recipient: string): ContractCall => ({
+  functionName: 'transfer',
+  args: [clarity.uint(id), clarity.uint(amount), clarity.principal(from), clarity.principal(recipient)],
+  run: moving(id, amount, from, recipient),
+});
+
+const moving =
+  (id: bigint, amount: bigint, from: string, recipient: string, memo?: Uint8Array): ContractCall['run'] =>
+  ({ world, contract, sender }) => {
+    const held = balanceOf(world, contract, id, from);
+    if (sender !== from) return err(notTokenOwner);
+    if (held < amount) return err(insufficientBalance);
+    const print = {
+      type: clarity.ascii('sft_transfer'),
+      'token-id': clarity.uint(id),
+      amount: clarity.uint(amount),
+      sender: clarity.principal(from),
+      recipient: clarity.principal(recipient),
+    };
+    const events = [clarity.tuple(print), ...(memo === undefined ? [] : [memo])].map(
+      (value) => ({ type: 'contract_event', contract, value }) as const,
+    );
+    const received = (from === recipient ? held - amount : balanceOf(world, contract, id, recipient)) + amount;
+    return {
+      ...ok(clarity.bool(true), ...events),
+      writes: [
+        [`balance:${id}:${from}`, String(held - amount)],
+        [`balance:${id}:${recipient}`, String(received)],
+      ],
+    };
+  };

@@ -1,0 +1,326 @@
+/**
+ * What the node and others said of tokens, as commands: a rebuild asks nobody anew. An answer of the node counts where the block
+ * at which the node was asked is still on the chain, and no later one says something of the token; otherwise nothing changes, and
+ * the token is asked about again.
+ */
+import type { Database } from 'bun:sqlite';
+import { heightOf, positionsOf } from '../../chain/position.ts';
+import { FT_TOKEN } from '../../chain/token-contracts.ts';
+import { fromHex } from '../../codec/hex.ts';
+import {
+  ALL_TOKENS,
+  type JobRow,
+  newsHeight,
+  storedTokenId,
+  type TokenContractRow,
+  tokenRows,
+} from '../effects/token-metadata-writer.ts';
+import { EVENT_KIND, JOB_STATE, TOKEN_ERROR, TOKEN_EVENT, TOKEN_FAMILY, type TokenError } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
+import { inserter } from '../rows/table.ts';
+import { tokenDocumentsTable } from '../rows/tables.ts';
+import type { BatchedCommand } from './commands.ts';
+
+/** What a token's contract says of it; numbers are decimal. */
+export interface SaidFacts {
+  name: string | null;
+  symbol: string | null;
+  decimals: string | null;
+  supply: string | null;
+  /** With the token's number in it. */
+  uri: string | null;
+}
+
+/** A document in a locale; attributes and properties are JSON. */
+interface SaidDocument {
+  /** Empty where the document names none. */
+  locale: string;
+  name: string;
+  description: string | null;
+  image: string | null;
+  attributes: string | null;
+  properties: string | null;
+}
+
+/** A try without an answer. */
+export interface FailedTry {
+  /** `pending` is shown as work under way, `failed` as an end, though both may be tried again. */
+  state: 'pending' | 'failed' | 'invalid';
+  /** Why it is invalid; null in other states. */
+  error: TokenError | null;
+  /** Milliseconds until the next try; null for no further one. */
+  wait: number | null;
+  /** Whether it counts as a try: to wait for a host that asked for it doesn't. */
+  counts: boolean;
+}
+
+interface OfContract {
+  contract: string;
+  /** Index block hash of the block at which the node was asked; hex. */
+  tip: string;
+}
+
+/** What came of a piece of work. Tokens are decimal numbers. */
+export type TokenAnswer =
+  /** `last` is null where the contract has more tokens than are listed. */
+  | ({ work: 'last_token_id'; answer: { last: number | null } | FailedTry } & OfContract)
+  | ({ work: 'facts'; token: string; answer: SaidFacts | FailedTry } & OfContract)
+  /** The first document is the default one. */
+  | {
+      work: 'document';
+      contract: string;
+      token: string;
+      uri: string;
+      answer: { documents: SaidDocument[] } | FailedTry;
+    };
+
+/** Blocks since the node was asked above which an answer about a supply is too old: their events would have to be summed. */
+const MOST_BLOCKS = 100;
+/** Seconds after which a dynamic token without a time of its own is read again, and the shortest such time. */
+const DYNAMIC_SECONDS = 86_400;
+const SHORTEST_SECONDS = 3_600;
+/** Tokens that a batch lists or queues. */
+const BATCH = 100;
+
+const isFailed = (answer: object): answer is FailedTry => 'state' in answer;
+
+/** The commands about tokens. */
+export function tokenCommands(db: Database) {
+  const rows = tokenRows(db);
+  const principal = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
+  const blockOf = db.prepare<Stored<'blocks', 'height'>, [Uint8Array]>(
+    'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  );
+  const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
+  const setFacts = db.prepare<null, [number, string, number, ...(string | null)[]]>(
+    `UPDATE tokens SET written_at = ?3, name = ?4, symbol = ?5, decimals = ?6, supply = ?7, uri = ?8
+      WHERE contract_id = ?1 AND token_id = ?2`,
+  );
+  const setWritten = db.prepare<null, [number, string, number]>(
+    'UPDATE tokens SET written_at = ?3 WHERE contract_id = ?1 AND token_id = ?2',
+  );
+  const setKeys = db.prepare<null, [number, string | null, string | null]>(
+    'UPDATE token_contracts SET name_key = ?2, symbol_key = ?3 WHERE contract_id = ?1',
+  );
+  const setLast = db.prepare<null, [number, number | null]>(
+    'UPDATE token_contracts SET last_token_id = ?2 WHERE contract_id = ?1',
+  );
+  const setListed = db.prepare<null, [number, number]>('UPDATE token_contracts SET listed = ?2 WHERE contract_id = ?1');
+  const raise = db.prepare<null, [number]>(
+    'UPDATE progress SET tokens_version = max(tokens_version + 1, ?1) WHERE id = 1',
+  );
+  const addDocument = inserter(db, tokenDocumentsTable);
+  const moves = db.prepare<Stored<'events', 'kind' | 'amount'>, [number, number]>(
+    `SELECT kind, amount FROM events
+      WHERE position > ?1 AND +asset_id = ?2 AND +kind IN (${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`,
+  );
+  const tokensAfter = db.prepare<Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, [number, string]>(
+    `SELECT contract_id, token_id, position FROM tokens WHERE contract_id = ?1 AND token_id > ?2
+      ORDER BY token_id LIMIT ${BATCH}`,
+  );
+
+  const tipHeight = (): number => tip.get()?.height ?? 0;
+
+  function contractOf(contract: string): TokenContractRow | null {
+    const id = principal.get(contract)?.id;
+    return id === undefined ? null : rows.contract(id);
+  }
+
+  /** Whether work waits for an answer: a second one for the same try changes nothing. */
+  const isOpen = (job: JobRow | null): job is JobRow =>
+    job !== null && (job.state === JOB_STATE.pending || job.not_before !== null);
+
+  /** When a token that changes by itself is read again, in Unix milliseconds; null for others. */
+  function readAgainAt(token: Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, at: number): number | null {
+    const held = rows.notification(token.contract_id, token.token_id, token.position);
+    if (held?.kind !== TOKEN_EVENT.dynamic) return null;
+    return at + Math.max(held.ttl ?? DYNAMIC_SECONDS, SHORTEST_SECONDS) * 1_000;
+  }
+
+  function failed(job: JobRow, { state, error, wait, counts }: FailedTry, at: number, asked_height: number | null) {
+    rows.putJob(
+      {
+        ...job,
+        state: JOB_STATE[state],
+        // What was tried is never again among what wasn't.
+        tries: Math.max(1, job.tries + Number(counts)),
+        not_before: wait === null ? null : at + wait,
+        asked_height,
+        error: error === null ? null : TOKEN_ERROR[error],
+      },
+      job,
+    );
+  }
+
+  const done = (job: JobRow, asked_height: number | null, not_before: number | null) =>
+    rows.putJob({ ...job, state: JOB_STATE.done, tries: 0, not_before, asked_height, error: null }, job);
+
+  /** What was said of a supply at a height, and the mints and burns since. */
+  function supplyNow(said: string, asset: number, height: number): string {
+    let supply = BigInt(said);
+    for (const { kind, amount } of moves.all(positionsOf(height).last, asset)) {
+      supply += kind === EVENT_KIND.ft_mint ? BigInt(amount ?? 0) : -BigInt(amount ?? 0);
+    }
+    return supply.toString();
+  }
+
+  function writeFacts(contract: TokenContractRow, tokenId: string, said: SaidFacts, height: number, at: number): void {
+    const { contract_id, asset_id, position } = contract;
+    const { name, symbol, decimals, uri } = said;
+    const supply = said.supply !== null && asset_id !== null ? supplyNow(said.supply, asset_id, height) : said.supply;
+    setFacts.run(contract_id, tokenId, at, name, symbol, decimals, supply, uri);
+    if (contract.family === TOKEN_FAMILY.ft) {
+      setKeys.run(contract_id, name?.toLowerCase() ?? null, symbol?.toLowerCase() ?? null);
+    }
+    if (uri === null) {
+      rows.dropDocuments(contract_id, tokenId);
+      rows.removeJob(contract_id, tokenId, 'document');
+    } else {
+      rows.queue(contract_id, tokenId, 'document', position);
+    }
+  }
+
+  /** @returns whether the answer counts */
+  function answerFacts(answered: Extract<TokenAnswer, { work: 'facts' }>, at: number): boolean {
+    const height = blockOf.get(fromHex(answered.tip))?.height;
+    const contract = contractOf(answered.contract);
+    if (height === undefined || contract === null) return false;
+    const tokenId = storedTokenId(BigInt(answered.token));
+    const token = rows.token(contract.contract_id, tokenId);
+    const job = rows.job(contract.contract_id, tokenId, 'facts');
+    if (token === null || !isOpen(job) || newsHeight(rows, token) > height) return false;
+    if (tipHeight() - height > MOST_BLOCKS) return false;
+    const { answer } = answered;
+    if (isFailed(answer)) {
+      const again = answer.state === 'failed' && answer.wait === null ? readAgainAt(token, at) : null;
+      failed(job, again === null ? answer : { ...answer, wait: again - at }, at, height);
+      return true;
+    }
+    writeFacts(contract, tokenId, answer, height, at);
+    done(job, height, readAgainAt(token, at));
+    return true;
+  }
+
+  function answerLast(answered: Extract<TokenAnswer, { work: 'last_token_id' }>, at: number): boolean {
+    const height = blockOf.get(fromHex(answered.tip))?.height;
+    const contract = contractOf(answered.contract);
+    const job = contract === null ? null : rows.job(contract.contract_id, ALL_TOKENS, 'last_token_id');
+    if (height === undefined || contract === null || !isOpen(job) || heightOf(contract.position) > height) return false;
+    const { answer } = answered;
+    if (isFailed(answer)) {
+      failed(job, answer, at, height);
+      return true;
+    }
+    setLast.run(contract.contract_id, answer.last);
+    done(job, height, null);
+    return true;
+  }
+
+  function answerDocument(answered: Extract<TokenAnswer, { work: 'document' }>, at: number): boolean {
+    const contract = contractOf(answered.contract);
+    if (contract === null) return false;
+    const { contract_id } = contract;
+    const tokenId = storedTokenId(BigInt(answered.token));
+    const job = rows.job(contract_id, tokenId, 'document');
+    if (!isOpen(job) || rows.token(contract_id, tokenId)?.uri !== answered.uri) return false;
+    const { answer } = answered;
+    if (isFailed(answer)) {
+      // What an earlier document said stays.
+      failed(job, answer, at, null);
+      return true;
+    }
+    rows.dropDocuments(contract_id, tokenId);
+    for (const [index, document] of answer.documents.entries()) {
+      addDocument({ contract_id, token_id: tokenId, is_default: Number(index === 0), ...document });
+    }
+    setWritten.run(contract_id, tokenId, at);
+    done(job, null, null);
+    return true;
+  }
+
+  function answer(answered: TokenAnswer, at: number): boolean {
+    switch (answered.work) {
+      case 'facts':
+        return answerFacts(answered, at);
+      case 'last_token_id':
+        return answerLast(answered, at);
+      case 'document':
+        return answerDocument(answered, at);
+    }
+  }
+
+  /** Adds tokens up to the last one that the node named. @returns whether the last is added */
+  function list(contract: TokenContractRow, last: number): boolean {
+    const { contract_id, listed } = contract;
+    const end = Math.min(last, listed + BATCH);
+    const began = positionsOf(tipHeight()).last;
+    for (let id = listed + 1; id <= end; id++) rows.addToken(contract, storedTokenId(BigInt(id)), began);
+    setListed.run(contract_id, end);
+    return end === last;
+  }
+
+  /** Queues the tokens after a place that are to be read again. @returns whether there are no more */
+  function queueAfter({ contract_id, is_forced }: TokenContractRow, place: string): boolean {
+    const tokens = tokensAfter.all(contract_id, place);
+    for (const token of tokens) {
+      const asked = rows.job(contract_id, token.token_id, 'facts')?.asked_height ?? null;
+      const held = rows.notification(contract_id, token.token_id, token.position);
+      const isNews = held !== null && (asked === null || asked < heightOf(held.position));
+      if (is_forced === 1 || isNews) rows.queue(contract_id, token.token_id, 'facts', held?.position ?? token.position);
+    }
+    const isLast = tokens.length < BATCH;
+    rows.setQueueing(contract_id, isLast ? null : tokens.at(-1)!.token_id, !isLast && is_forced === 1);
+    return isLast;
+  }
+
+  const spread: BatchedCommand<{ contract: string }> = {
+    batch:
+      ({ contract }) =>
+      () => {
+        const row = contractOf(contract);
+        if (row === null) return true;
+        const { last_token_id, listed, queued_up_to } = row;
+        if (last_token_id !== null && listed < last_token_id) return list(row, last_token_id) && queued_up_to === null;
+        return queued_up_to === null || queueAfter(row, queued_up_to);
+      },
+  };
+
+  return {
+    /** Writes what the node and others said. @returns how many answers counted */
+    'tokens.answer'({ answers }: { answers: readonly TokenAnswer[] }, at: number): number {
+      const counted = answers.filter((answered) => answer(answered, at)).length;
+      if (counted > 0) raise.run(at * 1_000);
+      return counted;
+    },
+
+    /** Lists and queues the tokens of a contract that wait for it. */
+    'tokens.spread': spread,
+
+    /**
+     * Queues tokens of a contract, also those that are frozen. @param tokens decimal; null for all
+     * @returns what isn't known, and then nothing is queued: `contract`, or tokens; null if all is known
+     */
+    'tokens.refresh'({
+      contract,
+      tokens,
+    }: {
+      contract: string;
+      tokens: readonly string[] | null;
+    }): 'contract' | string[] | null {
+      const row = contractOf(contract);
+      if (row === null) return 'contract';
+      const { contract_id, position } = row;
+      if (tokens === null && row.family !== TOKEN_FAMILY.ft) {
+        if (row.family === TOKEN_FAMILY.nft) rows.queue(contract_id, ALL_TOKENS, 'last_token_id', position);
+        rows.queueAll(row, true);
+        return null;
+      }
+      const asked = tokens ?? [String(FT_TOKEN)];
+      const unknown = asked.filter((token) => rows.token(contract_id, storedTokenId(BigInt(token))) === null);
+      if (unknown.length > 0) return unknown;
+      for (const token of asked) rows.queue(contract_id, storedTokenId(BigInt(token)), 'facts', position);
+      return null;
+    },
+  };
+}
+export type TokenCommands = ReturnType<typeof tokenCommands>;

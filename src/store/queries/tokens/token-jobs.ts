@@ -1,0 +1,71 @@
+/** The queue of what is asked about tokens, as those read it who ask. */
+import type { Database } from 'bun:sqlite';
+import type { TokenJobItem, TokenQueue } from '../../model/token.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { JOB_STATE, storedFamily, storedTokenWork, TOKEN_WORK, type TokenWork } from '../../rows/enums.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+
+const item = (jobs: string): string =>
+  `SELECT j.work, j.token_id, j.tries, c.family, c.address, t.uri
+     FROM (${jobs}) j CROSS JOIN token_contracts c ON c.contract_id = j.contract_id
+     LEFT JOIN tokens t ON t.contract_id = j.contract_id AND t.token_id = j.token_id`;
+
+const untried = `SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_new
+  WHERE state = ${JOB_STATE.pending} AND tries = 0 AND work = ?1`;
+
+export const sql = {
+  oldest: item(`${untried} ORDER BY position, contract_id, token_id LIMIT ?2`),
+  newest: item(`${untried} ORDER BY position DESC, contract_id DESC, token_id DESC LIMIT ?2`),
+  // What was read by time alone is read again once there was a block since.
+  again: item(`SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_again
+    WHERE work = ?1 AND not_before <= ?2 AND (state <> ${JOB_STATE.done} OR asked_height < ?3) ORDER BY not_before LIMIT ?4`),
+  tip: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
+  unlisted: `SELECT address FROM token_contracts INDEXED BY token_contracts_unlisted
+              WHERE listed < last_token_id ORDER BY contract_id LIMIT 1`,
+  queueing: `SELECT address FROM token_contracts INDEXED BY token_contracts_queueing
+              WHERE queued_up_to IS NOT NULL ORDER BY contract_id LIMIT 1`,
+};
+
+type Row = Stored<'token_jobs', 'work' | 'token_id' | 'tries'> &
+  Stored<'token_contracts', 'family' | 'address'> & { uri: string | null };
+
+const itemOf = ({ work, token_id, tries, family, address, uri }: Row): TokenJobItem => ({
+  work: storedTokenWork.nameOf(work),
+  contract: address,
+  family: storedFamily.nameOf(family),
+  token: token_id === '' ? null : decimalOf(token_id),
+  tries,
+  uri,
+});
+
+export function tokenQueueQueries(db: Database) {
+  const oldest = prepared<Row, [number, number]>(db, sql.oldest);
+  const newest = prepared<Row, [number, number]>(db, sql.newest);
+  const again = prepared<Row, [number, number, number, number]>(db, sql.again);
+  const tip = prepared<Stored<'blocks', 'height' | 'index_block_hash'>, []>(db, sql.tip);
+  const unlisted = prepared<Stored<'token_contracts', 'address'>, []>(db, sql.unlisted);
+  const queueing = prepared<Stored<'token_contracts', 'address'>, []>(db, sql.queueing);
+
+  return {
+    /**
+     * What waits of some kinds of work, each in three orders, so that nothing that is tried for the first time waits long behind
+     * what gives no answer.
+     * @param now Unix milliseconds
+     * @param most items of each kind and order
+     */
+    async queue(works: readonly TokenWork[], now: number, most: number): Promise<TokenQueue> {
+      const at = tip.get();
+      if (at === null) return { tip: null, oldest: [], newest: [], again: [] };
+      const each = (read: (work: number) => Row[]) => works.flatMap((work) => read(TOKEN_WORK[work]).map(itemOf));
+      return {
+        tip: { height: at.height, indexBlockHash: at.index_block_hash },
+        oldest: each((work) => oldest.all(work, most)),
+        newest: each((work) => newest.all(work, most)),
+        again: each((work) => again.all(work, now, at.height, most)),
+      };
+    },
+
+    /** A contract whose tokens are to be listed or queued; null where there is none. */
+    toSpread: async (): Promise<string | null> => (unlisted.get() ?? queueing.get())?.address ?? null,
+  };
+}

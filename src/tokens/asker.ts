@@ -1,0 +1,310 @@
+/**
+ * Asks the node, and where the operator allows it the web, about tokens: takes work from the queue in the index, and writes what
+ * came of it as commands. Whatever ends this in between, the work is still in the queue.
+ */
+import type { Chance } from '../base/chance.ts';
+import { type Clock, pause } from '../base/clock.ts';
+import { toHex } from '../codec/hex.ts';
+import { inTime, LateError } from '../http/outgoing.ts';
+import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import { unavailable } from '../store/files/store-failure.ts';
+import { type Commander, commandsOf } from '../store/ingest/commands.ts';
+import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
+import { NoSnapshotError } from '../store/model/read-errors.ts';
+import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
+import type { ReadDocument } from './document.ts';
+import { askedFacts, askedLastToken, ClarityError, JOB_MS, NoAnswerError } from './node-answers.ts';
+
+/** Requests to the node at the same time, and documents that are read at the same time. */
+const AT_ONCE = 5;
+/** Items of each kind and order that are taken from the queue at once. */
+const TAKEN = 8;
+/** Milliseconds between two looks at an empty queue, and until the next try where the node or the store is away. */
+const LOOK_MS = 500;
+const AWAY_MS = 5_000;
+/** Answers of a command, and the milliseconds that the first of them waits for others. */
+const MOST_ANSWERS = 100;
+const ANSWERS_MS = 500;
+/** Milliseconds between two turns of listing and queueing tokens, in which others write. */
+const SPREAD_MS = 50;
+/** Tries without an answer in a row, of the node and of a document's host, after which work is at its end. */
+const MOST_TRIES = 10;
+const MOST_DOCUMENT_TRIES = 3;
+/** Milliseconds after the first try, which doubles with each, up to a maximum; a random part comes on top. */
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 600_000;
+const JITTER = 0.2;
+
+export type TokenLogEvent =
+  /** The node or the store is away; said once, until it is back. */
+  | { event: 'tokens_not_asked'; reason: string }
+  | { event: 'token_not_read'; contract: string; token: string | null; work: string; state: string; reason: string };
+
+/** What came of work since the start, for metrics. */
+export interface TokenCounters {
+  answered: number;
+  failed: number;
+  invalid: number;
+}
+
+export interface TokenAskerOptions {
+  snapshots: Snapshots;
+  node: NodeRpc;
+  /** Reads documents; null where the operator doesn't allow the web. */
+  readDocument: ReadDocument | null;
+  commander: Commander;
+  /** Whether this host asks: of several that share a log, one does. */
+  isHeld: () => boolean;
+  clock: Clock;
+  chance: Pick<Chance, 'number'>;
+  log: (event: TokenLogEvent) => void;
+}
+
+const keyOf = ({ work, contract, token }: TokenJobItem): string => `${work} ${contract} ${token ?? ''}`;
+
+/** One of each order after the other, each item once. */
+function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem> {
+  const seen = new Set<string>();
+  const orders = [oldest, again, newest];
+  for (let at = 0; orders.some((order) => at < order.length); at++) {
+    for (const order of orders) {
+      const item = order[at];
+      if (item === undefined || seen.has(keyOf(item))) continue;
+      seen.add(keyOf(item));
+      yield item;
+    }
+  }
+}
+
+/** Whether the index, its disk or the log of hosts is away for now. */
+const isAway = (error: unknown): boolean =>
+  error instanceof NoSnapshotError ||
+  error instanceof LogUnavailableError ||
+  error instanceof LogUnknownOutcomeError ||
+  unavailable(error) !== null;
+
+/** Starts to ask. */
+export function startTokenAsker(options: TokenAskerOptions) {
+  const { snapshots, node, readDocument, isHeld, clock, chance, log } = options;
+  const commands = commandsOf<TokenCommands>(options.commander);
+  const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  /** Why nobody is asked; null where somebody is. */
+  let hindrance: string | null = null;
+  let restsUntil = Number.NEGATIVE_INFINITY;
+
+  function rest(reason: string): void {
+    if (hindrance === null) log({ event: 'tokens_not_asked', reason });
+    hindrance = reason;
+    restsUntil = clock.monotonic() + AWAY_MS;
+  }
+
+  /** Calls `work`; where the index or the log is away, returns undefined, and all rests. @throws other errors */
+  async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      rest((error as Error).message);
+      return undefined;
+    }
+  }
+
+  const results = answerWriter((answers) => unlessAway(() => commands.run('tokens.answer', { answers })), clock);
+
+  /** A try without an answer. @param most tries in a row */
+  function tried({ tries }: TokenJobItem, isShown: boolean, most: number, last: Pick<FailedTry, 'state' | 'error'>) {
+    if (tries + 1 >= most) return { ...last, wait: null, counts: true };
+    const wait = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS) * (1 + JITTER * chance.number());
+    const state = isShown ? ('failed' as const) : ('pending' as const);
+    return { state, error: null, wait: Math.round(wait), counts: true };
+  }
+
+  function say(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {
+    if (state === 'invalid') counters.invalid += 1;
+    else counters.failed += 1;
+    if (wait !== null) return;
+    const { contract, token, work } = item;
+    log({ event: 'token_not_read', contract, token, work, state, reason });
+  }
+
+  /** @throws NodeUnreachableError */
+  async function askNode(item: TokenJobItem, tip: NonNullable<TokenQueue['tip']>): Promise<TokenAnswer> {
+    const { contract, token } = item;
+    const of = { contract, tip: toHex(tip.indexBlockHash) };
+    const answered = (answer: FailedTry): TokenAnswer =>
+      item.work === 'facts'
+        ? { work: 'facts', ...of, token: token ?? '', answer }
+        : { work: 'last_token_id', ...of, answer };
+    try {
+      return await inTime({ clock, timeoutMs: JOB_MS, signal }, async (ending): Promise<TokenAnswer> => {
+        const calls = { node, clock, signal: ending, tip };
+        if (item.work !== 'facts') {
+          return { work: 'last_token_id', ...of, answer: { last: await askedLastToken(calls, item) } };
+        }
+        return { work: 'facts', ...of, token: token ?? '', answer: await askedFacts(calls, item) };
+      });
+    } catch (error) {
+      let failure: FailedTry;
+      if (error instanceof ClarityError) {
+        failure = { state: 'invalid', error: 'clarity_error', wait: null, counts: true };
+      } else if (error instanceof NoAnswerError || error instanceof LateError) {
+        const isShown = error instanceof LateError || error.isShown;
+        failure = tried(item, isShown, MOST_TRIES, { state: 'failed', error: null });
+      } else throw error;
+      say(item, failure, error.message);
+      return answered(failure);
+    }
+  }
+
+  async function askWeb(item: TokenJobItem, read: ReadDocument): Promise<TokenAnswer | null> {
+    const { contract, token, uri, family } = item;
+    if (uri === null || token === null) return null;
+    const outcome = await read({ uri, token: BigInt(token), isNumbered: family !== 'ft' }, signal);
+    const of = { work: 'document', contract, token, uri } as const;
+    if (outcome.kind === 'read') return { ...of, answer: { documents: outcome.documents } };
+    if (outcome.kind === 'wait') {
+      const wait = Math.max(0, outcome.until - clock.now());
+      return { ...of, answer: { state: 'pending', error: null, wait, counts: false } };
+    }
+    const most = outcome.again ? MOST_DOCUMENT_TRIES : 1;
+    const failure = tried(item, false, most, { state: 'invalid', error: outcome.error });
+    say(item, failure, outcome.error);
+    return { ...of, answer: failure };
+  }
+
+  const canWork = (): boolean => isHeld() && clock.monotonic() >= restsUntil;
+
+  /** Works on some kinds of work, several items at a time. @param ask returns null where there is nothing to write */
+  function workers(
+    works: readonly TokenJobItem['work'][],
+    ask: (item: TokenJobItem, tip: NonNullable<TokenQueue['tip']>) => Promise<TokenAnswer | null>,
+  ): Promise<unknown> {
+    let ready: TokenJobItem[] = [];
+    let tip: TokenQueue['tip'] = null;
+    /** What is under way, until its answer is written. */
+    const taken = new Set<string>();
+    let looking: Promise<void> | null = null;
+    let emptyUntil = Number.NEGATIVE_INFINITY;
+
+    async function look(): Promise<void> {
+      const most = TAKEN + taken.size;
+      const queue = await unlessAway(() =>
+        snapshots.read((reader) => reader.tokenMetadata.queue(works, clock.now(), most)),
+      );
+      if (queue === undefined) return;
+      tip = queue.tip;
+      ready = [...inTurn(queue)].filter((item) => !taken.has(keyOf(item))).slice(0, 3 * TAKEN);
+      if (ready.length > 0) return;
+      emptyUntil = clock.monotonic() + LOOK_MS;
+      // Nothing else comes for which the answers could wait.
+      if (taken.size > 0) results.flush();
+    }
+
+    async function next(): Promise<TokenJobItem | null> {
+      if (ready.length === 0 && clock.monotonic() >= emptyUntil) {
+        looking ??= look().finally(() => {
+          looking = null;
+        });
+        await looking;
+      }
+      return ready.shift() ?? null;
+    }
+
+    async function work(item: TokenJobItem, at: NonNullable<TokenQueue['tip']>): Promise<void> {
+      const key = keyOf(item);
+      taken.add(key);
+      try {
+        const answer = await ask(item, at);
+        hindrance = null;
+        if (answer === null) return;
+        if (!('state' in answer.answer)) counters.answered += 1;
+        // The next item doesn't wait for the command.
+        void results.write(answer).finally(() => taken.delete(key));
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof NodeUnreachableError)) throw error;
+        ready = [];
+        rest(error.message);
+      }
+      taken.delete(key);
+    }
+
+    async function worker(): Promise<void> {
+      while (!signal.aborted) {
+        const item = canWork() ? await next() : null;
+        if (item === null || tip === null) await pause(clock, LOOK_MS, signal);
+        else await work(item, tip);
+      }
+    }
+    return Promise.all(Array.from({ length: AT_ONCE }, worker));
+  }
+
+  /** Lists and queues the tokens of contracts, a turn after the other. */
+  async function spread(): Promise<void> {
+    while (!signal.aborted) {
+      const contract = canWork()
+        ? await unlessAway(() => snapshots.read((reader) => reader.tokenMetadata.toSpread()))
+        : null;
+      if (contract != null) await unlessAway(() => commands.runBatches('tokens.spread', { contract }));
+      await pause(clock, contract == null ? LOOK_MS : SPREAD_MS, signal);
+    }
+  }
+
+  const running = Promise.all([
+    workers(['last_token_id', 'facts'], askNode),
+    readDocument === null ? null : workers(['document'], (item) => askWeb(item, readDocument)),
+    spread(),
+  ]);
+  return {
+    counters,
+    async stop(): Promise<void> {
+      stopping.abort();
+      await running;
+      await results.flush();
+    },
+  };
+}
+
+/** Writes answers, several in a command. @param write undefined where they couldn't be written: they are asked for again */
+function answerWriter(write: (answers: TokenAnswer[]) => Promise<number | undefined>, clock: Clock) {
+  let waiting: { answer: TokenAnswer; written: () => void }[] = [];
+  let writing: Promise<void> | null = null;
+  let cancel: (() => void) | null = null;
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MOST_ANSWERS);
+      waiting = waiting.slice(MOST_ANSWERS);
+      try {
+        await write(batch.map(({ answer }) => answer));
+      } finally {
+        for (const { written } of batch) written();
+      }
+    }
+  }
+
+  function flush(): Promise<void> {
+    cancel?.();
+    cancel = null;
+    writing ??= writeAll().finally(() => {
+      writing = null;
+    });
+    return writing;
+  }
+
+  return {
+    flush,
+    /** Resolves when the answer is written, or can't be. */
+    write: (answer: TokenAnswer): Promise<void> =>
+      new Promise((written) => {
+        waiting.push({ answer, written });
+        if (waiting.length >= MOST_ANSWERS) void flush();
+        else cancel ??= clock.after(ANSWERS_MS, () => void flush());
+      }),
+  };
+}

@@ -1,0 +1,194 @@
+/** What the node says of tokens: read-only functions of their contracts, called at a block. */
+import { readUpTo } from '../base/bounded-read.ts';
+import type { Clock } from '../base/clock.ts';
+import { parsedJson } from '../base/json.ts';
+import { splitPrincipal } from '../codec/address.ts';
+import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
+import { clarity } from '../codec/clarity-encode.ts';
+import { toHex } from '../codec/hex.ts';
+import { strictText, utf8Bytes } from '../codec/utf8.ts';
+import { inTime, LateError } from '../http/outgoing.ts';
+import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import type { SaidFacts } from '../store/ingest/token-commands.ts';
+import type { TokenJobItem } from '../store/model/token.ts';
+import { filledUri } from './uri.ts';
+
+/** Milliseconds of a call, and of all calls about a token. */
+const CALL_MS = 5_000;
+export const JOB_MS = 60_000;
+/** Maximum bytes of an answer; the longest text that is stored takes some thousands. */
+const MOST_ANSWER = 65_536;
+/** Maximum bytes of a text. The standards allow 32 characters and a URI of 256; a contract may declare more. */
+const MOST_NAME = 256;
+const MOST_URI = 2_048;
+/** Last token id above which a contract's tokens aren't listed: they are known by their mints. */
+const MOST_LISTED = 50_000n;
+
+/** What a contract said is no answer: it failed, or is of another type or length than the standard allows. */
+export class ClarityError extends Error {
+  override readonly name = 'ClarityError';
+}
+
+/** The node gave no answer for now. `isShown`: whether the work is shown as failed meanwhile. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+  constructor(
+    message: string,
+    readonly isShown: boolean,
+  ) {
+    super(message);
+  }
+}
+
+export interface NodeCalls {
+  node: NodeRpc;
+  clock: Clock;
+  signal: AbortSignal;
+  /** The block at which functions are called. */
+  tip: { height: number; indexBlockHash: Uint8Array };
+}
+
+/** The address that calls are made with: that of the boot contracts of the contract's network. */
+const callerOf = (contract: string): string =>
+  /^S[PM]/.test(contract) ? 'SP000000000000000000002Q6VF78' : 'ST000000000000000000002AMW42H';
+
+/** Whether the node answers anything at all. */
+async function isThere({ node, clock, signal }: NodeCalls): Promise<boolean> {
+  try {
+    const response = await inTime({ clock, timeoutMs: CALL_MS, signal }, (ending) =>
+      node.request('/v2/info', { signal: ending }),
+    );
+    await response.body?.cancel();
+    return true;
+  } catch (error) {
+    if (error instanceof NodeUnreachableError || error instanceof LateError) return false;
+    throw error;
+  }
+}
+
+/** @returns the status, and the body if it isn't too long @throws NodeUnreachableError, LateError */
+const post = ({ node, clock, signal, tip }: NodeCalls, contract: string, name: string, args: readonly Uint8Array[]) =>
+  inTime({ clock, timeoutMs: CALL_MS, signal }, async (ending) => {
+    const { address, contractName } = splitPrincipal(contract);
+    const path = `/v2/contracts/call-read/${address}/${contractName}/${name}?tip=${tip.indexBlockHash.toHex()}`;
+    const response = await node.request(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ sender: callerOf(contract), arguments: args.map(toHex) }),
+      signal: ending,
+    });
+    try {
+      return { status: response.status, body: await readUpTo(response.body, MOST_ANSWER) };
+    } catch (cause) {
+      throw new NodeUnreachableError("the node can't be reached", { cause });
+    }
+  });
+
+/** Whether the node stands below the block at which it was asked. */
+async function isBehind({ node, tip }: NodeCalls): Promise<boolean> {
+  try {
+    return (await node.info()).height < tip.height;
+  } catch (error) {
+    if (error instanceof NodeUnreachableError) return false;
+    throw error;
+  }
+}
+
+/** The value in an answer, without the `ok` and `some` around it. */
+function valueIn(result: unknown): ClarityValue {
+  const text = typeof result === 'string' ? result : '';
+  const decoded = /^0x([0-9a-f]{2})+$/i.test(text) ? decodeClarity(Uint8Array.fromHex(text.slice(2))) : null;
+  if (decoded?.ok !== true) throw new ClarityError('the answer is no Clarity value');
+  let { value } = decoded;
+  while (value.type === 'ok' || value.type === 'some') ({ value } = value);
+  return value;
+}
+
+/**
+ * Calls a read-only function.
+ * @throws NodeUnreachableError where the node is away or behind, NoAnswerError, ClarityError
+ */
+async function called(calls: NodeCalls, contract: string, name: string, ...args: Uint8Array[]): Promise<ClarityValue> {
+  let answer: Awaited<ReturnType<typeof post>>;
+  try {
+    answer = await post(calls, contract, name, args);
+  } catch (error) {
+    if (!(error instanceof NodeUnreachableError) && !(error instanceof LateError)) throw error;
+    // A node that answers others lets only this contract wait.
+    if (calls.signal.aborted || !(await isThere(calls))) throw new NodeUnreachableError("the node can't be reached");
+    throw new NoAnswerError(`${name} of ${contract} gives no answer`, true);
+  }
+  const { status, body } = answer;
+  if (status === 404 && (await isBehind(calls))) throw new NodeUnreachableError('the node is behind');
+  if (status >= 400) throw new NoAnswerError(`the node answers ${name} of ${contract} with ${status}`, true);
+  if (body === null) throw new ClarityError(`the answer of ${name} is too long`);
+  const json = parsedJson(strictText(body) ?? '');
+  if (typeof json !== 'object' || json === null || !('okay' in json)) {
+    throw new NoAnswerError(`the node's answer to ${name} of ${contract} is no result of a call`, true);
+  }
+  const { okay, result, cause } = json as { okay: unknown; result?: unknown; cause?: unknown };
+  if (okay === true) return valueIn(result);
+  const reason = typeof cause === 'string' ? cause : '';
+  if (reason.startsWith('Runtime') || reason.includes('NoSuchContract')) throw new NoAnswerError(reason, false);
+  throw new ClarityError(reason);
+}
+
+/**
+ * A text as the contract gives it: control characters and those that change the direction of writing are of the chain, and who
+ * shows the text makes them visible. Null for `none`. @throws ClarityError
+ */
+function textOf(value: ClarityValue, mostBytes: number): string | null {
+  if (value.type === 'none') return null;
+  if (value.type !== 'string-ascii' && value.type !== 'string-utf8') throw new ClarityError('it is no text');
+  if (utf8Bytes(value.value).length > mostBytes) throw new ClarityError('it is too long');
+  return value.value;
+}
+
+/** @throws ClarityError */
+function numberOf(value: ClarityValue): bigint {
+  if (value.type !== 'uint') throw new ClarityError('it is no number');
+  return value.value;
+}
+
+/** @returns null for a supply that the contract doesn't give */
+async function ftSupply(calls: NodeCalls, contract: string): Promise<string | null> {
+  try {
+    return numberOf(await called(calls, contract, 'get-total-supply')).toString();
+  } catch (error) {
+    if (error instanceof ClarityError) return null;
+    throw error;
+  }
+}
+
+/**
+ * What a contract says of a token.
+ * @throws NodeUnreachableError where the node is away, NoAnswerError, ClarityError
+ */
+export async function askedFacts(calls: NodeCalls, { contract, family, token }: TokenJobItem): Promise<SaidFacts> {
+  const number = BigInt(token ?? 0);
+  const id = clarity.uint(number);
+  const none = { name: null, symbol: null, decimals: null, supply: null };
+  const said = textOf(await called(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MOST_URI);
+  const uri = said === null || said === '' ? null : filledUri(said, number);
+  switch (family) {
+    case 'nft':
+      return { ...none, uri };
+    case 'sft': {
+      const decimals = numberOf(await called(calls, contract, 'get-decimals', id)).toString();
+      const supply = numberOf(await called(calls, contract, 'get-total-supply', id)).toString();
+      return { ...none, decimals, supply, uri };
+    }
+    case 'ft': {
+      const name = textOf(await called(calls, contract, 'get-name'), MOST_NAME);
+      const symbol = textOf(await called(calls, contract, 'get-symbol'), MOST_NAME);
+      const decimals = numberOf(await called(calls, contract, 'get-decimals')).toString();
+      return { name, symbol, decimals, supply: await ftSupply(calls, contract), uri };
+    }
+  }
+}
+
+/** The last token id of a contract; null where it has more tokens than are listed. @throws as `askedFacts` */
+export async function askedLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
+  const last = numberOf(await called(calls, contract, 'get-last-token-id'));
+  return last > MOST_LISTED ? null : Number(last);
+}
