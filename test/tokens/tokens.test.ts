@@ -1,0 +1,665 @@
+/** Contracts of tokens, their tokens and what is asked of them: by blocks and forks, and by what a node answers. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import type { Clock } from '../../src/base/clock.ts';
+import { tokenContract, tokenNews } from '../../src/chain/token-contracts.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { utf8Bytes } from '../../src/codec/utf8.ts';
+import { collectible } from '../../src/devnet/contracts/collectible.ts';
+import { gems } from '../../src/devnet/contracts/gems.ts';
+import { token as coin } from '../../src/devnet/contracts/token.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { TokenCommands } from '../../src/store/ingest/token-commands.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { startTokenAsker } from '../../src/tokens/asker.ts';
+import type { DocumentOutcome } from '../../src/tokens/document.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt } from '../support/data/ingest.ts';
+import { wholeIndex } from '../support/data/tables.ts';
+import { alice, block, bob, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
+import { until } from '../support/time/until.ts';
+
+const COIN = `${alice.address}.coin`;
+const CARDS = `${alice.address}.cards`;
+const GEMS = `${alice.address}.gems`;
+const MOST = 2n ** 128n - 1n;
+
+/** A clock whose time jumps to the next timer whenever nothing else is left to do. */
+function eagerClock(): Clock {
+  let time = 1_800_000_000_000;
+  const timers = new Map<symbol, { at: number; call: () => void }>();
+  let running = false;
+  const step = () => {
+    const [first] = [...timers].sort(([, a], [, b]) => a.at - b.at);
+    running = first !== undefined;
+    if (first === undefined) return;
+    const [key, { at, call }] = first;
+    timers.delete(key);
+    time = Math.max(time, at);
+    call();
+    setImmediate(step);
+  };
+  return {
+    now: () => time,
+    monotonic: () => time,
+    after(milliseconds, call) {
+      const key = Symbol();
+      timers.set(key, { at: time + milliseconds, call });
+      if (!running) setImmediate(step);
+      running = true;
+      return () => void timers.delete(key);
+    },
+    every: () => () => {},
+    turn: () => new Promise((resolve) => setImmediate(resolve)),
+  };
+}
+
+/** What a read-only function gives: a serialized value, or the body of an answer. */
+type Said = Uint8Array | object | 'hangs' | 'away';
+type Says = (contract: string, name: string, argument: string | undefined) => Said;
+
+const okay = (value: Uint8Array) => clarity.ok(value);
+const none = clarity.none();
+const uri = (text: string) => okay(clarity.some(clarity.ascii(text)));
+
+/** The answers of a well-behaved contract. */
+const plain: Says = (_, name) => {
+  switch (name) {
+    case 'get-name':
+      return okay(clarity.ascii('River Coin'));
+    case 'get-symbol':
+      return okay(clarity.ascii('RVR'));
+    case 'get-decimals':
+      return okay(clarity.uint(6));
+    case 'get-total-supply':
+      return okay(clarity.uint(10_000));
+    case 'get-last-token-id':
+      return okay(clarity.uint(0));
+    default:
+      return uri('https://art.example/{id}.json');
+  }
+};
+const saying =
+  (said: Record<string, Said>, rest: Says = plain): Says =>
+  (contract, name, argument) =>
+    said[name] ?? rest(contract, name, argument);
+
+/** A node that answers calls as a test says, and counts them. */
+function stubNode(says: Says) {
+  const node = { says, calls: [] as string[], isAway: false };
+  const answer = (said: Said): Response => {
+    if (said instanceof Uint8Array) return Response.json({ okay: true, result: toHex(said) });
+    if (said instanceof Response) return said;
+    return Response.json(said);
+  };
+  const rpc: NodeRpc = {
+    async request(path, init) {
+      if (node.isAway) throw new NodeUnreachableError('away');
+      if (path === '/v2/info') return Response.json({});
+      const [, address, name, method] = /call-read\/(\w+)\/([\w-]+)\/([\w-]+)\?tip=/.exec(path) ?? [];
+      const [argument] = (JSON.parse(String(init?.body)) as { arguments: string[] }).arguments;
+      node.calls.push(`${name} ${method}${argument === undefined ? '' : ` ${BigInt(`0x${argument.slice(4)}`)}`}`);
+      const said = node.says(`${address}.${name}`, method ?? '', argument);
+      if (said === 'away') throw new NodeUnreachableError('away');
+      if (said !== 'hangs') return answer(said);
+      return new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(new NodeUnreachableError('late')));
+      });
+    },
+    json: async () => undefined,
+    info: async () => ({ chainId: 1, height: 1_000, burnBlockHeight: 1, indexBlockHash: null }),
+  };
+  return { ...{ rpc }, node };
+}
+
+const print = (contract: string, txid: string, index: number, value: Uint8Array) => ({
+  txid,
+  event_index: index,
+  committed: true,
+  type: 'contract_event',
+  contract_event: { contract_identifier: contract, topic: 'print', raw_value: toHex(value) },
+});
+const nftMint = (contract: string, txid: string, index: number, id: bigint | number) => ({
+  txid,
+  event_index: index,
+  committed: true,
+  type: 'nft_mint_event',
+  nft_mint_event: {
+    asset_identifier: `${contract}::card`,
+    raw_value: toHex(clarity.uint(BigInt(id))),
+    recipient: bob.address,
+  },
+});
+const ft = (kind: 'mint' | 'burn', asset: string, txid: string, index: number, amount: bigint) => ({
+  txid,
+  event_index: index,
+  committed: true,
+  type: `ft_${kind}_event`,
+  [`ft_${kind}_event`]: {
+    asset_identifier: asset,
+    amount: String(amount),
+    ...(kind === 'mint' ? { recipient: bob.address } : { sender: bob.address }),
+  },
+});
+
+const sftMint = (id: bigint | number, recipient = clarity.principal(bob.address)) =>
+  clarity.tuple({
+    type: clarity.ascii('sft_mint'),
+    'token-id': clarity.uint(BigInt(id)),
+    amount: clarity.uint(5),
+    recipient,
+  });
+const notice = (contract: string, more: Record<string, Uint8Array> = {}, kind = 'nft') =>
+  clarity.tuple({
+    notification: clarity.ascii('token-metadata-update'),
+    payload: clarity.tuple({
+      'token-class': clarity.ascii(kind),
+      'contract-id': clarity.principal(contract),
+      ...more,
+    }),
+  });
+const ids = (...numbers: number[]) => ({ 'token-ids': clarity.list(numbers.map((one) => clarity.uint(one))) });
+
+let serial = 0;
+/** A block whose only transaction is a deployment by an account, with events of others in it. */
+function next(
+  parent: MadeBlock | null,
+  deployed: { name: string; abi: object; status?: string; from?: typeof alice } | null,
+  events: (txid: string) => object[] = () => [],
+): MadeBlock {
+  serial += 1;
+  const { name, abi, status = 'success', from = alice } = deployed ?? { name: `other-${serial}`, abi: {} };
+  const transaction = deployment(from, serial, 100, name);
+  const listed = receipt(transaction, 0, { contract_interface: abi, status });
+  return block(parent, `tokens ${serial}`, [listed], { events: events(transaction.id) });
+}
+
+/** An index with an asker of a stub node. */
+function opened(says: Says = plain, readDocument: (() => Promise<DocumentOutcome>) | null = null) {
+  const directory = dataDirectory();
+  const open = openAt(directory.path);
+  const { ingest } = open;
+  const clock = eagerClock();
+  const commander = ingest.commander(clock);
+  const { rpc, node } = stubNode(says);
+  const snapshots = openSnapshots(directory.path, {
+    every: () => () => {},
+    now: clock.monotonic,
+    before: ingest.publish,
+  });
+  const db = new Database(indexPath(directory.path), { readonly: true });
+  const said: object[] = [];
+  const events: ReceivedEvent[] = [];
+  const start = () =>
+    startTokenAsker({
+      ...{ snapshots, node: rpc, readDocument, commander, clock },
+      isHeld: () => true,
+      chance: { number: () => 0 },
+      log: (event) => said.push(event),
+    });
+  let asker: ReturnType<typeof start> | null = null;
+  const one = <T>(sql: string) => db.query<T, []>(sql).get();
+  return {
+    ...{ directory, ingest, node, said, events, commands: commandsOf<TokenCommands>(commander), snapshots },
+    add(...blocks: MadeBlock[]): void {
+      for (const { event } of blocks) {
+        events.push(event);
+        ingest.receive(event);
+      }
+      ingest.publish();
+    },
+    start() {
+      asker ??= start();
+    },
+    all: <T>(sql: string): T[] => db.query<T, []>(sql).all(),
+    one,
+    token: (contract: string, id: bigint | number) =>
+      snapshots.read((read) => read.tokenMetadata.token(contract, BigInt(id))),
+    jobs: () => snapshots.read((read) => read.tokenMetadata.counts()).then(({ jobs }) => jobs),
+    /** Starts to ask, and waits until nothing of the node's work is pending and untried, or waits for a place in the list. */
+    async settled(): Promise<void> {
+      asker ??= start();
+      await until(
+        () =>
+          one('SELECT 1 FROM token_jobs WHERE work < 2 AND state = 0') === null &&
+          one('SELECT 1 FROM token_contracts WHERE listed < last_token_id OR queued_up_to IS NOT NULL') === null,
+        'answers',
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      await asker?.stop();
+      snapshots.close();
+      db.close();
+      open[Symbol.dispose]();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+const coins = { name: 'coin', abi: coin.abi };
+const cards = { name: 'cards', abi: collectible.abi };
+const jewels = { name: 'gems', abi: gems.abi };
+
+test('a contract is of the first family whose functions it has, by names and arguments in order', () => {
+  const of = (abi: object) => tokenContract(JSON.stringify(abi));
+  expect(of(coin.abi)).toEqual({ family: 'ft', asset: 'coin' });
+  expect(of(collectible.abi)).toEqual({ family: 'nft', asset: null });
+  expect(of(gems.abi)).toEqual({ family: 'sft', asset: null });
+  const without = (abi: typeof coin.abi, name: string) => ({
+    ...abi,
+    functions: abi.functions.filter((one) => one.name !== name),
+  });
+  for (const template of [coin, collectible, gems]) {
+    const { family } = of(template.abi) ?? { family: '' };
+    for (const { name } of template.abi.functions.filter((one) => !['mint', 'burn', 'get-owner'].includes(one.name))) {
+      const made = of(without(template.abi, name));
+      // A function that another account's token has, too, may be missing; what is required may not.
+      expect([family, name, made?.family === family && name !== 'get-balance']).toEqual([family, name, false]);
+    }
+  }
+  expect(of({ ...coin.abi, fungible_tokens: [] })).toBeNull();
+  expect(of({ ...collectible.abi, non_fungible_tokens: [] })).toBeNull();
+  const turned = structuredClone(coin.abi);
+  turned.functions.find(({ name }) => name === 'transfer')!.args.reverse();
+  expect(of(turned)).toBeNull();
+  expect(of({ ...coin.abi, functions: [...coin.abi.functions, ...gems.abi.functions] })?.family).toBe('sft');
+  expect(['', '[]', 'null', '{"functions":[{}]}'].map(tokenContract)).toEqual([null, null, null, null]);
+});
+
+test('who may notify: the contract itself, or its deployer through any other', () => {
+  const through = (by: string, sender: string, value: Uint8Array) =>
+    tokenNews({ kind: 'contract_log', contractId: by, topic: 'print', value }, sender);
+  const other = `${bob.address}.other`;
+  expect(through(other, bob.address, notice(CARDS))).toBeNull();
+  expect(through(other, alice.address, notice(CARDS))).toMatchObject({
+    contract: CARDS,
+    tokens: null,
+    mode: 'standard',
+  });
+  expect(through(CARDS, bob.address, notice(CARDS))).toMatchObject({ contract: CARDS });
+  expect(through(CARDS, bob.address, notice(CARDS, ids(4, 7, 4)))).toMatchObject({ tokens: [4n, 7n] });
+  const int = { 'token-ids': clarity.list([clarity.int(9)]) };
+  expect(through(CARDS, bob.address, notice(CARDS, int))).toMatchObject({ tokens: [9n] });
+  expect(through(CARDS, bob.address, notice(CARDS, ids()))).toMatchObject({ tokens: null });
+  expect(through(CARDS, bob.address, notice(CARDS, ids(1), 'ft'))).toMatchObject({ tokens: null });
+  expect(through(CARDS, bob.address, notice(CARDS, ids(1), 'sft'))).toBeNull();
+  const mode = (word: string, ttl?: Uint8Array) =>
+    notice(CARDS, { 'update-mode': clarity.buffer(utf8Bytes(word)), ...(ttl === undefined ? {} : { ttl }) });
+  expect(through(CARDS, bob.address, mode('dynamic', clarity.uint(3_600)))).toMatchObject({
+    mode: 'dynamic',
+    ttl: 3600n,
+  });
+  expect(through(CARDS, bob.address, mode('dynamic', clarity.int(3_600)))).toMatchObject({
+    mode: 'dynamic',
+    ttl: null,
+  });
+  expect(through(CARDS, bob.address, mode('frozen'))).toMatchObject({ mode: 'frozen' });
+  expect(through(CARDS, bob.address, mode('often'))).toBeNull();
+  expect(through(CARDS, bob.address, clarity.ascii('token-metadata-update'))).toBeNull();
+});
+
+test('facts of every family are asked for once, at a block, and stored as the contract says', async () => {
+  await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(3)) }));
+  const failed = { ...coins, name: 'failed', status: 'abort_by_response' };
+  const a = next(null, coins);
+  const b = next(a, cards, (tx) => [nftMint(CARDS, tx, 0, MOST), nftMint(`${bob.address}.unknown`, tx, 1, 1)]);
+  const c = next(b, jewels, (tx) => [
+    ...[0, 1].map((index) => print(GEMS, tx, index, sftMint(4))),
+    // Of another family than the contract's.
+    print(CARDS, tx, 2, sftMint(9)),
+    nftMint(GEMS, tx, 3, 9),
+  ]);
+  made.add(a, b, c, next(c, failed));
+  expect(made.one<{ n: number }>('SELECT count(*) AS n FROM token_contracts')).toEqual({ n: 3 });
+  await made.settled();
+  expect(await made.token(COIN, 1)).toMatchObject({
+    ...{ name: 'River Coin', symbol: 'RVR', decimals: '6', supply: '10000', uri: 'https://art.example/1.json' },
+    ...{ facts: { state: 'done', error: null }, document: { state: 'pending', error: null } },
+  });
+  expect(await made.token(CARDS, MOST)).toMatchObject({ name: null, uri: `https://art.example/${MOST}.json` });
+  for (const id of [1, 2, 3])
+    expect(await made.token(CARDS, id)).toMatchObject({ uri: `https://art.example/${id}.json` });
+  expect(await made.token(CARDS, 9)).toBeUndefined();
+  expect(await made.token(GEMS, 4)).toMatchObject({ name: null, decimals: '6', supply: '10000' });
+  expect(await made.token(GEMS, 9)).toBeUndefined();
+  expect(made.node.calls.filter((call) => call.startsWith('coin '))).toEqual([
+    ...['coin get-token-uri', 'coin get-name', 'coin get-symbol', 'coin get-decimals', 'coin get-total-supply'],
+  ]);
+  expect(new Set(made.node.calls).size).toBe(made.node.calls.length);
+  expect(made.said).toEqual([]);
+});
+
+test('a supply moves by the mints and burns of its own asset alone, and a fork takes them back', async () => {
+  await using made = opened();
+  const a = next(null, coins);
+  const b = next(a, null);
+  made.add(a, b);
+  await made.settled();
+  const moved = next(b, null, (tx) => [
+    ft('mint', `${COIN}::coin`, tx, 0, 2_000n),
+    ft('burn', `${COIN}::coin`, tx, 1, 500n),
+    ft('mint', `${COIN}::other`, tx, 2, 7n),
+  ]);
+  made.add(moved);
+  expect((await made.token(COIN, 1))?.supply).toBe('11500');
+  const fork = next(b, null);
+  made.add(fork, next(fork, null));
+  expect((await made.token(COIN, 1))?.supply).toBe('10000');
+  expect(made.node.calls.length).toBe(5);
+});
+
+test('an answer about an earlier block gets the mints since, one about a lost block or before news counts for nothing', async () => {
+  await using made = opened();
+  const a = next(null, coins);
+  const b = next(a, null, (tx) => [ft('mint', `${COIN}::coin`, tx, 0, 50n)]);
+  const c = next(b, null, (tx) => [print(COIN, tx, 0, notice(COIN, {}, 'ft'))]);
+  made.add(a, b);
+  const facts = { name: 'A', symbol: 'B', decimals: String(MOST), supply: String(2n ** 127n), uri: null };
+  const answer = (tip: string, said: object = facts) =>
+    made.commands.run('tokens.answer', {
+      answers: [{ work: 'facts', contract: COIN, token: '1', tip, answer: said as typeof facts }],
+    });
+  expect(await answer('0xdeadbeef')).toBe(0);
+  expect(await answer(a.hash)).toBe(1);
+  expect(await made.token(COIN, 1)).toMatchObject({ decimals: String(MOST), supply: String(2n ** 127n + 50n) });
+  // Twice is once.
+  expect(await answer(a.hash)).toBe(0);
+  made.add(c);
+  expect(await answer(b.hash)).toBe(0);
+  expect(await answer(c.hash, { ...facts, name: 'C' })).toBe(1);
+  // What was asked at a block that goes is asked again, and the old values stay.
+  const fork = next(b, null);
+  made.add(fork, next(fork, null));
+  expect(await made.token(COIN, 1)).toMatchObject({ name: 'C', facts: { state: 'pending' } });
+  expect(await answer(c.hash, { ...facts, name: 'D' })).toBe(0);
+});
+
+test('a fork that takes a deployment or a mint away takes the token with all of its own', async () => {
+  await using made = opened(plain, async () => ({
+    kind: 'read',
+    documents: [{ locale: '', name: 'n', description: null, image: null, attributes: null, properties: null }],
+  }));
+  const a = next(null, cards, (tx) => [nftMint(CARDS, tx, 0, 1)]);
+  const b = next(a, jewels, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 2)]);
+  const c = next(b, coins, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 3)]);
+  made.add(a, b, c);
+  await made.settled();
+  await until(() => made.one('SELECT 1 FROM token_jobs WHERE state = 0') === null, 'documents');
+  const fork = next(b, null);
+  made.add(fork, next(fork, null));
+  const contracts = made.all<{ address: string }>('SELECT address FROM token_contracts ORDER BY contract_id');
+  expect(contracts.map(({ address }) => address)).toEqual([CARDS, GEMS]);
+  expect(await made.token(COIN, 1)).toBeUndefined();
+  expect(await made.token(CARDS, 3)).toBeUndefined();
+  // A semi-fungible token that an earlier block minted stays.
+  expect(await made.token(GEMS, 1)).toMatchObject({ decimals: '6' });
+  const tokens = made.all<{ n: number }>('SELECT count(*) AS n FROM token_documents');
+  expect(tokens).toEqual([{ n: 3 }]);
+  made.ingest.publish();
+  expect(checkDirectory(made.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('notifications queue what they name; frozen ones hold, and one that a fork took away lets the one before hold', async () => {
+  await using made = opened();
+  const a = next(null, cards, (tx) => [1, 2, 3].map((id) => nftMint(CARDS, tx, id - 1, id)));
+  made.add(a);
+  await made.settled();
+  const asked = async (...blocks: MadeBlock[]) => {
+    made.node.calls.length = 0;
+    made.add(...blocks);
+    await made.settled();
+    return made.node.calls.filter((call) => call.includes('get-token-uri')).map((call) => Number(call.split(' ')[2]));
+  };
+  const says = (parent: MadeBlock, more: Record<string, Uint8Array>) =>
+    next(parent, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, more))]);
+  const mode = (word: string) => ({ 'update-mode': clarity.ascii(word) });
+  const b = says(a, { ...ids(2, 9), ...mode('frozen') });
+  expect(await asked(b)).toEqual([2]);
+  const c = says(b, {});
+  expect((await asked(c)).sort()).toEqual([1, 3]);
+  const d = says(c, ids(2, 3));
+  expect(await asked(d)).toEqual([3]);
+  // A token that came after a notification about all is not meant by it.
+  const e = next(d, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, mode('frozen')))]);
+  expect((await asked(e)).sort()).toEqual([1, 3]);
+  const f = next(e, null, (tx) => [nftMint(CARDS, tx, 0, 4)]);
+  expect(await asked(f)).toEqual([4]);
+  const g = says(f, {});
+  expect(await asked(g)).toEqual([4]);
+  // The operator may ask all the same.
+  made.node.calls.length = 0;
+  expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '4'] })).toBeNull();
+  expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '77'] })).toEqual(['77']);
+  expect(await made.commands.run('tokens.refresh', { contract: GEMS, tokens: null })).toBe('contract');
+  await made.settled();
+  expect(made.node.calls.length).toBe(2);
+  expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: null })).toBeNull();
+  made.node.calls.length = 0;
+  await made.settled();
+  expect(made.node.calls.filter((call) => call.includes('get-token-uri')).length).toBe(4);
+  // The fork takes both freezes away: the tokens can be read again.
+  let at = a;
+  const fork: MadeBlock[] = [];
+  for (let height = 0; height < 7; height++) {
+    at = next(at, null);
+    fork.push(at);
+  }
+  made.add(...fork);
+  await made.settled();
+  expect(made.all('SELECT * FROM token_events WHERE kind > 0')).toEqual([]);
+  expect((await asked(says(at, {}))).sort()).toEqual([1, 2, 3]);
+});
+
+test('a dynamic token is read again after its time, once there was a block', async () => {
+  await using made = opened();
+  const dynamic = { 'update-mode': clarity.ascii('dynamic'), ttl: clarity.uint(0) };
+  const a = next(null, cards, (tx) => [
+    nftMint(CARDS, tx, 0, 1),
+    print(CARDS, tx, 1, notice(CARDS, { ...ids(1), ...dynamic })),
+  ]);
+  made.add(a);
+  await made.settled();
+  const count = () => made.node.calls.filter((call) => call.includes('get-token-uri')).length;
+  const before = count();
+  const b = next(a, null);
+  made.add(b);
+  await until(() => count() > before, 'another read');
+  // A shorter time than an hour is an hour.
+  const [{ wait } = { wait: 0 }] = made.all<{ wait: number }>(
+    'SELECT j.not_before - t.written_at AS wait FROM token_jobs j JOIN tokens t USING (contract_id, token_id) WHERE j.work = 1',
+  );
+  expect(wait).toBe(3_600_000);
+  made.add(next(b, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, ids(1)))]));
+  await until(() => made.one('SELECT 1 FROM token_jobs WHERE work = 1 AND not_before IS NULL AND state = 1') !== null);
+});
+
+const wrong: [string, Record<string, Said>, string][] = [
+  ['a number where a text belongs', { 'get-name': okay(clarity.uint(1)) }, 'invalid'],
+  ['a text where a number belongs', { 'get-decimals': okay(clarity.ascii('6')) }, 'invalid'],
+  ['none for decimals', { 'get-decimals': okay(none) }, 'invalid'],
+  ['an error', { 'get-symbol': clarity.err(clarity.uint(1)) }, 'invalid'],
+  ['a name of a megabyte', { 'get-name': okay(clarity.ascii('n'.repeat(1_000_000))) }, 'invalid'],
+  ['a name that is too long', { 'get-name': okay(clarity.ascii('n'.repeat(257))) }, 'invalid'],
+  ['a URI that is too long', { 'get-token-uri': uri('u'.repeat(2_049)) }, 'invalid'],
+  ['no Clarity value', { 'get-name': { okay: true, result: '0xff' } }, 'invalid'],
+  ['a cause', { 'get-name': { okay: false, cause: 'Unchecked(UndefinedFunction("get-name"))' } }, 'invalid'],
+  ['a server error', { 'get-name': new Response('x', { status: 500 }) }, 'failed'],
+  ['no JSON', { 'get-name': new Response('<html>') }, 'failed'],
+  ['no result', { 'get-name': [] }, 'failed'],
+  ['silence', { 'get-name': 'hangs' }, 'failed'],
+  ['a runtime error', { 'get-name': { okay: false, cause: 'Runtime(UnwrapFailure)' } }, 'pending'],
+  ['an unknown contract', { 'get-name': { okay: false, cause: 'Unchecked(NoSuchContract("x"))' } }, 'pending'],
+];
+test.each(wrong)('%s is told apart, tried again where that may help, and never stored', async (_, said, state) => {
+  await using made = opened(saying(said));
+  made.add(next(null, coins));
+  made.start();
+  await until(() => made.one('SELECT 1 FROM token_jobs WHERE tries > 0') !== null, 'a try');
+  const token = await made.token(COIN, 1);
+  expect(token).toMatchObject({ name: null, writtenAt: null, facts: { state } });
+  expect(token?.facts.error).toBe(state === 'invalid' ? 'clarity_error' : null);
+  // Once the contract answers, all but the invalid are read by themselves.
+  made.node.says = plain;
+  if (state === 'invalid') await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
+  await until(async () => (await made.token(COIN, 1))?.name === 'River Coin', 'the name');
+});
+
+test('a supply without an answer is unknown and the rest is stored; no URI is none', async () => {
+  await using made = opened(saying({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
+  made.add(next(null, coins));
+  await made.settled();
+  expect(await made.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null, document: null });
+});
+
+test('characters of control and direction, numbers of 128 bits and other texts are stored as they are', async () => {
+  const name = 'a\u0000b\u202e\u0007 “Ж”';
+  await using made = opened(
+    saying({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),
+  );
+  made.add(next(null, coins));
+  await made.settled();
+  expect(await made.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
+});
+
+test('a last token id beyond the cap lists none, and one that is no number makes the contract invalid', async () => {
+  await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }));
+  made.add(next(null, cards));
+  await made.settled();
+  expect(made.all('SELECT * FROM tokens')).toEqual([]);
+  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId).toEqual({
+    ...{ state: 'done', error: null },
+  });
+  made.node.says = saying({ 'get-last-token-id': okay(clarity.ascii('no')) });
+  await made.commands.run('tokens.refresh', { contract: CARDS, tokens: null });
+  await made.settled();
+  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId?.state).toBe('invalid');
+});
+
+test('contracts that never answer, or answer otherwise each time, keep no other from being read', async () => {
+  let calls = 0;
+  await using made = opened((contract, name, argument) => {
+    calls += 1;
+    if (contract === COIN) return plain(contract, name, argument);
+    return calls % 2 === 0 ? 'hangs' : okay(clarity.ascii(`${calls}`));
+  });
+  let at: MadeBlock | null = null;
+  for (let count = 0; count < 60; count++) {
+    at = next(at, { ...coins, name: `silent-${count}` });
+    made.add(at);
+  }
+  made.start();
+  await until(() => calls > 20, 'calls');
+  const before = calls;
+  made.add(next(at, coins));
+  await until(async () => (await made.token(COIN, 1))?.name === 'River Coin', 'the name');
+  expect(calls - before).toBeLessThan(120);
+});
+
+test('while the node is away nothing counts as a try, and it is said once', async () => {
+  await using made = opened();
+  made.node.isAway = true;
+  made.add(next(null, coins));
+  made.start();
+  await until(() => made.said.length > 0, 'a word');
+  await made.ingest.commander(eagerClock()).run({ type: 'tokens.refresh', args: { contract: GEMS, tokens: null } });
+  expect(made.one('SELECT 1 FROM token_jobs WHERE tries > 0')).toBeNull();
+  made.node.isAway = false;
+  await made.settled();
+  expect(made.said).toEqual([{ event: 'tokens_not_asked', reason: expect.any(String) }]);
+});
+
+test('documents: what is read replaces what was, what fails keeps it, a host that asks to wait is no try', async () => {
+  const outcomes: DocumentOutcome[] = [];
+  const texts = (name: string) => ({ name, description: null, image: null, attributes: '[]', properties: null });
+  const read = (...names: string[]): DocumentOutcome => ({
+    kind: 'read',
+    documents: names.map((name, index) => ({ locale: index === 0 ? '' : name, ...texts(name) })),
+  });
+  await using made = opened(plain, async () => outcomes.shift() ?? read('later'));
+  outcomes.push(
+    { kind: 'wait', until: 0 },
+    { kind: 'failed', error: 'document_timeout', again: true },
+    read('one', 'es'),
+  );
+  made.add(next(null, coins));
+  const name = async () => (await made.snapshots.read((r) => r.tokenMetadata.document(COIN, 1n, null)))?.name;
+  made.start();
+  await until(async () => (await name()) === 'one', 'the document');
+  const document = (locale: string) => made.snapshots.read((r) => r.tokenMetadata.document(COIN, 1n, locale));
+  expect((await document('es'))?.name).toBe('es');
+  outcomes.push({ kind: 'failed', error: 'document_unreadable', again: false });
+  await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
+  await until(async () => (await made.token(COIN, 1))?.document?.state === 'invalid', 'the failure');
+  expect(await name()).toBe('one');
+  expect((await made.token(COIN, 1))?.document?.error).toBe('document_unreadable');
+  outcomes.push(read('two'));
+  await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
+  await until(async () => (await name()) === 'two', 'the new document');
+  expect(await document('es')).toBeNull();
+});
+
+test('a rebuild has all that was answered and asks nobody; many tokens are listed and queued in turns', async () => {
+  await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(450)) }));
+  const a = next(null, cards);
+  const b = next(a, null, (tx) => [print(CARDS, tx, 0, notice(CARDS))]);
+  made.add(a);
+  await made.settled();
+  made.add(b);
+  await made.settled();
+  expect(made.one<{ tokens: number }>('SELECT tokens FROM token_families')).toEqual({ tokens: 450 });
+  expect(made.node.calls.length).toBe(1 + 2 * 450);
+  const whole = wholeIndex(made.directory.path);
+  const checked = checkDirectory(made.directory.path);
+  expect(checked.flatMap(({ problems }) => problems)).toEqual([]);
+  made.ingest.close();
+  for (const suffix of ['', '-wal', '-shm'])
+    await Bun.file(indexPath(made.directory.path) + suffix)
+      .delete()
+      .catch(() => {});
+  {
+    using again = openAt(made.directory.path);
+    again.ingest.publish();
+  }
+  expect(wholeIndex(made.directory.path)).toEqual(whole);
+});
+
+test('fungible tokens are listed by name or symbol, unknown ones last or first, in pages with a total', async () => {
+  const names: Record<string, string> = { b: 'beta', a: 'Alpha', c: 'ALPHA_2', d: 'gamma' };
+  await using made = opened((contract, name, argument) => {
+    const key = contract.split('.')[1] ?? '';
+    if (key === 'silent') return { okay: false, cause: 'no' };
+    if (name === 'get-name') return okay(clarity.ascii(names[key] ?? 'x'));
+    if (name === 'get-symbol') return okay(clarity.ascii(key === 'c' ? 'B' : key));
+    return plain(contract, name, argument);
+  });
+  let at: MadeBlock | null = null;
+  for (const name of ['d', 'silent', 'c', 'b', 'a']) {
+    at = next(at, { ...coins, name });
+    made.add(at);
+  }
+  await made.settled();
+  const all = { name: null, symbol: null, address: null, withDocument: false };
+  const list = async (filter: object, by: 'name' | 'symbol', direction: 'asc' | 'desc', limit = 10, offset = 0) => {
+    const page = await made.snapshots.read((read) =>
+      read.tokenMetadata.fts({ ...all, ...filter }, { by, direction }, limit, offset),
+    );
+    return [page.total, ...page.items.map(({ contractId }) => contractId.split('.')[1])];
+  };
+  expect(await list({}, 'name', 'asc')).toEqual([5, 'a', 'c', 'b', 'd', 'silent']);
+  expect(await list({}, 'name', 'desc')).toEqual([5, 'silent', 'd', 'b', 'c', 'a']);
+  expect(await list({}, 'symbol', 'asc')).toEqual([5, 'a', 'b', 'c', 'd', 'silent']);
+  expect(await list({}, 'symbol', 'desc')).toEqual([5, 'silent', 'd', 'b', 'c', 'a']);
+  expect(await list({ name: 'alpha' }, 'name', 'asc')).toEqual([2, 'a', 'c']);
+  expect(await list({ name: 'A_' }, 'name', 'asc')).toEqual([1, 'c']);
+  expect(await list({ name: '%' }, 'name', 'asc')).toEqual([0]);
+  expect(await list({ symbol: 'b' }, 'name', 'asc')).toEqual([2, 'c', 'b']);
+  expect(await list({ address: `${alice.address}.s` }, 'name', 'asc')).toEqual([1, 'silent']);
+  expect(await list({ withDocument: true }, 'name', 'asc')).toEqual([0]);
+  expect(await list({}, 'name', 'asc', 2, 1)).toEqual([5, 'c', 'b']);
+  expect(await list({ name: 'a' }, 'name', 'asc', 2, 9)).toEqual([4]);
+});
