@@ -247,7 +247,7 @@ browserTest('a difference from the node stays on the overview, also while the no
     ...{ height: BLOCKS, index_block_hash: `0x${'5a'.repeat(32)}`, time: 1_735_700_000, facts: 61 },
     ...{ mismatches: 5, mismatch_height: 31 },
   };
-  const json: ServerStatus = { ...status, node: { height: null, compared } };
+  let json: ServerStatus = { ...status, node: { height: null, compared } };
   await page.route('**/stackside/v1/status', (route) => route.fulfill({ json }));
   await page.reload();
   await loaded(page);
@@ -257,6 +257,23 @@ browserTest('a difference from the node stays on the overview, also while the no
     await expectAccessible(page, 'look', false);
     expect(await overflow(page)).toBe(0);
   }
+  // The longest state, on the smallest screen, whose menu begins below it.
+  const behind = { state: 'behind', reason: 'It is behind.', ready: false } as const;
+  json = {
+    ...json,
+    ...behind,
+    index: { height: 4_680_000, tip_age_seconds: 9 },
+    node: { height: 5_200_000, compared },
+  };
+  await page.reload();
+  await look(page, { ...NARROW, viewport: { width: 320, height: 480 } });
+  await page.getByRole('banner').getByText('4,680,000 of 5,200,000').waitFor();
+  await page.getByRole('progressbar').waitFor();
+  expect(await overflow(page)).toBe(0);
+  await page.getByRole('button', { name: 'Menu' }).click();
+  const [bar, first] = [page.getByRole('banner'), page.getByRole('link', { name: 'Overview', exact: true })];
+  const [above, below] = [await bar.boundingBox(), await first.boundingBox()];
+  expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0));
   expect(complaints).toEqual([]);
 });
 
