@@ -29,6 +29,7 @@ const LONG = 4 * SHORT;
 /** Reached by the short chain, so that a query which only they bound costs the same in both. */
 const limits: WorkLimits = {
   search: { sorted: 20, rows: 60, entries: 200 },
+  walkRows: 60,
   deployments: 8,
   values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };

@@ -19,6 +19,7 @@ import type { Route } from '../../../src/http/route.ts';
 import { indexPath } from '../../../src/store/files/database.ts';
 import { hookBackfills } from '../../../src/store/hooks/backfills.ts';
 import { type DeliveryFilter, deliveryLog } from '../../../src/store/hooks/delivery-log.ts';
+import { hookDeliveries } from '../../../src/store/hooks/outbox.ts';
 import { hookRecords } from '../../../src/store/hooks/records.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import type { Cursor, Page } from '../../../src/store/model/page.ts';
@@ -339,7 +340,7 @@ class HookLists implements Disposable {
 
   readonly #managed = management({ pausedReason: () => null } as unknown as Chainhooks, () => Promise.reject(), null);
   readonly #reader = {
-    hooks: { records: this.#records, deliveries: { waiting: () => ({ count: 0, oldest: null }) } },
+    hooks: { records: this.#records, deliveries: hookDeliveries(this.#db) },
     height: () => 0,
   } as unknown as HookReader;
 
@@ -372,7 +373,7 @@ class HookLists implements Disposable {
     const insert = inserter(this.#db, hookDeliveriesTable);
     for (let i = 0; i < 4; i++) {
       this.#made += 1;
-      this.#records.add({
+      const hook = this.#records.add({
         uuid: `hook_${this.#made}`,
         consumer: CONSUMER,
         createdAt: this.#made,
@@ -380,6 +381,7 @@ class HookLists implements Disposable {
           '{"name":"n","version":"1","chain":"stacks","network":"testnet","filters":{"events":[]},"action":{"type":"http_post","url":"https://127.0.0.1/"}}',
         url: 'https://127.0.0.1/',
       });
+      if (i % 2 === 1) this.#records.failed(hook, 500);
       insert({
         webhook_id: `evt_${this.#made}`,
         hook_id: HOOK,
