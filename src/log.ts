@@ -18,8 +18,10 @@ import type { RetentionEvent } from './store/ingest/retention.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 import type { TokenLogEvent } from './tokens/asker.ts';
+import type { TokenImageEvent } from './tokens/images.ts';
 
 type ServerEvent =
+  | { event: 'metadata_passed_on'; prefix: string; host: string }
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
   /** Two running hosts of a cluster have one name. */
@@ -59,6 +61,7 @@ export type LogEvent =
   | FillEvent
   | StartingAccountEvent
   | TokenLogEvent
+  | TokenImageEvent
   | RealtimeEvent
   | FaucetEvent
   | HookEvent
@@ -73,6 +76,9 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   variable_unknown: 'warn',
   old_names_imported: 'info',
+  metadata_passed_on: 'info',
+  token_images_full: 'warn',
+  token_image_unwritten: 'error',
   old_names_failed: 'error',
   host_name_shared: 'warn',
   host_clock_differs: 'warn',

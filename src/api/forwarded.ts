@@ -40,6 +40,13 @@ export interface PrefixForward {
 
 const firstSegment = (path: string): string => path.split('/')[1] ?? '';
 
+/** Where another service of the operator may answer in place of the routes of this server. */
+const REPLACEABLE = 'metadata';
+
+/** Whether a prefix takes the place of a route. @param path of the route */
+export const isReplaced = (path: string, prefixes: readonly { prefix: string }[]): boolean =>
+  firstSegment(path) === REPLACEABLE && prefixes.some(({ prefix }) => firstSegment(prefix) === REPLACEABLE);
+
 /**
  * Refuses prefixes whose first segment is one of this server's routes: they would hide routes, now or in a later version.
  * @param paths of this server's routes

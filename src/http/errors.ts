@@ -22,6 +22,7 @@ const reasons = {
   413: 'Payload Too Large',
   415: 'Unsupported Media Type',
   421: 'Misdirected Request',
+  422: 'Unprocessable Content',
   426: 'Upgrade Required',
   429: 'Too Many Requests',
   500: 'Internal Server Error',

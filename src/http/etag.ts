@@ -43,6 +43,10 @@ export const chainTipAndAttachments = async (read: Reader): Promise<string | nul
   return tip === null ? null : `${tip}-${await read.names.version()}`;
 };
 
+/** The tag of answers about tokens: what their contracts and documents say may be read at any time. */
+export const chainTipAndTokens = async (read: Reader): Promise<string> =>
+  `${(await chainTip(read)) ?? 'empty'}-${read.tokenMetadata.version()}`;
+
 /** The tag of answers about Bitcoin's blocks: another block may replace one at the same height. */
 export const chainAndBurnBlock = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);

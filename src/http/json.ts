@@ -31,6 +31,9 @@ type Plain<T> = T extends Written<infer R> ? R : T;
 /** Serializes a value now, so that it can be cached as text. */
 export const written = <T>(value: T): Written<T> => new JsonText(JSON.stringify(value)) as unknown as Written<T>;
 
+/** JSON text that is sent as it is. */
+export const jsonText = <T>(text: string): Written<T> => new JsonText(text) as unknown as Written<T>;
+
 /** Schema of a part of an answer that may be {@link Written}. In the OpenAPI document it is the schema of the value. */
 export const MaybeWritten = <T extends TSchema>(schema: T) =>
   schema as unknown as TUnsafe<Static<T> | Written<Static<T>>>;

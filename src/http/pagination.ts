@@ -167,6 +167,7 @@ export function cursorPage<T, R, Count extends number | null = number>(
 }
 
 interface Limits {
+  minimum?: number;
   maximum: number;
   default: number;
 }

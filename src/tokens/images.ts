@@ -32,24 +32,18 @@ type KeptImage = { kind: 'kept' } | { kind: 'none' } | { kind: 'wait'; until: nu
 /** Keeps a copy of the image at a URI. Never rejects. */
 export type KeepImage = (uri: string, signal: AbortSignal) => Promise<KeptImage>;
 
-/** The copies that requests read. */
-export interface TokenImages {
-  /** The name of the copy of an image, if there is one. @param uri as the document has it */
-  nameOf(uri: string): string | null;
-  /** The copy as PNG; null if there is none. @param name 64 hex digits */
-  read(name: string): Promise<Uint8Array<ArrayBuffer> | null>;
-}
-
 const nameOf = (uri: string): string => createHash('sha256').update(uri).digest('hex');
 const fileOf = (directory: string, name: string): string => join(directory, `${name}.png`);
 
-/** Opens the copies in a directory. */
-export const tokenImages = (directory: string): TokenImages => ({
-  nameOf(uri) {
+/** The copies in a directory, as the API reads them. */
+export const tokenImages = (directory: string) => ({
+  /** The name of the copy of an image, 64 hex digits; null without one. @param uri as the document has it */
+  nameOf(uri: string): string | null {
     const name = nameOf(uri);
     return existsSync(fileOf(directory, name)) ? name : null;
   },
-  async read(name) {
+  /** The copy as PNG; null if there is none. */
+  async read(name: string): Promise<Uint8Array<ArrayBuffer> | null> {
     const file = Bun.file(fileOf(directory, name));
     return (await file.exists()) ? file.bytes() : null;
   },

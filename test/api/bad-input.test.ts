@@ -30,6 +30,7 @@ const examples: Readonly<Record<string, string>> = {
   trait_abi: '{"functions":[]}',
   name: 'nobody.btc',
   tld: 'btc',
+  token_id: '1',
   zoneFileHash: 'ab'.repeat(20),
   uuid: '01234567-89ab-cdef-0123-456789abcdef',
   blockchain: 'stacks',
@@ -46,6 +47,8 @@ const wrongWords: Readonly<Record<string, readonly string[]>> = { pox: ['pox1', 
 
 function exampleOf({ name, schema }: Parameter): string {
   const known = examples[name];
+  // A principal that must be a contract.
+  if (name === 'principal' && !new RegExp(schema.pattern ?? '').test(known ?? '')) return examples.contract_id!;
   if (known !== undefined) return known;
   if (schema.type === 'integer') return String(Math.max(1, schema.minimum ?? 1));
   return schema.enum?.[0] ?? schema.anyOf?.[0]?.const ?? 'x';

@@ -79,7 +79,9 @@ async function readAll(chain: GrowingChain, blocks: number, below: (limit: numbe
 }
 
 test('every page is its part of the whole list, whatever its limit and offset, and says so', async () => {
-  const long = offsetKinds().flatMap(({ name }) => (name in SHORT ? [] : [name]));
+  // A short chain has two contracts of fungible tokens at most; test/api/metadata.test.ts walks their list.
+  const isLong = (name: string) => !(name in SHORT) && !name.startsWith('/metadata/');
+  const long = offsetKinds().flatMap(({ name }) => (isLong(name) ? [name] : []));
   const seen = new Seen(Object.fromEntries(long.map((name) => [name, 1])));
   await assertProperty(
     fc.asyncProperty(fc.nat({ max: 10_000 }), fc.infiniteStream(fc.nat({ max: 2 ** 20 })), async (seed, stream) => {

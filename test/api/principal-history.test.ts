@@ -133,14 +133,14 @@ describe('over a simulated chain with forks', () => {
       expect(response.headers.get('content-disposition')).toContain(`${principal}-${from_height}-${to_height}.csv`);
       const [header, ...records] = (await response.text()).trimEnd().split('\r\n');
       expect(header).toBe(
-        'time,block_height,tx_id,event_index,type,asset_type,asset,value,counterparty,amount,decimals,balance',
+        'time,block_height,tx_id,event_index,type,asset_type,asset,value,counterparty,amount,decimals,balance,symbol',
       );
-      const shown = movements.map(({ time, amount, balance, decimals, tx_id }) => [
+      const shown = movements.map(({ time, amount, balance, decimals, symbol, tx_id }) => [
         time,
         tx_id ?? '',
-        `${amount},${decimals ?? ''},${balance}`,
+        `${amount},${decimals ?? ''},${balance},${symbol ?? ''}`,
       ]);
-      expect(records.map((line) => [line.split(',')[0], line.split(',')[2], line.split(',').slice(-3).join()])).toEqual(
+      expect(records.map((line) => [line.split(',')[0], line.split(',')[2], line.split(',').slice(-4).join()])).toEqual(
         shown as never,
       );
     }

@@ -20,7 +20,7 @@ function pathsIn(row: string, prefix: string): { span: string; paths: string[][]
   const [, first = ''] = row.split(/(?<!\\)\|/);
   // Names of parameters are in brackets.
   return [...first.replace(/\([^)]*\)/g, '').matchAll(/`(?:POST )?([^`?]+)[^`]*`/g)].map(([, span = '']) => {
-    const isEnd = span.startsWith('/') && !/^\/(extended|v\d)\b/.test(span);
+    const isEnd = span.startsWith('/') && !/^\/(extended|metadata|v\d)\b/.test(span);
     const path = segmentsOf(span.startsWith('/') ? span : `${prefix}/${span}`);
     const paths = isEnd
       ? whole.flatMap((before) => before.map((_, end) => [...before.slice(0, end + 1), ...path]))

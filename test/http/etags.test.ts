@@ -144,6 +144,7 @@ const STATE = {
   statusOfTransaction: 'success',
   block: 7,
   blockAt: 8,
+  tokens: 9,
 };
 type State = typeof STATE;
 type Part = keyof State;
@@ -164,6 +165,7 @@ function readerOf(of: State): Reader {
     names: { version: async () => of.attachments },
     burnRewards: { newestHash: async () => hashOf(of.newestBurnBlock) ?? null },
     mempool: { version: async () => of.mempool },
+    tokenMetadata: { version: () => of.tokens },
     transactions: { state: async () => (of.statusOfTransaction === '' ? undefined : found) },
     blocks: { at: async () => (of.blockAt === 0 ? undefined : { indexHash: hashOf(of.blockAt) }) },
   } as unknown as Reader;
@@ -200,6 +202,7 @@ const DEPENDS: readonly Depends[] = [
     on: ['blockOfTransaction', 'statusOfTransaction', 'mempool'],
     needs: ['statusOfTransaction', 'tip'],
   },
+  { tag: 'chainTipAndTokens', on: [...TIP, 'tokens'], needs: [] },
   { tag: 'block', on: ['block'], needs: ['block'] },
   { tag: 'blockAt', on: ['blockAt'], needs: ['blockAt'] },
 ];

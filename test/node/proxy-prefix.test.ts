@@ -1,5 +1,6 @@
 /** Other services behind prefixes of this server's paths. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { LogEvent } from '../../src/log.ts';
 import { parseProxyPrefixes, prefixProxy } from '../../src/node/proxy.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
@@ -149,6 +150,21 @@ test.each(['/extended/x', '/v2', '/v1/metadata', '/chainhooks', '/docs', '/healt
     await expect(serving({ proxyPrefix: `${prefix}=${NO_NODE}` })).rejects.toThrow(
       `--proxy-prefix ${prefix} would hide routes of Stackside below /${prefix.split('/')[1]}.`,
     );
+  },
+);
+
+test.each(['/metadata', '/metadata/v1'])(
+  '%s takes the place of own routes, and the server says so at its start',
+  async (prefix) => {
+    const said: LogEvent[] = [];
+    const proxyPrefix = `${prefix}=${service.url}/other`;
+    const environment = { createLog: () => (event: LogEvent) => void said.push(event) };
+    await using one = await serving({ proxyPrefix }, undefined, {}, environment);
+    service.answer('/other/ft', () => Response.json({ from: 'elsewhere' }));
+    expect(await (await one.get(`${prefix}/ft`)).json()).toEqual({ from: 'elsewhere' });
+    const { host } = new URL(service.url);
+    expect(said).toContainEqual({ event: 'metadata_passed_on', prefix, host });
+    expect((await one.get('/metadata/ft')).ok).toBe(prefix === '/metadata');
   },
 );
 

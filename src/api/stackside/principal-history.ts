@@ -15,6 +15,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { example } from '../shared/examples/examples.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
+import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
 import {
   Asset,
   ClarityPair,
@@ -85,8 +86,6 @@ function periodOf({ from, to }: { from?: Bound; to?: Bound }): Period {
 const isBefore = (a: Bound, b: Bound): boolean =>
   'height' in a ? 'height' in b && a.height < b.height : 'time' in b && a.time < b.time;
 
-const STX_DECIMALS = 6;
-
 const Movement = Type.Object(
   {
     time: IsoTime,
@@ -98,8 +97,9 @@ const Movement = Type.Object(
     value: nullable(ClarityPair),
     counterparty: nullable(Type.String({ description: 'Who sent or received the asset' })),
     amount: SignedAmount,
-    decimals: nullable(Type.Integer({ description: 'Decimals of the amount; null for a token, whose contract tells' })),
+    decimals: nullable(Decimals),
     balance: SignedAmount,
+    symbol: nullable(TokenSymbol),
   },
   { $id: 'PrincipalMovement' },
 );
@@ -117,10 +117,30 @@ export const History = Type.Object(
   { $id: 'PrincipalHistory' },
 );
 
-const decimalsOf = ({ asset }: StoredMovement): number | null =>
-  asset.type === 'stx' ? STX_DECIMALS : asset.type === 'nft' ? 0 : null;
+const STX: Unit = { symbol: 'STX', decimals: 6 };
+const INSTANCE: Unit = { symbol: null, decimals: 0 };
 
-const movement = (one: StoredMovement): Static<typeof Movement> => ({
+/** A movement with the unit of its amount. */
+interface Measured extends StoredMovement {
+  unit: Unit;
+}
+
+/** Adds the units of amounts. @param known those of fungible tokens that were read before for the same answer */
+async function measured(moved: readonly StoredMovement[], known: Map<string, Unit>, read: Reader): Promise<Measured[]> {
+  const found: Measured[] = [];
+  for (const one of moved) {
+    const { asset } = one;
+    if (asset.type !== 'ft') found.push({ ...one, unit: asset.type === 'stx' ? STX : INSTANCE });
+    else {
+      const unit = known.get(asset.identifier) ?? (await unitOf(read, asset.identifier));
+      known.set(asset.identifier, unit);
+      found.push({ ...one, unit });
+    }
+  }
+  return found;
+}
+
+const movement = (one: Measured): Static<typeof Movement> => ({
   time: isoTime(one.time),
   block_height: one.height,
   tx_id: one.txId === null ? null : toHex(one.txId),
@@ -130,8 +150,9 @@ const movement = (one: StoredMovement): Static<typeof Movement> => ({
   value: one.value === null ? null : clarity(one.value),
   counterparty: one.counterparty,
   amount: String(one.amount),
-  decimals: decimalsOf(one),
+  decimals: one.unit.decimals,
   balance: String(one.balance),
+  symbol: one.unit.symbol,
 });
 
 const COLUMNS = [
@@ -147,9 +168,10 @@ const COLUMNS = [
   'amount',
   'decimals',
   'balance',
+  'symbol',
 ];
 
-const record = (one: StoredMovement): string =>
+const record = (one: Measured): string =>
   csvLine([
     isoTime(one.time),
     one.height,
@@ -161,16 +183,21 @@ const record = (one: StoredMovement): string =>
     one.value === null ? null : clarityRepr(one.value),
     one.counterparty,
     one.amount,
-    decimalsOf(one),
+    one.unit.decimals === null ? null : JSON.stringify(one.unit.decimals),
     one.balance,
+    one.unit.symbol,
   ]);
 
 /** The movements of a walk in batches, each read from its own snapshot. */
-async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): AsyncGenerator<StoredMovement[], void> {
+async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): AsyncGenerator<Measured[], void> {
   if (walk === null) return;
+  const known = new Map<string, Unit>();
   try {
     for (;;) {
-      const moved = await read((reader) => reader.history.next(walk));
+      const moved = await read(async (reader) => {
+        const next = await reader.history.next(walk);
+        return next === null ? null : measured(next, known, reader);
+      });
       if (moved === null) return;
       yield moved;
     }
@@ -185,7 +212,7 @@ async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Asyn
 const PART = 30_000;
 
 /** The texts of movements; short ones are joined. */
-function* texts(moved: readonly StoredMovement[], text: (of: StoredMovement) => string): Generator<string> {
+function* texts(moved: readonly Measured[], text: (of: Measured) => string): Generator<string> {
   let part = '';
   for (const one of moved) {
     part += text(one);

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { chainTip } from '../../http/etag.ts';
+import { chainTip, chainTipAndTokens } from '../../http/etag.ts';
 import {
   cursorPage,
   cursorQuery,
@@ -17,7 +17,18 @@ import {
 import { route } from '../../http/route.ts';
 import type { FtTransfer, NftEvent } from '../../store/model/token.ts';
 import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
-import { Amount, ClarityPair, clarity, EventPosition, Hash, Height, IsoTime, isoTime } from '../shared/values.ts';
+import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
+import {
+  Amount,
+  ClarityPair,
+  clarity,
+  EventPosition,
+  Hash,
+  Height,
+  IsoTime,
+  isoTime,
+  nullable,
+} from '../shared/values.ts';
 
 const Mint = Type.Object(
   {
@@ -45,11 +56,13 @@ const Transfer = Type.Object(
     sender: end('Null for a mint'),
     recipient: end('Null for a burn'),
     amount: Amount,
+    symbol: nullable(TokenSymbol),
+    decimals: nullable(Decimals),
   },
   { $id: 'FoundFtTransfer' },
 );
 
-const transfer = ({ txId, block, ...of }: FtTransfer): Static<typeof Transfer> => ({
+const transfer = ({ txId, block, ...of }: FtTransfer, { symbol, decimals }: Unit): Static<typeof Transfer> => ({
   block_height: block.height,
   time: isoTime(block.time),
   tx_id: toHex(txId),
@@ -57,6 +70,8 @@ const transfer = ({ txId, block, ...of }: FtTransfer): Static<typeof Transfer> =
   sender: of.sender,
   recipient: of.recipient,
   amount: of.amount,
+  symbol,
+  decimals,
 });
 
 export const tokenLists = [
@@ -69,12 +84,13 @@ export const tokenLists = [
     params: { asset_identifier: AssetParameter },
     query: cursorQuery,
     response: UncountedCursorPage(Transfer),
-    etag: chainTip,
+    etag: chainTipAndTokens,
     history: 'since',
     handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `token-transfers ${asset}`;
       const page = await read.transfers.ftOfAsset(asset, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, transfer);
+      const unit = await unitOf(read, asset);
+      return cursorPage(list, limit, page, (one) => transfer(one, unit));
     },
   }),
   route({

@@ -7,6 +7,7 @@ import { textReader } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { AssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
+import { Decimals, TokenSymbol, unitOf } from '../shared/unit.ts';
 import { Hash, Height, nullable, words } from '../shared/values.ts';
 import { StxBalance, stxBalance } from './principals.ts';
 import { FtBalance, ftBalance } from './tokens.ts';
@@ -21,8 +22,12 @@ const ResultsAtTip = Type.Object(
   { block_height: nullable(Height), index_block_hash: nullable(Hash) },
   { $id: 'ResultsAtTip' },
 );
+const MeasuredFtBalance = Type.Object(
+  { ...FtBalance.properties, symbol: nullable(TokenSymbol), decimals: nullable(Decimals) },
+  { $id: 'MeasuredFtBalance' },
+);
 const PrincipalBalances = Type.Object(
-  { principal: Type.String(), stx: StxBalance, fungible_tokens: Type.Array(FtBalance) },
+  { principal: Type.String(), stx: StxBalance, fungible_tokens: Type.Array(MeasuredFtBalance) },
   { $id: 'PrincipalBalances' },
 );
 const AskedTransaction = Type.Object(
@@ -74,11 +79,15 @@ const balancesOfMany = route({
     const tokens = readTokens(body.fungible_tokens ?? []);
     if (tokens.length > 0) requireWholeHistory(read);
     for (const principal of principals) await requireAccount(read, principal);
+    const units = await Promise.all(tokens.map((asset) => unitOf(read, asset)));
     const balancesOf = async (principal: string) => ({
       principal,
       stx: stxBalance(await read.principals.stxBalance(principal)),
       fungible_tokens: await Promise.all(
-        tokens.map(async (asset) => ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) })),
+        tokens.map(async (asset, index) => ({
+          ...ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) }),
+          ...units[index]!,
+        })),
       ),
     });
     return { ...(await tipOf(read)), results: await Promise.all(principals.map(balancesOf)) };

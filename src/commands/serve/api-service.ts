@@ -3,7 +3,7 @@
  */
 import type { Registry } from 'prom-client';
 import type { Steering } from '../../api/devnet.ts';
-import type { PrefixForward } from '../../api/forwarded.ts';
+import { isReplaced, type PrefixForward } from '../../api/forwarded.ts';
 import type { Operations } from '../../api/operations.ts';
 import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -22,6 +22,7 @@ import { nodeProxy, parseProxyPrefixes, prefixProxy, requireOtherServers } from 
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
+import { tokenImages } from '../../tokens/images.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { createApp, type ServerReadings } from './app.ts';
 
@@ -69,6 +70,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     listen = listenHttp,
   } = options;
   const via = viaOf(internalToken);
+  if (mainThread === undefined) saySubstitutes(settings, log);
   const app = createApp({
     snapshots,
     version: serverVersion,
@@ -87,6 +89,10 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
     prefixes: prefixForwards(settings, via),
+    tokenMetadata: {
+      source: settings.tokenMetadata,
+      copies: settings.tokenImages === null ? null : tokenImages(settings.tokenImages),
+    },
     ...(mainThread === undefined ? {} : { mainThread }),
   });
   const realtime = startRealtime({
@@ -118,6 +124,13 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
 /** Name of this process in `Via` headers, the same in all threads. It is a digest, since the token is a secret. */
 const viaOf = (internalToken: string): string =>
   `stackside-${new Bun.CryptoHasher('sha256').update(internalToken).digest('hex').slice(0, 16)}`;
+
+/** Says which prefixes take the place of the server's own routes. */
+function saySubstitutes(settings: Settings, log: Log): void {
+  for (const { prefix, url } of parseProxyPrefixes(settings.proxyPrefix) ?? []) {
+    if (isReplaced('/metadata', [{ prefix }])) log({ event: 'metadata_passed_on', prefix, host: new URL(url).host });
+  }
+}
 
 /** The proxy of each prefix. @throws OperatorError if a prefix leads to the API itself */
 function prefixForwards(settings: Settings, via: string): PrefixForward[] {

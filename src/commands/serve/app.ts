@@ -2,7 +2,8 @@
 
 import { type AnyElysia, Elysia } from 'elysia';
 import { devnetRoutes, type Steering } from '../../api/devnet.ts';
-import { nodeRoutes, type PrefixForward, prefixRoutes, requireFreePrefixes } from '../../api/forwarded.ts';
+import { isReplaced, nodeRoutes, type PrefixForward, prefixRoutes, requireFreePrefixes } from '../../api/forwarded.ts';
+import { metadataRoutes, type TokenMetadata, tokenImageRoutes } from '../../api/metadata.ts';
 import { names, namesOfAddress, namespaces } from '../../api/names/names.ts';
 import { type Operations, operationRoutes } from '../../api/operations.ts';
 import answers from '../../api/shared/examples/answers.json' with { type: 'json' };
@@ -86,8 +87,10 @@ export interface ApiOptions {
   internalToken?: string;
   /** Forwards requests to the node's RPC interface, if there is a node. */
   nodeProxy?: Forward;
-  /** Path prefixes that other services answer. */
+  /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
   prefixes?: readonly PrefixForward[];
+  /** By default, what contracts say, without images. */
+  tokenMetadata?: TokenMetadata;
   /** Null or undefined if this process doesn't write. */
   hooks?: HookApi | null;
   /** Controls the simulated node, if the server was started with one. */
@@ -117,6 +120,7 @@ export const resources = (
   now: () => number,
   faucets: Faucets,
   server: ServerReadings | null = null,
+  tokenMetadata: TokenMetadata = { source: 'chain', copies: null },
 ): readonly (readonly Route[])[] => [
   status(version),
   statusRedirects,
@@ -170,6 +174,8 @@ export const resources = (
   contractSearch,
   transactionSearch,
   manySubjects,
+  tokenImageRoutes(tokenMetadata),
+  metadataRoutes(version, tokenMetadata),
 ];
 
 /** Maximum long reads (of several turns) under way in a thread. */
@@ -205,7 +211,9 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
     checkResponses,
   };
-  const families = resources(version, clock.now, faucets, options.server);
+  const families = resources(version, clock.now, faucets, options.server, options.tokenMetadata).map((routes) =>
+    routes.filter(({ path }) => !isReplaced(path, prefixes)),
+  );
   const managing = [
     ...hookRoutes(version, hooks),
     ...sessionRoutes(hooks),
@@ -242,6 +250,8 @@ const tags: Readonly<Record<string, string>> = {
     'Standard addresses and contracts: their transactions, balances, transfers, nonces and stakes. An unknown principal has none of them; it is not an error.',
   'Smart contracts': 'Contracts, the status of their deployments, and the events they print.',
   Tokens: 'Supply, holders and history of STX, fungible tokens and non-fungible tokens.',
+  'Token metadata':
+    'What contracts and documents say of tokens (SIP-009, SIP-010, SIP-013, SIP-016), in the form of the separate service for it. Any contract may have any name and symbol. Each path also works without `v1`.',
   Staking: 'Staking with pox-5: bonds, registrations and signers.',
   Stacking: 'Stacking with pox-2 to pox-4, and the reward cycles of every version.',
   'Burn rewards': 'Rewards that Bitcoin blocks paid to stackers.',

@@ -11,12 +11,17 @@ import type { TokenCommands } from '../../store/ingest/token-commands.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { startTokenAsker } from '../../tokens/asker.ts';
 import { documentReader } from '../../tokens/document.ts';
+import { imageKeeper } from '../../tokens/images.ts';
 import { uriFetcher } from '../../tokens/web.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { Environment } from './environment.ts';
 
-/** Public gateways to networks without servers of their own. */
-const GATEWAYS = { ipfs: 'https://ipfs.io', ipfsHeader: null, arweave: 'https://arweave.net' };
+/** The IPFS gateway's header, which the settings have as one text. */
+function headerOf(text: string | null): readonly [name: string, value: string] | null {
+  if (text === null) return null;
+  const at = text.indexOf(':');
+  return [text.slice(0, at), text.slice(at + 1).trim()];
+}
 
 interface TokenSurroundings {
   ingest: Pick<Ingest, 'tokenJobs'>;
@@ -31,18 +36,21 @@ interface TokenSurroundings {
 }
 
 /** Reads documents from the web; null where the settings don't allow it. */
-function documents({ tokenMetadata }: Settings, { clock, send }: TokenSurroundings['environment']) {
+function documents(settings: Settings, { clock, send }: TokenSurroundings['environment'], log: Log) {
+  const { tokenMetadata, ipfsGateway: ipfs, ipfsGatewayHeader, arweaveGateway: arweave, tokenImages } = settings;
   if (tokenMetadata !== 'web') return null;
+  const gateways = { ipfs, ipfsHeader: headerOf(ipfsGatewayHeader), arweave };
   const userAgent = serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2');
-  const fetchUri = uriFetcher({ gateways: GATEWAYS, clock, send, userAgent });
-  return documentReader({ fetchUri, keepImage: null, clock });
+  const fetchUri = uriFetcher({ gateways, clock, send, userAgent });
+  const keepImage = tokenImages === null ? null : imageKeeper({ directory: tokenImages, fetchUri, log });
+  return documentReader({ fetchUri, keepImage, clock });
 }
 
 /** Asks about tokens. @returns null where nobody is to be asked */
 export function askAboutTokens(settings: Settings, { ingest, environment, registry, ...given }: TokenSurroundings) {
   if (settings.tokenMetadata === 'off') return null;
   const { clock, chance } = environment;
-  const asker = startTokenAsker({ ...given, readDocument: documents(settings, environment), clock, chance });
+  const asker = startTokenAsker({ ...given, readDocument: documents(settings, environment, given.log), clock, chance });
   tokenMetrics(registry, asker.counters, ingest.tokenJobs);
   return asker;
 }

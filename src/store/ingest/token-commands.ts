@@ -32,7 +32,7 @@ export interface SaidFacts {
 }
 
 /** A document in a locale; attributes and properties are JSON. */
-interface SaidDocument {
+export interface SaidDocument {
   /** Empty where the document names none. */
   locale: string;
   name: string;

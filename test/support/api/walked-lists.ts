@@ -266,6 +266,10 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
       most(`SELECT p.address AS it FROM contract_logs l JOIN principals p ON p.id = l.contract_id
                                 ORDER BY l.logs DESC, 1`),
     ],
+    [/metadata/, 'name', 'a'],
+    [/metadata/, 'symbol', 'a'],
+    [/metadata/, 'address', most('SELECT address AS it FROM token_contracts ORDER BY 1')],
+    [/metadata/, 'address', 'ST000000000000000000002AMW42H'],
     [/mempool/, 'type', 'token_transfer'],
     [/tx.events/, 'type', 'fungible_token_asset'],
     [/./, 'type', 'contract_call'],

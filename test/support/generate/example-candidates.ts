@@ -72,6 +72,9 @@ async function lookThrough(get: Ask) {
   const [tip] = await results('/extended/v2/blocks?limit=1');
   const names = await namesOf(get);
   const contracts = unique(fts.map((ft) => ft.split('::')[0]));
+  const deployed: string[] = (await results('/extended/v1/tx?type=smart_contract&limit=50')).map(
+    (one: { smart_contract: { contract_id: string } }) => one.smart_contract.contract_id,
+  );
   const [cycle] = await results('/extended/v2/pox/cycles');
   const pending = await results('/extended/v3/mempool/transactions?limit=50');
   const registrations = await results('/extended/v3/staking/bonds/0/registrations');
@@ -112,6 +115,7 @@ async function lookThrough(get: Ask) {
     tip,
     names,
     contracts,
+    deployed,
     cycle,
     signers,
     managers,
@@ -193,11 +197,14 @@ const byNameOf = (found: Found, values: Values): Record<string, readonly unknown
 
 /** What parameters of single operations may be. */
 function byOperationOf(
-  { nfts, txIds, pendingIds, contracts, managers, stakers, bitcoin }: Found,
+  { nfts, txIds, pendingIds, contracts, deployed, managers, stakers, bitcoin }: Found,
   values: Values,
 ): Record<string, readonly unknown[]> {
   const nftAssets = unique(nfts.map(({ asset }) => asset));
   return {
+    'getFtMetadata principal': deployed,
+    'getNftMetadata principal': deployed,
+    'getNftMetadata token_id': ['1', '2', '3', '4', '5'],
     'getPrincipalBalanceChanges tx_id': txIds.map((id) => [id]),
     'getMempoolPosition tx_id': pendingIds,
     'getTransactionsById tx_id': [...pendingIds, ...txIds].map((id) => [id]),

@@ -2,6 +2,7 @@
  * The examples of the OpenAPI document: what a simulated chain answers to each operation. `bun test/support/generate/examples.ts`
  * writes them.
  */
+import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import { example } from '../../../src/api/shared/examples/examples.ts';
@@ -11,9 +12,13 @@ import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import type { Faucets } from '../../../src/faucets/faucets.ts';
 import type { RecordedExample } from '../../../src/http/openapi.ts';
 import type { Route } from '../../../src/http/route.ts';
+import { indexPath } from '../../../src/store/files/database.ts';
+import { commandsOf } from '../../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
+import type { TokenCommands } from '../../../src/store/ingest/token-commands.ts';
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
-import { ingestOf, received } from '../data/ingest.ts';
+import { TOKEN_FAMILY } from '../../../src/store/rows/enums.ts';
+import { ingestOf, openAt, received } from '../data/ingest.ts';
 import { alice, transfer } from '../events/handmade.ts';
 import { type Ask, type Candidates, candidatesOf } from './example-candidates.ts';
 import { hookExamples } from './example-hooks.ts';
@@ -181,10 +186,49 @@ const bodies: Readonly<Record<string, unknown>> = {
   getManyTransactions: { tx_ids: example('tx_id') },
 };
 
+const DOCUMENT = {
+  locale: '',
+  description: 'Flows downhill',
+  image: 'ipfs://bafyexample/1.png',
+  attributes: '[{"trait_type":"Hue","value":"grey"}]',
+  properties: '{"homepage":"https://river.example"}',
+};
+
+/** Has a token of each kind, as if a node and the web had been asked about it. */
+async function sayOfTokens(directory: string, now: () => number): Promise<void> {
+  using open = openAt(directory);
+  const { run } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now }));
+  const { height } = open.ingest.history.tip();
+  const tip = open.ingest.history.hashAt(height)?.toHex() ?? '';
+  using db = new Database(indexPath(directory), { readonly: true });
+  const tokens = db
+    .query<{ contract: string; family: number; token: string }, []>(
+      `SELECT address AS contract, family, substr(min(token_id), 2) AS token
+         FROM token_contracts JOIN tokens USING (contract_id) GROUP BY contract_id`,
+    )
+    .all();
+  for (const { contract, family, token } of tokens) {
+    const of = { contract, token };
+    const uri = `ipfs://bafyexample/${token}.json`;
+    const isFungible = family === TOKEN_FAMILY.ft;
+    const facts = {
+      name: isFungible ? 'River Coin' : null,
+      symbol: isFungible ? 'RVR' : null,
+      decimals: family === TOKEN_FAMILY.nft ? null : '6',
+      supply: family === TOKEN_FAMILY.nft ? null : '75000000000',
+      uri,
+    };
+    const documents = [{ ...DOCUMENT, name: isFungible ? 'River Coin' : `Pebble #${token}` }];
+    await run('tokens.answer', { answers: [{ work: 'facts', ...of, tip, answer: facts }] });
+    await run('tokens.answer', { answers: [{ work: 'document', ...of, uri, answer: { documents } }] });
+  }
+}
+
 /** Hands a way to ask the API over a chain; the clock is at its last event. */
 async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) => Promise<T>): Promise<T> {
   const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
   using directory = ingestOf(events);
+  await sayOfTokens(directory.path, now);
   const snapshots = openSnapshots(directory.path);
   const app = createApp({
     snapshots,
@@ -209,16 +253,34 @@ async function recorded(routes: readonly Route[], ask: Ask, candidates: Candidat
   return answers;
 }
 
+const SEMI_FUNGIBLE = 'getSftMetadata';
+
+/** The example of a token that most chains have no contract of. */
+async function semiFungibleExample(routes: readonly Route[]): Promise<RecordedExample> {
+  const simulated = devnetEvents({ seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 6, semiFungible: true });
+  return overChain([...simulated].map(received), async (get) => {
+    const { body } = await get('/extended/v1/tx?type=smart_contract&limit=50');
+    const contracts = body.results.map(
+      (one: { smart_contract: { contract_id: string } }) => one.smart_contract.contract_id,
+    );
+    const of = (_: string, name: string) => (name === 'principal' ? contracts : ['1', '2', '3', '4', '5']);
+    const route = routes.find(({ detail }) => detail.operationId === SEMI_FUNGIBLE)!;
+    return exampleOf(route, { of, also: () => false }, get);
+  });
+}
+
 /** What a chain answers to each operation that isn't deprecated, and values of it for parameters. */
 export async function recordExamples(): Promise<Examples> {
   const routes = resources(VERSION, () => 0, faucets, server)
     .flat()
     .filter(({ hidden, deprecated }) => !hidden && deprecated === null);
   const simulated = [...devnetEvents(chainOptions)].map(received);
-  const { values, answers } = await overChain(simulated, async (get) => {
+  const { values, most } = await overChain(simulated, async (get) => {
     const candidates = await candidatesOf(get);
-    return { values: candidates.values, answers: await recorded(routes, get, candidates) };
+    const others = routes.filter(({ detail }) => detail.operationId !== SEMI_FUNGIBLE);
+    return { values: candidates.values, most: await recorded(others, get, candidates) };
   });
+  const answers = { ...most, getSftMetadata: await semiFungibleExample(routes) };
   const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
   return { values, answers: { ...answers, ...hooks } };
 }

@@ -79,6 +79,11 @@ export interface paths {
     "/stackside/v1/history": { parameters: { }; get: operations["getServerHistory"]; };
     "/stackside/v1/smart-contracts/{contract_id}/logs": { parameters: { }; get: operations["searchContractLogs"]; };
     "/stackside/v1/smart-contracts/{contract_id}/calls": { parameters: { }; get: operations["searchContractCalls"]; };
+    "/metadata/v1": { parameters: { }; get: operations["getTokenMetadataStatus"]; };
+    "/metadata/v1/ft": { parameters: { }; get: operations["getFtMetadataList"]; };
+    "/metadata/v1/ft/{principal}": { parameters: { }; get: operations["getFtMetadata"]; };
+    "/metadata/v1/nft/{principal}/{token_id}": { parameters: { }; get: operations["getNftMetadata"]; };
+    "/metadata/v1/sft/{principal}/{token_id}": { parameters: { }; get: operations["getSftMetadata"]; };
     "/chainhooks/consumers": { parameters: { }; get: operations["getChainhookConsumers"]; };
     "/chainhooks/me": { parameters: { }; get: operations["getChainhooks"]; post: operations["registerChainhook"]; };
     "/chainhooks/me/{uuid}": {
@@ -1398,6 +1403,8 @@ export interface components {
             replaced_by_tx_id: components["schemas"]["Hash"] | null;
             position_by_fee: { all: number | null; type: number | null; } | null;
         };
+        TokenSymbol: string;
+        TokenDecimals: number;
         FoundFtTransfer: {
             block_height: number;
             time: components["schemas"]["IsoTime"];
@@ -1406,6 +1413,8 @@ export interface components {
             sender: string | null;
             recipient: string | null;
             amount: components["schemas"]["Amount"];
+            symbol: components["schemas"]["TokenSymbol"] | null;
+            decimals: components["schemas"]["TokenDecimals"] | null;
         };
         FoundFtTransferUncountedPage: { results: components["schemas"]["FoundFtTransfer"][]; } & components["schemas"]["UncountedPage"];
         NftMint: { value: components["schemas"]["ClarityValue"]; recipient: string | null; transaction: components["schemas"]["EventPosition"]; };
@@ -1468,8 +1477,9 @@ export interface components {
             value: components["schemas"]["ClarityValue"] | null;
             counterparty: string | null;
             amount: components["schemas"]["SignedAmount"];
-            decimals: number | null;
+            decimals: components["schemas"]["TokenDecimals"] | null;
             balance: components["schemas"]["SignedAmount"];
+            symbol: components["schemas"]["TokenSymbol"] | null;
         };
         PrincipalHistory: {
             principal: string;
@@ -1503,10 +1513,79 @@ export interface components {
         FoundContractCallUncountedPage: { results: components["schemas"]["FoundContractCall"][]; } & components["schemas"]["UncountedPage"];
         TransactionSummaryUncountedPage: { results: components["schemas"]["TransactionSummary"][]; } & components["schemas"]["UncountedPage"];
         ResultsAtTip: { block_height: number | null; index_block_hash: components["schemas"]["Hash"] | null; };
-        PrincipalBalances: { principal: string; stx: components["schemas"]["StxBalance"]; fungible_tokens: components["schemas"]["FtBalance"][]; };
+        MeasuredFtBalance: {
+            asset_identifier: string;
+            balance: components["schemas"]["Amount"];
+            symbol: components["schemas"]["TokenSymbol"] | null;
+            decimals: components["schemas"]["TokenDecimals"] | null;
+        };
+        PrincipalBalances: {
+            principal: string;
+            stx: components["schemas"]["StxBalance"];
+            fungible_tokens: components["schemas"]["MeasuredFtBalance"][];
+        };
         PrincipalBalancesResultsAtTip: { results: components["schemas"]["PrincipalBalances"][]; } & components["schemas"]["ResultsAtTip"];
         AskedTransaction: { tx_id: components["schemas"]["Hash"]; transaction: components["schemas"]["FoundTransaction"] | null; };
         AskedTransactionResultsAtTip: { results: components["schemas"]["AskedTransaction"][]; } & components["schemas"]["ResultsAtTip"];
+        TokenMetadataStatus: {
+            server_version: string;
+            status: "ready";
+            chain_tip: { block_height: number; };
+            tokens?: { ft?: number; nft?: number; sft?: number; };
+            token_contracts?: { "sip-009"?: number; "sip-010"?: number; "sip-013"?: number; };
+            job_queue?: { pending?: number; done?: number; failed?: number; invalid?: number; };
+        };
+        TokenProblem: { error: string; message?: string; };
+        TokenMetadataProblem: components["schemas"]["Problem"] | components["schemas"]["TokenProblem"];
+        ListedFtMetadata: {
+            name?: string;
+            symbol?: string;
+            decimals?: number;
+            total_supply?: components["schemas"]["Amount"];
+            token_uri?: string;
+            description?: string;
+            image_uri?: string;
+            image_thumbnail_uri?: string;
+            image_canonical_uri?: string;
+            tx_id: components["schemas"]["Hash"];
+            sender_address: string;
+            asset_identifier: string;
+            contract_principal: string;
+        };
+        ListedFtMetadataList: { results: components["schemas"]["ListedFtMetadata"][]; } & components["schemas"]["List"];
+        TokenAttribute: { trait_type: string; display_type?: string; value: unknown; };
+        TokenMetadata: {
+            sip: 16;
+            name: string;
+            description?: string;
+            image?: string;
+            cached_image?: string;
+            cached_thumbnail_image?: string;
+            attributes?: components["schemas"]["TokenAttribute"][];
+            properties?: { [key: string]: unknown; };
+        };
+        FtMetadata: {
+            name?: string;
+            symbol?: string;
+            decimals?: number;
+            total_supply?: components["schemas"]["Amount"];
+            token_uri?: string;
+            description?: string;
+            image_uri?: string;
+            image_thumbnail_uri?: string;
+            image_canonical_uri?: string;
+            tx_id: components["schemas"]["Hash"];
+            sender_address: string;
+            asset_identifier: string;
+            metadata?: components["schemas"]["TokenMetadata"];
+        };
+        NftMetadata: { token_uri?: string; metadata?: components["schemas"]["TokenMetadata"]; };
+        SftMetadata: {
+            token_uri?: string;
+            decimals?: number;
+            total_supply?: components["schemas"]["Amount"];
+            metadata?: components["schemas"]["TokenMetadata"];
+        };
         ChainhooksStatus: { server_version: string; status: "ready"; };
         Consumer: { consumer: string; hooks: number; failing: number; };
         Consumers: { results: components["schemas"]["Consumer"][]; };
@@ -1869,6 +1948,18 @@ export interface components {
             headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
             content: { "application/json": components["schemas"]["Problem"]; };
         };
+        BadRequestTokenMetadata: {
+            headers: { [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["TokenMetadataProblem"]; };
+        };
+        Contract: {
+            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["TokenMetadataProblem"]; };
+        };
+        UnprocessableContentTokenMetadata: {
+            headers: { [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["TokenMetadataProblem"]; };
+        };
         BadRequestChainhook: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
         UnauthorizedChainhook: {
             headers: { [name: string]: unknown; };
@@ -1967,6 +2058,9 @@ export interface components {
         SignerKey: string;
         FromHeight: number;
         ToHeight: number;
+        Limit10: number;
+        Locale: string;
+        TokenId: string;
         Uuid: string;
         Id: string;
         Job: string;
@@ -3292,6 +3386,100 @@ export interface operations {
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
+    getTokenMetadataStatus: {
+        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["TokenMetadataStatus"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequestTokenMetadata"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getFtMetadataList: {
+        parameters: {
+            query?: {
+                name?: string;
+                symbol?: string;
+                address?: string;
+                valid_metadata_only?: boolean;
+                order_by?: "name" | "symbol";
+                order?: "asc" | "desc";
+                limit?: components["parameters"]["Limit10"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
+                content: { "application/json": components["schemas"]["ListedFtMetadataList"]; };
+            };
+            304: components["responses"]["NotModified2"];
+            400: components["responses"]["BadRequestTokenMetadata"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getFtMetadata: {
+        parameters: {
+            query?: { locale?: components["parameters"]["Locale"]; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { principal: string; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["FtMetadata"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequestTokenMetadata"];
+            404: components["responses"]["Contract"];
+            422: components["responses"]["UnprocessableContentTokenMetadata"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getNftMetadata: {
+        parameters: {
+            query?: { locale?: components["parameters"]["Locale"]; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { principal: string; token_id: components["parameters"]["TokenId"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["NftMetadata"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequestTokenMetadata"];
+            404: components["responses"]["Contract"];
+            422: components["responses"]["UnprocessableContentTokenMetadata"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getSftMetadata: {
+        parameters: {
+            query?: { locale?: components["parameters"]["Locale"]; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { principal: string; token_id: components["parameters"]["TokenId"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["SftMetadata"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequestTokenMetadata"];
+            404: components["responses"]["Contract"];
+            422: components["responses"]["UnprocessableContentTokenMetadata"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
     getChainhookConsumers: {
         parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
@@ -3309,7 +3497,7 @@ export interface operations {
     };
     getChainhooks: {
         parameters: {
-            query?: { limit?: number; offset?: components["parameters"]["Offset"]; failing?: boolean; };
+            query?: { limit?: components["parameters"]["Limit10"]; offset?: components["parameters"]["Offset"]; failing?: boolean; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
         responses: {

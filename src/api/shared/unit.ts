@@ -1,0 +1,31 @@
+/** Units of fungible tokens, as their contracts name them. */
+import { Type } from '@sinclair/typebox';
+import type { Reader } from '../../store/read/index-reader.ts';
+import { exactNumber } from './values.ts';
+
+export const TokenSymbol = Type.String({
+  $id: 'TokenSymbol',
+  description: "As the token's contract has it: any contract may have any symbol",
+});
+export const Decimals = Type.Integer({
+  $id: 'TokenDecimals',
+  minimum: 0,
+  description: 'Number of decimal places of the amount',
+});
+
+/** What an amount is counted in; null for what isn't known. */
+export interface Unit {
+  symbol: string | null;
+  /** A number, or one that is written with all its digits. */
+  decimals: number | null;
+}
+
+/** Reads decimals as a JSON number with all digits. */
+export const exactDecimals = (decimals: string | null): number | null =>
+  decimals === null ? null : (exactNumber(BigInt(decimals)) as number);
+
+/** Reads the unit of a fungible token. @param asset its identifier */
+export async function unitOf(read: Reader, asset: string): Promise<Unit> {
+  const facts = await read.tokenMetadata.ofAsset(asset);
+  return { symbol: facts?.symbol ?? null, decimals: exactDecimals(facts?.decimals ?? null) };
+}

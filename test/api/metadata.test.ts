@@ -1,0 +1,620 @@
+/** The routes of tokens' metadata: what they answer, word by word, whatever became of asking for it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { MetadataSource } from '../../src/api/metadata.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
+import type {
+  FailedTry,
+  SaidDocument,
+  SaidFacts,
+  TokenAnswer,
+  TokenCommands,
+} from '../../src/store/ingest/token-commands.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import type { TokenError } from '../../src/store/rows/enums.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import {
+  alice,
+  block,
+  bob,
+  carol,
+  deployment,
+  type MadeBlock,
+  receipt,
+  type Transaction,
+  transfer,
+} from '../support/events/handmade.ts';
+
+const VERSION = 'stackside v0.0.0 (test:test)';
+
+/** Functions of an interface, by name with the types of their arguments. */
+const functions = (declared: Record<string, unknown[]>) =>
+  Object.entries(declared).map(([name, types]) => ({
+    name,
+    access: 'read_only',
+    args: types.map((type) => ({ name: 'it', type })),
+    outputs: { type: 'bool' },
+  }));
+const uint = 'uint128';
+const interfaces = {
+  ft: {
+    functions: functions({
+      transfer: [uint, 'principal', 'principal', { optional: { buffer: { length: 34 } } }],
+      'get-name': [],
+      'get-symbol': [],
+      'get-decimals': [],
+      'get-balance': ['principal'],
+      'get-total-supply': [],
+      'get-token-uri': [],
+    }),
+    fungible_tokens: [{ name: 'coin' }, { name: 'other' }],
+    non_fungible_tokens: [],
+  },
+  nft: {
+    functions: functions({
+      'get-last-token-id': [],
+      'get-token-uri': [uint],
+      'get-owner': [uint],
+      transfer: [uint, 'principal', 'principal'],
+    }),
+    fungible_tokens: [],
+    non_fungible_tokens: [{ name: 'art', type: uint }],
+  },
+  sft: {
+    functions: functions({
+      'get-balance': [uint, 'principal'],
+      'get-overall-balance': ['principal'],
+      'get-total-supply': [uint],
+      'get-overall-supply': [],
+      'get-decimals': [uint],
+      'get-token-uri': [uint],
+      transfer: [uint, uint, 'principal', 'principal'],
+      'transfer-memo': [uint, uint, 'principal', 'principal', { buffer: { length: 34 } }],
+    }),
+    fungible_tokens: [],
+    non_fungible_tokens: [],
+  },
+};
+type Family = keyof typeof interfaces;
+const families = Object.keys(interfaces) as Family[];
+
+/** An index with contracts of tokens, about which the test says what the node and others answered. */
+function tokenChain() {
+  const open: OpenIngest = openNew();
+  const { run, runBatches } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now: () => time }));
+  let time = 1_800_000_000_000;
+  let tip: MadeBlock | null = null;
+  const nonces = new Map<object, number>();
+  const copies = new Map<string, Uint8Array<ArrayBuffer>>();
+  const snapshots = openSnapshots(open.directory);
+  const appOf = (source: MetadataSource) =>
+    createApp({
+      snapshots,
+      version: VERSION,
+      log: () => {},
+      checkResponses: true,
+      tokenMetadata: {
+        source,
+        copies: {
+          nameOf: (uri) => (copies.has(uri) ? 'ab'.repeat(32) : null),
+          read: async (name) => (name === 'ab'.repeat(32) ? (copies.values().next().value ?? null) : null),
+        },
+      },
+    });
+  const apps = { web: appOf('web'), chain: appOf('chain'), off: appOf('off') };
+
+  function mine(transactions: readonly object[] = [], fields: object = {}): MadeBlock {
+    tip = block(tip, `${(tip?.height ?? 0) + 1}`, transactions, fields);
+    open.ingest.receive(tip.event);
+    return tip;
+  }
+  const chain = {
+    open,
+    mine,
+    copies,
+    /** Deploys a contract of tokens in a block. @returns its identifier and the transaction */
+    deploy(family: Family, name: string, by = alice): { id: string; deployed: Transaction } {
+      const nonce = nonces.get(by) ?? 0;
+      nonces.set(by, nonce + 1);
+      const deployed = deployment(by, nonce, 100, name);
+      mine([receipt(deployed, 0, { contract_interface: { variables: [], maps: [], ...interfaces[family] } })]);
+      return { id: `${by.address}.${name}`, deployed };
+    },
+    /** Mints the token 1 of a contract of semi-fungible ones. */
+    mintSft(id: string): void {
+      const value = clarity.tuple({
+        type: clarity.ascii('sft_mint'),
+        'token-id': clarity.uint(1n),
+        amount: clarity.uint(5n),
+        recipient: clarity.principal(alice.address),
+      });
+      const nonce = nonces.get(carol) ?? 0;
+      nonces.set(carol, nonce + 1);
+      const minted = transfer(carol, nonce, 100);
+      mine([minted], {
+        events: [
+          {
+            ...{ txid: minted.id, event_index: 0, committed: true, type: 'contract_event' },
+            contract_event: { contract_identifier: id, topic: 'print', raw_value: toHex(value) },
+          },
+        ],
+      });
+    },
+    /** Mints units of a fungible token. */
+    mintFt(id: string, amount: string, recipient: string): void {
+      const nonce = nonces.get(carol) ?? 0;
+      nonces.set(carol, nonce + 1);
+      const minted = transfer(carol, nonce, 100);
+      const ft_mint_event = { asset_identifier: `${id}::coin`, recipient, amount };
+      const event = { txid: minted.id, event_index: 0, committed: true, type: 'ft_mint_event', ft_mint_event };
+      mine([minted], { events: [event] });
+    },
+    async say(answer: TokenAnswer): Promise<void> {
+      time += 1_000;
+      expect(await run('tokens.answer', { answers: [answer] })).toBe(1);
+    },
+    /** What the node says of a token, and what its document is. */
+    async facts(id: string, token: string, answer: SaidFacts | FailedTry): Promise<void> {
+      await chain.say({ work: 'facts', contract: id, token, tip: tip!.hash, answer });
+    },
+    async document(
+      id: string,
+      token: string,
+      uri: string,
+      answer: { documents: SaidDocument[] } | FailedTry,
+    ): Promise<void> {
+      await chain.say({ work: 'document', contract: id, token, uri, answer });
+    },
+    /** Has tokens 1 to a number in a contract of non-fungible ones. */
+    async last(id: string, answer: { last: number | null } | FailedTry): Promise<void> {
+      await chain.say({ work: 'last_token_id', contract: id, tip: tip!.hash, answer });
+      if ('last' in answer) await runBatches('tokens.spread', { contract: id });
+    },
+    refresh: (id: string) => run('tokens.refresh', { contract: id, tokens: ['1'] }),
+    async request(
+      path: string,
+      headers: Record<string, string> = {},
+      source: MetadataSource = 'web',
+      init: RequestInit = {},
+    ) {
+      open.ingest.commit();
+      return apps[source].handle(new Request(`http://localhost${path}`, { headers, ...init }));
+    },
+    async get(path: string, headers: Record<string, string> = {}, source: MetadataSource = 'web') {
+      const response = await chain.request(path, headers, source);
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? null : JSON.parse(text), text, headers: response.headers };
+    },
+    [Symbol.dispose]() {
+      snapshots.close();
+      open[Symbol.dispose]();
+    },
+  };
+  return chain;
+}
+
+const unknown: SaidFacts = { name: null, symbol: null, decimals: null, supply: null, uri: null };
+const invalid = (error: TokenError): FailedTry => ({ state: 'invalid', error, wait: null, counts: true });
+const bare = { description: null, image: null, attributes: null, properties: null };
+const wrong = {
+  clarity: {
+    error: 'Token error',
+    message: 'The token contract produced a Clarity error when trying to fetch metadata',
+  },
+  parse: { error: 'Token error', message: 'Metadata could not be parsed or it does not conform to SIP-016' },
+};
+const inProgress = { error: 'Token metadata fetch in progress' };
+
+describe.each(families)('one token of %s', (family) => {
+  const chain = tokenChain();
+  afterAll(() => chain[Symbol.dispose]());
+  const at = (id: string, query = ''): string => `/metadata/v1/${family}/${id}${family === 'ft' ? '' : '/1'}${query}`;
+  /** A contract with its token 1. */
+  async function token(name: string) {
+    const made = chain.deploy(family, name);
+    if (family === 'nft') await chain.last(made.id, { last: 1 });
+    if (family === 'sft') chain.mintSft(made.id);
+    return made;
+  }
+
+  test('of an unknown contract, one of another kind, or a known one without tokens', async () => {
+    const nobody = `${alice.address}.nobody`;
+    expect(await chain.get(at(nobody))).toMatchObject({ status: 404, body: { error: 'Contract not found' } });
+    const other = chain.deploy(family === 'ft' ? 'nft' : 'ft', 'other-kind');
+    expect(await chain.get(at(other.id))).toMatchObject({ status: 404, body: { error: 'Token not found' } });
+    if (family === 'ft') return;
+    const { id } = chain.deploy(family, 'empty');
+    const answer = await chain.get(at(id));
+    expect([answer.status, answer.body]).toEqual([404, { error: 'Token not found' }]);
+    expect(answer.headers.get('etag')).toBeNull();
+  });
+
+  test('that was not read yet', async () => {
+    const { id } = await token('unread');
+    const answer = await chain.get(at(id));
+    expect([answer.status, answer.body]).toEqual([422, inProgress]);
+    expect(answer.headers.get('etag')).toBeNull();
+    expect((await chain.get(at(id, '?locale=en'))).body).toEqual({ error: 'Locale not found' });
+    // Nobody will read it.
+    expect((await chain.get(at(id), {}, 'off')).status).toBe(200);
+  });
+
+  test('whose contract or document is wrong', async () => {
+    const { id } = await token('wrong');
+    await chain.facts(id, '1', invalid('clarity_error'));
+    expect(await chain.get(at(id))).toMatchObject({ status: 422, body: wrong.clarity });
+    const { id: unreadable } = await token('unreadable');
+    await chain.facts(unreadable, '1', { ...unknown, uri: 'https://x.example' });
+    expect(await chain.get(at(unreadable))).toMatchObject({ status: 422, body: inProgress });
+    // A server that doesn't read documents has nothing more to wait for.
+    expect(await chain.get(at(unreadable), {}, 'chain')).toMatchObject({
+      status: 200,
+      body: { token_uri: 'https://x.example' },
+    });
+    await chain.document(unreadable, '1', 'https://x.example', invalid('document_unreadable'));
+    expect(await chain.get(at(unreadable))).toMatchObject({ status: 422, body: wrong.parse });
+    expect(await chain.get(at(unreadable, '?locale='))).toMatchObject({ status: 422, body: wrong.parse });
+    if (family === 'nft') {
+      const { id: all } = chain.deploy('nft', 'all-wrong');
+      await chain.last(all, invalid('clarity_error'));
+      expect(await chain.get(at(all, '?locale=x'))).toMatchObject({ status: 422, body: wrong.clarity });
+    }
+    if (family === 'ft') {
+      // What its contract says of a fungible token is worth an answer.
+      const { id: named } = await token('named');
+      await chain.facts(named, '1', { ...unknown, name: 'Named', uri: 'https://x.example' });
+      await chain.document(named, '1', 'https://x.example', invalid('document_refused'));
+      expect(await chain.get(at(named))).toMatchObject({
+        status: 200,
+        body: { name: 'Named', token_uri: 'https://x.example' },
+      });
+    }
+  });
+
+  test('that was given up, has what is known', async () => {
+    const { id } = await token('given-up');
+    await chain.facts(id, '1', { state: 'failed', error: null, wait: null, counts: true });
+    const { status, body } = await chain.get(at(id));
+    expect(status).toBe(200);
+    if (family !== 'ft') expect(body).toEqual({});
+    else expect(Object.keys(body)).toEqual(['tx_id', 'sender_address', 'asset_identifier']);
+  });
+
+  const facts = { name: 'River', symbol: 'RVR', decimals: '0', supply: '0', uri: 'https://x.example/1' };
+  const expected = (deployed: Transaction, id: string) =>
+    family === 'nft'
+      ? { token_uri: 'https://x.example/1' }
+      : family === 'sft'
+        ? { token_uri: 'https://x.example/1', decimals: 0, total_supply: '0' }
+        : {
+            name: 'River',
+            symbol: 'RVR',
+            decimals: 0,
+            total_supply: '0',
+            token_uri: 'https://x.example/1',
+            tx_id: deployed.id,
+            sender_address: alice.address,
+            asset_identifier: `${id}::coin`,
+          };
+  const document: SaidDocument = {
+    locale: 'en',
+    name: 'Pebble',
+    description: 'Grey',
+    image: 'ipfs://i',
+    attributes: '[{"trait_type":"Hue","value":12345678901234567890}]',
+    properties: '{"a":null,"b":1.0}',
+  };
+
+  test('that was read, without and with a document', async () => {
+    const { id, deployed } = await token('read');
+    await chain.facts(id, '1', facts);
+    await chain.document(id, '1', facts.uri, { documents: [] });
+    expect((await chain.get(at(id))).body).toEqual(expected(deployed, id));
+    await chain.refresh(id);
+    // What is known stays while it is read again.
+    expect((await chain.get(at(id))).status).toBe(200);
+    await chain.facts(id, '1', facts);
+    await chain.document(id, '1', facts.uri, {
+      documents: [document, { ...document, ...bare, locale: 'es', name: 'Piedra' }],
+    });
+    const answer = await chain.get(at(id));
+    const shown = family === 'ft' ? { description: 'Grey', image_canonical_uri: 'ipfs://i' } : {};
+    expect(answer.body).toEqual({
+      ...expected(deployed, id),
+      ...shown,
+      metadata: {
+        sip: 16,
+        name: 'Pebble',
+        description: 'Grey',
+        image: 'ipfs://i',
+        attributes: [{ trait_type: 'Hue', value: Number('12345678901234567890') }],
+        properties: { a: null, b: 1 },
+      },
+    });
+    expect(answer.text).toContain('"value":12345678901234567890');
+    expect(answer.text).toContain('"b":1.0');
+    // The path without a version answers the same.
+    expect((await chain.get(at(id).replace('/v1', ''))).text).toBe(answer.text);
+    expect((await chain.get(at(id, '?locale=es'))).body).toEqual({
+      ...expected(deployed, id),
+      metadata: { sip: 16, name: 'Piedra' },
+    });
+    expect((await chain.get(at(id, '?locale=en'))).text).toBe(answer.text);
+    for (const locale of ['ES', 'de', 'es-MX']) {
+      expect(await chain.get(at(id, `?locale=${locale}`))).toMatchObject({
+        status: 422,
+        body: { error: 'Locale not found' },
+      });
+    }
+    chain.copies.set('ipfs://i', new Uint8Array([1, 2, 3]));
+    await chain.refresh(id);
+    await chain.facts(id, '1', facts);
+    const path = `/stackside/v1/token-images/${'ab'.repeat(32)}.png`;
+    const { body } = await chain.get(at(id));
+    expect(body.metadata).toMatchObject({ cached_image: path, cached_thumbnail_image: path });
+    if (family === 'ft') expect(body).toMatchObject({ image_uri: path, image_thumbnail_uri: path });
+    chain.copies.clear();
+  });
+
+  test('has a tag, which changes with the token', async () => {
+    const { id } = await token('tagged');
+    await chain.facts(id, '1', facts);
+    await chain.document(id, '1', facts.uri, { documents: [document] });
+    const first = await chain.get(at(id));
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[^"]+"$/);
+    expect(first.headers.get('cache-control')).toBe('public, no-cache, must-revalidate');
+    for (const query of ['', '?locale=en', '?x=1']) {
+      expect((await chain.get(at(id, query))).headers.get('etag')).toBe(etag);
+      expect(await chain.get(at(id, query), { 'if-none-match': `W/"x", ${etag}` })).toMatchObject({
+        status: 304,
+        body: null,
+      });
+    }
+    // A block that has nothing of the token.
+    chain.mine();
+    expect((await chain.get(at(id), { 'if-none-match': etag })).status).toBe(304);
+    await chain.refresh(id);
+    await chain.facts(id, '1', facts);
+    await chain.document(id, '1', facts.uri, { documents: [{ ...document, name: 'New' }] });
+    const second = await chain.get(at(id), { 'if-none-match': etag });
+    expect([second.status, second.body.metadata.name]).toEqual([200, 'New']);
+    expect(second.headers.get('etag')).not.toBe(etag);
+  });
+});
+
+describe('the list of fungible tokens', () => {
+  const chain = tokenChain();
+  const { deploy } = chain;
+  const made: Record<string, string> = {};
+  beforeAll(async () => {
+    for (const [name, by, said] of [
+      ['b', alice, { name: 'beta', symbol: 'X', decimals: '6', supply: '5', uri: 'https://x.example' }],
+      ['a', alice, { name: 'Alpha', symbol: 'zz', decimals: '0', supply: null, uri: null }],
+      ['c', bob, { name: 'CHARLIE_100%', symbol: 'aa', decimals: null, supply: null, uri: null }],
+      [
+        'same',
+        bob,
+        { name: 'Alpha', symbol: 'x', decimals: String(2n ** 127n), supply: String(2n ** 128n - 1n), uri: null },
+      ],
+      ['unread', alice, null],
+    ] as const) {
+      made[name] = deploy('ft', name, by).id;
+      if (said !== null) await chain.facts(made[name], '1', said);
+    }
+    await chain.document(made.b!, '1', 'https://x.example', {
+      documents: [
+        { ...bare, locale: 'en', name: 'doc', description: 'text', image: 'i' },
+        { ...bare, locale: 'es', name: 'otro' },
+      ],
+    });
+    deploy('nft', 'no-ft');
+  });
+  afterAll(() => chain[Symbol.dispose]());
+  const list = async (query = '') => {
+    const { status, body } = await chain.get(`/metadata/v1/ft${query}`);
+    expect(status).toBe(200);
+    const ids = new Map(Object.entries(made).map(([name, id]) => [id, name]));
+    return {
+      total: body.total,
+      names: body.results.map((one: { contract_principal: string }) => ids.get(one.contract_principal)),
+    };
+  };
+  /** Two tokens alike are in the order of their contracts' identifiers. */
+  const alike = () => ['a', 'same'].sort((one, other) => (made[one]! < made[other]! ? -1 : 1));
+
+  test('is by name in any case, ties by contract, unknown ones last', async () => {
+    expect(await list()).toEqual({ total: 5, names: [...alike(), 'b', 'c', 'unread'] });
+    expect(await list('?order=desc')).toEqual({ total: 5, names: ['unread', 'c', 'b', ...alike()] });
+    const x = ['b', 'same'].sort((one, other) => (made[one]! < made[other]! ? -1 : 1));
+    expect(await list('?order_by=symbol')).toEqual({ total: 5, names: ['c', ...x, 'a', 'unread'] });
+    expect(await list('?order_by=symbol&order=desc')).toEqual({ total: 5, names: ['unread', 'a', ...x, 'c'] });
+  });
+
+  test('has items with what is known of each', async () => {
+    const { body } = await chain.get('/metadata/v1/ft?name=beta');
+    expect(body).toEqual({
+      limit: 20,
+      offset: 0,
+      total: 1,
+      results: [
+        {
+          name: 'beta',
+          symbol: 'X',
+          decimals: 6,
+          total_supply: '5',
+          token_uri: 'https://x.example',
+          description: 'text',
+          image_canonical_uri: 'i',
+          tx_id: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+          sender_address: alice.address,
+          asset_identifier: `${made.b}::coin`,
+          contract_principal: made.b,
+        },
+      ],
+    });
+    const unread = await chain.get(`/metadata/ft?address=${made.unread}`);
+    expect(Object.keys(unread.body.results[0])).toEqual([
+      'tx_id',
+      'sender_address',
+      'asset_identifier',
+      'contract_principal',
+    ]);
+    const large = await chain.get(`/metadata/v1/ft?address=${made.same}`);
+    expect(large.text).toContain(`"decimals":${2n ** 127n},"total_supply":"${2n ** 128n - 1n}"`);
+  });
+
+  test('has the filters, which all hold', async () => {
+    expect((await list('?name=LPH')).names).toEqual([...alike()]);
+    expect(await list('?name=nobody')).toEqual({ total: 0, names: [] });
+    expect((await list('?name=_100%25')).names).toEqual(['c']);
+    expect((await list('?name=%25')).names).toEqual(['c']);
+    expect((await list('?name=_l')).names).toEqual([]);
+    expect((await list('?symbol=X&order_by=symbol')).total).toBe(2);
+    expect((await list('?symbol=x&name=bet')).names).toEqual(['b']);
+    expect((await list('?symbol=')).total).toBe(5);
+    expect((await list('?name=&symbol=z')).total).toBe(0);
+    expect((await list(`?address=${bob.address}`)).total).toBe(2);
+    expect((await list(`?address=${made.a}`)).names).toEqual(['a']);
+    expect((await list(`?address=${alice.address}.%25`)).names).toEqual([]);
+    expect((await list('?valid_metadata_only=true')).names).toEqual(['b']);
+    expect((await list('?valid_metadata_only=false')).total).toBe(5);
+    expect((await list('?unknown=1')).total).toBe(5);
+  });
+
+  test('is walked by offset, and counts all', async () => {
+    expect(await list('?limit=2&offset=2')).toEqual({ total: 5, names: ['b', 'c'] });
+    expect(await list('?offset=50')).toEqual({ total: 5, names: [] });
+    expect((await chain.get('/metadata/ft?limit=60')).body.limit).toBe(60);
+  });
+
+  test.each([
+    ['limit=61', 'limit'],
+    ['limit=0', 'limit'],
+    ['limit=x', 'limit'],
+    ['offset=-1', 'offset'],
+    ['order_by=supply', 'order_by'],
+    ['order=up', 'order'],
+    ['valid_metadata_only=1', 'valid_metadata_only'],
+    ['address=xyz', 'address'],
+    ['address=', 'address'],
+    ['name=a&name=b', 'name'],
+  ])('with %s is refused', async (query, parameter) => {
+    const { status, body } = await chain.get(`/metadata/v1/ft?${query}`);
+    expect([status, body]).toEqual([
+      400,
+      {
+        statusCode: 400,
+        code: 'VALIDATION',
+        error: 'Bad Request',
+        message: expect.stringContaining(`querystring/${parameter}`),
+      },
+    ]);
+  });
+
+  test.each([
+    '/metadata/v1/ft/nothing',
+    `/metadata/v1/ft/${alice.address}`,
+    `/metadata/v1/ft/${alice.address}.1x`,
+    `/metadata/v1/ft/${alice.address.toLowerCase()}.x`,
+    `/metadata/v1/nft/${alice.address}.x/-1`,
+    `/metadata/v1/nft/${alice.address}.x/1.5`,
+    `/metadata/v1/nft/${alice.address}.x/x`,
+    `/metadata/v1/sft/${alice.address}.x/${2n ** 128n}`,
+  ])('%s is refused', async (path) => {
+    const { status, body, headers } = await chain.get(path);
+    expect([status, body.code]).toEqual([400, 'VALIDATION']);
+    expect(headers.get('etag')).toBeNull();
+  });
+
+  test('has a tag, which changes with blocks and with what is said of tokens', async () => {
+    const etag = async () => (await chain.get('/metadata/v1/ft?limit=1')).headers.get('etag') ?? '';
+    const first = await etag();
+    expect((await chain.get('/metadata/v1/ft?limit=1', { 'if-none-match': first })).status).toBe(304);
+    chain.mine();
+    const second = await etag();
+    await chain.refresh(made.a!);
+    await chain.facts(made.a!, '1', { ...unknown, name: 'Alpha', symbol: 'zz', decimals: '0' });
+    expect(new Set([first, second, await etag()]).size).toBe(3);
+  });
+
+  test('knows the largest number of a token, and no checksum of an address', async () => {
+    const wrongSum = `SP${'0'.repeat(37)}1.x`;
+    expect(await chain.get(`/metadata/v1/sft/${wrongSum}/${2n ** 128n - 1n}`)).toMatchObject({ status: 404 });
+  });
+});
+
+test('a mint moves the supply, and the lists of the server have the unit', async () => {
+  using chain = tokenChain();
+  const { id } = chain.deploy('ft', 'coin');
+  const asset = `${id}::coin`;
+  const lists = async () => {
+    const transfers = await chain.get(`/stackside/v1/tokens/ft/${asset}/transfers`);
+    const history = await chain.get(`/stackside/v1/principals/${bob.address}/history`);
+    const body = JSON.stringify({ principals: [bob.address], fungible_tokens: [asset] });
+    const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
+    const answer = await chain.request('/stackside/v1/principals/balances', {}, 'web', init);
+    const balances = (await answer.json()) as { results: { fungible_tokens: object[] }[] };
+    return [
+      transfers.body.results[0],
+      history.body.movements.find((one: { asset: { type: string } }) => one.asset.type === 'ft'),
+      balances.results[0]?.fungible_tokens[0],
+    ];
+  };
+  chain.mintFt(id, '7', bob.address);
+  for (const one of await lists()) expect(one).toMatchObject({ symbol: null, decimals: null });
+  await chain.facts(id, '1', { ...unknown, symbol: 'RVR', decimals: '6', supply: '7', name: 'River' });
+  for (const one of await lists()) expect(one).toMatchObject({ symbol: 'RVR', decimals: 6 });
+  const before = await chain.get(`/metadata/v1/ft/${id}`);
+  chain.mintFt(id, '5', bob.address);
+  const after = await chain.get(`/metadata/v1/ft/${id}`, { 'if-none-match': before.headers.get('etag') ?? '' });
+  expect([before.body.total_supply, after.status, after.body.total_supply]).toEqual(['7', 200, '12']);
+});
+
+test('the status counts what there is, and leaves out the rest', async () => {
+  using chain = tokenChain();
+  const before = await chain.get('/metadata/v1/');
+  expect([before.status, before.body]).toEqual([
+    200,
+    { server_version: VERSION, status: 'ready', chain_tip: { block_height: 1 } },
+  ]);
+  for (const path of ['/metadata/v1', '/metadata', '/metadata/'])
+    expect((await chain.get(path)).text).toBe(before.text);
+  const etag = before.headers.get('etag') ?? '';
+  expect(await chain.get('/metadata/v1', { 'if-none-match': etag })).toMatchObject({ status: 304 });
+  chain.deploy('ft', 'a');
+  const { id } = chain.deploy('nft', 'b');
+  await chain.last(id, { last: 3 });
+  const after = await chain.get('/metadata/v1/', { 'if-none-match': etag });
+  expect([after.status, after.body]).toEqual([
+    200,
+    {
+      server_version: VERSION,
+      status: 'ready',
+      chain_tip: { block_height: 2 },
+      tokens: { ft: 1, nft: 3 },
+      token_contracts: { 'sip-009': 1, 'sip-010': 1 },
+      job_queue: { pending: 4, done: 1 },
+    },
+  ]);
+});
+
+test('the image of a token is sent as an image and nothing else', async () => {
+  using chain = tokenChain();
+  const bytes = new Uint8Array([137, 80]);
+  chain.copies.set('x', bytes);
+  const answer = await chain.request(`/stackside/v1/token-images/${'ab'.repeat(32)}.png`);
+  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'image/png',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+  });
+  expect((await chain.get(`/stackside/v1/token-images/${'cd'.repeat(32)}.png`)).status).toBe(404);
+  for (const file of ['x.png', '..%2f..%2fetc%2fpasswd', `${'ab'.repeat(32)}.svg`, 'ab'.repeat(32)]) {
+    expect((await chain.get(`/stackside/v1/token-images/${file}`)).status).toBe(400);
+  }
+});
