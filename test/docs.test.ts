@@ -65,7 +65,7 @@ test('every script that a page runs is in package.json', () => {
 const notRun: Record<string, string> = {
   'docs/architecture.md': 'has no example: it explains the source',
   'docs/sizing.md': 'has no example: it has figures',
-  'docs/token-metadata.md': 'needs a contract of a running server',
+  'docs/token-metadata.md': 'needs a contract of a running server; test/tokens/refresh.test.ts asks again about one',
   'README.md': 'npx downloads Bun; test/demo and test/e2e start the same demo',
   'docs/clarinet.md': 'the event port listens on every address, for the containers of a devnet',
   'docs/cluster.md': 'needs PostgreSQL; test/e2e/cluster-tests.ts makes a log and starts hosts with it',

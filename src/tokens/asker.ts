@@ -25,8 +25,8 @@ const TAKEN = 8;
 const LOOK_MS = 500;
 const AWAY_MS = 5_000;
 /** Answers of a command, and the milliseconds that the first of them waits for others. */
-const MOST_ANSWERS = 100;
-const ANSWERS_MS = 500;
+const MOST_ANSWERS = 25;
+const ANSWERS_MS = 250;
 /** Milliseconds between two turns of listing and queueing tokens, in which others write. */
 const SPREAD_MS = 50;
 /** Tries without an answer in a row, of the node and of a document's host, after which work is at its end. */
