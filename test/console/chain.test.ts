@@ -25,6 +25,7 @@ import {
   shortPrincipal,
   stxText,
   textOfHex,
+  unitIn,
   visible,
 } from '../../src/console/app/chain/format.ts';
 import {
@@ -196,10 +197,15 @@ describe('post-conditions', () => {
     expect(conditionWords(stx)).toEqual({
       principal: null,
       rule: 'must send at most 0.000005 STX',
+      amount: null,
       asset: null,
       value: null,
     });
-    expect(conditionWords(token)).toMatchObject({ rule: 'must send exactly 7,000', asset: `${SENDER}.pool::coin` });
+    expect(conditionWords(token)).toMatchObject({
+      rule: 'must send exactly',
+      amount: '7000',
+      asset: `${SENDER}.pool::coin`,
+    });
   });
 
   test('the one that failed is known from the reason of the node, or if there is no other', () => {
@@ -218,8 +224,8 @@ describe('balances', () => {
       asset: { asset_event_type: 'transfer', sender: SENDER, recipient: RECIPIENT, amount: '10' },
     } as TransactionEvent;
     expect(balanceChanges([event], { payer: SENDER, amount: '3' })).toEqual([
-      { principal: SENDER, asset: null, net: -13n },
-      { principal: RECIPIENT, asset: null, net: 10n },
+      { principal: SENDER, asset: null, isFungible: false, net: -13n },
+      { principal: RECIPIENT, asset: null, isFungible: false, net: 10n },
     ]);
   });
 
@@ -544,4 +550,15 @@ describe('a value in the path of a page', () => {
       pathMistake('overview', {}),
     ]).toEqual(Array(9).fill(null));
   });
+});
+
+test('the unit of a token is that of its own contract, and only a legible one', () => {
+  const asset_identifier = 'SP1.pool::coin';
+  const of = (facts: object) => unitIn(asset_identifier, { asset_identifier, ...facts });
+  expect(of({ symbol: 'CN', decimals: 6 })).toEqual({ symbol: 'CN', decimals: 6 });
+  expect(of({ symbol: 'CN', decimals: 0 })).toEqual({ symbol: 'CN', decimals: 0 });
+  expect(of({ symbol: ' ', decimals: 39 })).toEqual({ symbol: null, decimals: null });
+  expect(of({ decimals: -1 })).toEqual({ symbol: null, decimals: null });
+  expect(unitIn('SP1.pool::other', { asset_identifier, symbol: 'CN', decimals: 6 })).toBeNull();
+  expect(unitIn(asset_identifier, {})).toBeNull();
 });

@@ -107,6 +107,27 @@ export const assetName = (identifier: string): string => identifier.slice(identi
 export const assetContract = (identifier: string): string =>
   identifier.slice(0, Math.max(0, identifier.lastIndexOf('::')));
 
+/** What the contract of a fungible token says of its amounts; null where it is not known. */
+export interface TokenUnit {
+  symbol: string | null;
+  decimals: number | null;
+}
+
+/** Decimals above which amounts would be illegible; no known token has as many. */
+const MOST_DECIMALS = 38;
+
+/** The unit of a token in the metadata of its contract, which is that of the contract's first token; null for another. */
+export function unitIn(
+  asset: string,
+  { asset_identifier, symbol = '', decimals = -1 }: { asset_identifier?: string; symbol?: string; decimals?: number },
+): TokenUnit | null {
+  if (asset_identifier !== asset) return null;
+  return {
+    symbol: symbol.trim() === '' ? null : symbol,
+    decimals: decimals < 0 || decimals > MOST_DECIMALS ? null : decimals,
+  };
+}
+
 /** Control and format characters other than line ends and tabs: they hide, or change the direction of the text around. */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 

@@ -169,8 +169,10 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 interface ConditionWords {
   /** Null for the sender of the transaction. */
   principal: string | null;
-  /** `must send at most 10 STX`, without the asset of tokens. */
+  /** `must send at most 10 STX`; without the amount and the asset of tokens. */
   rule: string;
+  /** The amount of a fungible token in its smallest unit. */
+  amount: string | null;
   /** The asset identifier of a token. */
   asset: string | null;
   /** The value of a non-fungible token, as Clarity writes it. */
@@ -204,26 +206,39 @@ const assetOf = ({
 export function conditionWords(condition: PostCondition): ConditionWords {
   if (condition.type === 'unknown') {
     const rule = 'has conditions of a kind that this version does not know';
-    return { principal: null, rule, asset: null, value: condition.hex };
+    return { principal: null, rule, amount: null, asset: null, value: condition.hex };
   }
   const principal = ownerOf(condition.principal);
   const comparison = COMPARISONS[condition.condition_code] ?? condition.condition_code;
   switch (condition.type) {
     case 'stx':
-      return { principal, rule: `${comparison} ${stxText(condition.amount)}`, asset: null, value: null };
+      return { principal, rule: `${comparison} ${stxText(condition.amount)}`, amount: null, asset: null, value: null };
     case 'staking':
-      return { principal, rule: `${comparison} ${stxText(condition.amount)} into staking`, asset: null, value: null };
+      return {
+        principal,
+        rule: `${comparison} ${stxText(condition.amount)} into staking`,
+        amount: null,
+        asset: null,
+        value: null,
+      };
     case 'fungible':
       return {
         principal,
-        rule: `${comparison} ${count(condition.amount)}`,
+        rule: comparison,
+        amount: condition.amount,
         asset: assetOf(condition.asset),
         value: null,
       };
     case 'non_fungible':
-      return { principal, rule: comparison, asset: assetOf(condition.asset), value: condition.asset_value.repr };
+      return {
+        principal,
+        rule: comparison,
+        amount: null,
+        asset: assetOf(condition.asset),
+        value: condition.asset_value.repr,
+      };
     case 'pox':
-      return { principal, rule: comparison, asset: null, value: null };
+      return { principal, rule: comparison, amount: null, asset: null, value: null };
   }
 }
 
@@ -267,6 +282,8 @@ interface BalanceChange {
   principal: string;
   /** An asset identifier; null for STX. */
   asset: string | null;
+  /** Whether the asset is a fungible token. */
+  isFungible: boolean;
   /** The amount in the smallest unit, or the number of non-fungible tokens. */
   net: bigint;
 }
@@ -280,10 +297,10 @@ export function balanceChanges(
   fee: { payer: string; amount: string },
 ): BalanceChange[] {
   const changes = new Map<string, BalanceChange>();
-  const change = (principal: string, asset: string | null, amount: bigint): void => {
+  const change = (principal: string, asset: string | null, amount: bigint, isFungible = false): void => {
     if (principal === '') return;
     const key = `${principal} ${asset ?? ''}`;
-    const known = changes.get(key) ?? { principal, asset, net: 0n };
+    const known = changes.get(key) ?? { principal, asset, isFungible, net: 0n };
     known.net += amount;
     changes.set(key, known);
   };
@@ -298,8 +315,8 @@ export function balanceChanges(
       }
       case 'fungible_token_asset': {
         const { sender, recipient, amount, asset_id: asset } = event.asset;
-        change(sender, asset, -BigInt(amount));
-        change(recipient, asset, BigInt(amount));
+        change(sender, asset, -BigInt(amount), true);
+        change(recipient, asset, BigInt(amount), true);
         break;
       }
       case 'non_fungible_token_asset': {

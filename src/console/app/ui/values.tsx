@@ -16,6 +16,7 @@ import {
 import { now } from './clock.ts';
 import { Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
+import { unitOf } from './token-units.ts';
 
 /** Seconds after which a time has its date beside it. */
 const DATED = 2 * 86_400;
@@ -55,32 +56,69 @@ interface AmountProps {
   value: string | bigint;
   decimals: number;
   unit?: string;
+  /** The smallest unit, such as `micro-STX`, in which the title has the amount. */
+  smallest: string;
   /** Whether a positive amount has a plus before it. */
   signed?: boolean;
 }
 
 /** An amount with all its decimals, so that amounts in a column align; the fraction is paler. */
-export function Amount({ value, decimals, unit, signed = false }: AmountProps) {
+function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps) {
   const { sign, whole, fraction } = amountParts(value, decimals);
   const plus = signed && sign === '' && /[1-9]/.test(String(value)) ? '+' : '';
   const tone = signed ? (sign === '−' ? ' minus' : plus === '+' ? ' plus' : '') : '';
   return (
-    <span class={`amount${tone}`}>
+    <span class={`amount${tone}`} title={`${count(value)} ${smallest}`}>
       {sign || plus}
       {whole}
       {fraction === '' ? null : <span class="fraction">.{fraction}</span>}
-      {unit === undefined ? null : <span class="unit"> {unit}</span>}
+      {unit === undefined ? null : (
+        <span class="unit">
+          {' '}
+          <ChainText text={unit} />
+        </span>
+      )}
     </span>
   );
 }
 
 /** An amount of micro-STX, shown in STX. */
 export const Stx = ({ micro, signed = false }: { micro: string | bigint; signed?: boolean }) => (
-  <Amount value={micro} decimals={6} unit="STX" signed={signed} />
+  <Amount value={micro} decimals={6} unit="STX" smallest="micro-STX" signed={signed} />
 );
 
 /** An amount of satoshis, shown in BTC. */
-export const Btc = ({ satoshis }: { satoshis: string | bigint }) => <Amount value={satoshis} decimals={8} unit="BTC" />;
+export const Btc = ({ satoshis }: { satoshis: string | bigint }) => (
+  <Amount value={satoshis} decimals={8} unit="BTC" smallest="satoshis" />
+);
+
+/** A number of tokens that have no decimals. */
+export const Signed = ({ value }: { value: bigint }) => <Amount value={value} decimals={0} smallest="tokens" signed />;
+
+interface TokenAmountProps {
+  /** Identifier of a fungible token. */
+  asset: string;
+  value: string | bigint;
+  signed?: boolean;
+}
+
+/** An amount of a fungible token: with its decimals and symbol where they are known, else in its smallest unit. */
+export function TokenAmount({ asset, value, signed = false }: TokenAmountProps) {
+  const { symbol, decimals } = unitOf(asset).value;
+  return (
+    <Amount
+      value={value}
+      decimals={decimals ?? 0}
+      {...(symbol === null ? {} : { unit: symbol })}
+      smallest={`in the smallest unit of ${visible(assetName(asset))}`}
+      signed={signed}
+    />
+  );
+}
+
+/** Says that amounts of a token are in its smallest unit, where its decimals are unknown. */
+export const SmallestUnit = ({ asset }: { asset: string }) =>
+  unitOf(asset).value.decimals === null ? <span class="quiet">in the smallest unit</span> : null;
 
 export const Count = ({ value }: { value: number | string | bigint }) => <span class="number">{count(value)}</span>;
 

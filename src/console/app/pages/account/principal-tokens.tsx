@@ -1,11 +1,20 @@
 /** The tokens of a principal, and its transfers of one fungible token. */
 import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { assetName, count, plural, visible } from '../../chain/format.ts';
+import { assetName, plural, visible } from '../../chain/format.ts';
 import { Value } from '../../ui/code.tsx';
 import { listQuery, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
-import { Ago, Amount, Asset, BlockLink, Principal, principalPath, TxLink } from '../../ui/values.tsx';
+import {
+  Ago,
+  Asset,
+  BlockLink,
+  Principal,
+  principalPath,
+  SmallestUnit,
+  TokenAmount,
+  TxLink,
+} from '../../ui/values.tsx';
 
 const MOST_TOKENS = 50;
 const NFTS_PER_PAGE = 25;
@@ -39,7 +48,15 @@ function FungibleTokens({ principal, version }: { principal: string; version: st
             empty="The principal holds no fungible token."
             columns={[
               { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
-              { name: 'Balance, in the smallest unit', class: 'number', cell: ({ balance }) => count(balance) },
+              {
+                name: 'Balance',
+                class: 'number',
+                cell: ({ asset_identifier: asset, balance }) => (
+                  <>
+                    <TokenAmount asset={asset} value={balance} /> <SmallestUnit asset={asset} />
+                  </>
+                ),
+              },
               {
                 name: 'Transfers',
                 class: 'number medium',
@@ -139,7 +156,7 @@ function TokenMoves({ principal, asset, version }: TokenMovesProps) {
       source={`/extended/v3/principals/${principal}/transfers/ft/${encodeURIComponent(asset)}`}
       aside={
         <>
-          <span class="quiet">in the smallest unit</span>
+          <SmallestUnit asset={asset} />
           <a href={withQuery({ [TOKEN]: null, [CURSOR]: null })}>All tokens</a>
         </>
       }
@@ -168,7 +185,7 @@ function TokenMoves({ principal, asset, version }: TokenMovesProps) {
                   name: 'Amount',
                   class: 'number',
                   cell: ({ sender, amount }) => (
-                    <Amount value={sender === principal ? `-${amount}` : amount} decimals={0} signed />
+                    <TokenAmount asset={asset} value={sender === principal ? `-${amount}` : amount} signed />
                   ),
                 },
                 { name: 'Block', class: 'number wide', cell: ({ block }) => <BlockLink height={block.height} /> },

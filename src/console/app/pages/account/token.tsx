@@ -22,7 +22,18 @@ import {
   tabOf,
 } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
-import { Ago, Asset, BlockLink, ChainText, Hash, Meter, Principal, TxLink } from '../../ui/values.tsx';
+import {
+  Ago,
+  Asset,
+  BlockLink,
+  ChainText,
+  Hash,
+  Meter,
+  Principal,
+  SmallestUnit,
+  TokenAmount,
+  TxLink,
+} from '../../ui/values.tsx';
 import { tokenMovesPath } from './principal-tokens.tsx';
 
 /** The supply of a fungible token; null for a collection. The API answers a supply of 0 for a token of any other kind. */
@@ -99,7 +110,7 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
       <Figures
         label="The token"
         figures={[
-          { name: 'Supply', value: count(supply), note: 'in the smallest unit' },
+          { name: 'Supply', value: <TokenAmount asset={asset} value={supply} />, note: <SmallestUnit asset={asset} /> },
           { name: 'Holders', value: holders.data === null ? '–' : count(holders.data.total) },
         ]}
       />
@@ -128,7 +139,11 @@ const Holders = ({ asset, supply, holders }: HoldersProps) => (
             empty="Nobody holds the token."
             columns={[
               { name: 'Holder', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-              { name: 'Balance', class: 'number', cell: ({ balance }) => count(balance) },
+              {
+                name: 'Balance',
+                class: 'number',
+                cell: ({ balance }) => <TokenAmount asset={asset} value={balance} />,
+              },
               {
                 name: 'Share',
                 class: 'number',
@@ -167,7 +182,7 @@ function TokenTransfers({ asset }: { asset: string }) {
     <Panel
       title="Transfers"
       source={`/stackside/v1/tokens/ft/${encodeURIComponent(asset)}/transfers`}
-      aside={<span class="quiet">in the smallest unit</span>}
+      aside={<SmallestUnit asset={asset} />}
     >
       <Show loaded={transfers} rows={8}>
         {({ results, cursor: { next, previous } }) => (
@@ -181,7 +196,7 @@ function TokenTransfers({ asset }: { asset: string }) {
                 { name: 'Transaction', class: 'medium nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
                 { name: 'From', cell: ({ sender }) => <End principal={sender} nobody="minted" /> },
                 { name: 'To', cell: ({ recipient }) => <End principal={recipient} nobody="burnt" /> },
-                { name: 'Amount', class: 'number', cell: ({ amount }) => count(amount) },
+                { name: 'Amount', class: 'number', cell: ({ amount }) => <TokenAmount asset={asset} value={amount} /> },
                 {
                   name: 'Block',
                   class: 'number wide',

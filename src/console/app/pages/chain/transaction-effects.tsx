@@ -3,13 +3,13 @@
 import { api, bodyOf, RequestError } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { errorLocation } from '../../chain/clarity.ts';
-import { count, visible } from '../../chain/format.ts';
+import { visible } from '../../chain/format.ts';
 import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
 import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
 import { Value, ValueBlock } from '../../ui/code.tsx';
 import { Empty, Panel, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Asset, Badge, BitcoinBlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
+import { Asset, Badge, BitcoinBlockLink, ChainText, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
 
 const NAMES: Readonly<Record<TransactionEvent['event_type'], string>> = {
   stx_asset: 'STX',
@@ -71,7 +71,8 @@ function Details({ event }: { event: TransactionEvent }) {
     case 'fungible_token_asset':
       return (
         <>
-          <span class="number">{count(event.asset.amount)}</span> <Asset identifier={event.asset.asset_id} />
+          <TokenAmount asset={event.asset.asset_id} value={event.asset.amount} />{' '}
+          <Asset identifier={event.asset.asset_id} />
           <Route {...event.asset} />
         </>
       );
@@ -151,10 +152,11 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
       ) : (
         <ol class="conditions">
           {conditions.map((condition, index) => {
-            const { principal, rule, asset, value } = conditionWords(condition);
+            const { principal, rule, amount, asset, value } = conditionWords(condition);
             return (
               <li key={`${index} ${rule}`}>
                 {principal === null ? 'The sender' : <Principal principal={principal} />} {rule}{' '}
+                {amount === null || asset === null ? null : <TokenAmount asset={asset} value={amount} />}
                 {value === null ? null : <Value repr={value} />} {asset === null ? null : <Asset identifier={asset} />}{' '}
                 {index === failed ? <Badge tone="bad">did not hold</Badge> : null}
               </li>

@@ -16,14 +16,15 @@ import { Copy, Facts, JsonLink, Page, Pager, Panel, Scrollable, Show, Table } fr
 import { place } from '../../ui/router.ts';
 import { Sentence, Status, TransactionTable } from '../../ui/transactions.tsx';
 import {
-  Amount,
   BitcoinBlockLink,
   BlockLink,
   ChainText,
   CostTable,
   Hash,
   Principal,
+  Signed,
   Stx,
+  TokenAmount,
   TxLink,
   When,
 } from '../../ui/values.tsx';
@@ -146,12 +147,13 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
           {
             name: 'Change, fee included',
             class: 'number',
-            cell: ({ asset, net }) =>
+            cell: ({ asset, isFungible, net }) =>
               asset === null ? (
                 <Stx micro={net} signed />
               ) : (
                 <span title={asset}>
-                  <Amount value={net} decimals={0} signed /> <ChainText text={assetName(asset)} />
+                  {isFungible ? <TokenAmount asset={asset} value={net} signed /> : <Signed value={net} />}{' '}
+                  <ChainText text={assetName(asset)} />
                 </span>
               ),
           },

@@ -1,0 +1,50 @@
+/** Symbols and decimals of fungible tokens. Each is asked for once while the page is open; one that was not known then, again. */
+import { type Signal, signal } from '@preact/signals';
+import { api } from '../api/api.ts';
+import { assetContract, type TokenUnit, unitIn } from '../chain/format.ts';
+
+const UNKNOWN: TokenUnit = { symbol: null, decimals: null };
+
+/** Milliseconds after which a token that was not known is asked for again. */
+const AGAIN_MS = 60_000;
+
+const units = new Map<string, { unit: Signal<TokenUnit>; askAgainAt: number }>();
+
+/** Requests at a time: a list may have hundreds of tokens. */
+const AT_ONCE = 4;
+const waiting: (() => Promise<void>)[] = [];
+let running = 0;
+
+function askNext(): void {
+  const next = running < AT_ONCE ? waiting.shift() : undefined;
+  if (next === undefined) return;
+  running += 1;
+  void next().finally(() => {
+    running -= 1;
+    askNext();
+  });
+}
+
+async function ask(asset: string, unit: Signal<TokenUnit>): Promise<void> {
+  const params = { path: { principal: assetContract(asset) } };
+  try {
+    const { data } = await api.GET('/metadata/v1/ft/{principal}', { params });
+    const found = data === undefined ? null : unitIn(asset, data);
+    if (found === null) return;
+    unit.value = found;
+    if (found.decimals !== null) units.set(asset, { unit, askAgainAt: Number.POSITIVE_INFINITY });
+  } catch {
+    // The server is away: the page says so elsewhere, and amounts stay in the smallest unit.
+  }
+}
+
+/** Symbol and decimals of a fungible token; unknown until the answer comes. */
+export function unitOf(asset: string): Signal<TokenUnit> {
+  const known = units.get(asset);
+  if (known !== undefined && performance.now() < known.askAgainAt) return known.unit;
+  const unit = known?.unit ?? signal(UNKNOWN);
+  units.set(asset, { unit, askAgainAt: performance.now() + AGAIN_MS });
+  waiting.push(() => ask(asset, unit));
+  askNext();
+  return unit;
+}
