@@ -1,6 +1,6 @@
 /** Symbols and decimals of fungible tokens. Each is asked for once while the page is open; one that was not known then, again. */
 import { type Signal, signal } from '@preact/signals';
-import { api } from '../api/api.ts';
+import { api, bodyOf, RequestError } from '../api/api.ts';
 import { assetContract, type TokenUnit, unitIn } from '../chain/format.ts';
 
 const UNKNOWN: TokenUnit = { symbol: null, decimals: null };
@@ -28,17 +28,26 @@ function askNext(): void {
   });
 }
 
+/**
+ * The metadata of a contract's fungible token; undefined where there is none. The list answers with nothing where the route of one
+ * token answers with an error, which the browser would show.
+ */
+export async function fungibleToken(contract: string, signal?: AbortSignal) {
+  const params = { query: { address: contract, limit: MOST_ALIKE } };
+  const { results } = await bodyOf(api.GET('/metadata/v1/ft', { params, ...(signal === undefined ? {} : { signal }) }));
+  return results.find(({ contract_principal }) => contract_principal === contract);
+}
+
 async function ask(asset: string, unit: Signal<TokenUnit>): Promise<void> {
-  // The list answers with nothing where the route of one token answers with an error, which the browser would show.
-  const params = { query: { address: assetContract(asset), limit: MOST_ALIKE } };
   try {
-    const { data } = await api.GET('/metadata/v1/ft', { params });
-    const [found = null] = data?.results.flatMap((facts) => unitIn(asset, facts) ?? []) ?? [];
+    const facts = await fungibleToken(assetContract(asset));
+    const found = facts === undefined ? null : unitIn(asset, facts);
     if (found === null) return;
     unit.value = found;
     if (found.decimals !== null) units.set(asset, { unit, askAgainAt: Number.POSITIVE_INFINITY });
-  } catch {
-    // The server is away: the page says so elsewhere, and amounts stay in the smallest unit.
+  } catch (error) {
+    // The page says elsewhere that the server is away, and amounts stay in the smallest unit.
+    if (!(error instanceof RequestError)) throw error;
   }
 }
 

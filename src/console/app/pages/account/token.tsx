@@ -22,6 +22,7 @@ import {
   tabOf,
 } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
+import { fungibleToken } from '../../ui/token-units.ts';
 import {
   Ago,
   Asset,
@@ -283,28 +284,54 @@ function Collection({ asset }: { asset: string }) {
 
 const textOrNull = (text: string | null) => (text === null ? null : <ChainText text={text} />);
 
-/** Facts that the contract's source states as constants. No URL among them is a link or loads a picture. */
+/**
+ * What the contract says of its token, or else what its source states as constants. No URL among the facts is a link, and no image
+ * comes from another host.
+ */
 function DeclaredFacts({ asset }: { asset: string }) {
   const contract = assetContract(asset);
   const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
   const { data } = useAnswer(`contract ${contract}`, (signal) =>
     bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
   );
-  const { name, symbol, decimals, uri } = tokenFacts(data?.source_code ?? '');
+  const { data: metadata } = useAnswer(`metadata ${contract}`, async (signal) => ({
+    token: await fungibleToken(contract, signal),
+  }));
+  const declared = tokenFacts(data?.source_code ?? '');
+  const said = metadata?.token?.asset_identifier === asset ? metadata.token : undefined;
+  const isSaid = said !== undefined && (said.name !== undefined || said.symbol !== undefined);
+  const {
+    name = null,
+    symbol = null,
+    decimals = null,
+    token_uri: uri = null,
+  } = isSaid ? said : { ...declared, token_uri: declared.uri };
+  const { description = null, image_thumbnail_uri: image } = said ?? {};
   if (name === null && symbol === null && decimals === null && uri === null) return null;
   return (
-    <Panel title="What the contract declares" source={`/extended/v3/smart-contracts/${contract}?include=source_code`}>
+    <Panel
+      title={isSaid ? 'What the contract says' : 'What the contract declares'}
+      source={isSaid ? `/metadata/v1/ft/${contract}` : `/extended/v3/smart-contracts/${contract}?include=source_code`}
+    >
+      {isKept(image) ? <img class="token-image" src={image} alt="" /> : null}
       <Facts
         facts={[
           ['Name', textOrNull(name)],
           ['Symbol', textOrNull(symbol)],
           ['Decimals', decimals],
-          ['Metadata', textOrNull(uri)],
+          ...(description === null ? [] : [['Description', textOrNull(description)] as const]),
+          ['Metadata', textOrNull(uri === null || uri.length <= LONGEST_URI ? uri : `${uri.slice(0, LONGEST_URI)}…`)],
         ]}
       />
     </Panel>
   );
 }
+
+/** Characters of a URI that are shown: one of the scheme `data` has a whole document. */
+const LONGEST_URI = 160;
+
+/** Whether this server keeps a copy of an image: the page asks no other host. */
+const isKept = (path: string | undefined): path is string => path?.startsWith('/stackside/v1/token-images/') === true;
 
 /** The page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
