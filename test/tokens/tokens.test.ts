@@ -1,7 +1,7 @@
 /** Contracts of tokens, their tokens and what is asked of them: by blocks and forks, and by what a node answers. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { tokenContract, tokenNews } from '../../src/chain/token-contracts.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
@@ -195,17 +195,18 @@ function opened(says: Says = plain, readDocument: (() => Promise<DocumentOutcome
   const db = new Database(indexPath(directory.path), { readonly: true });
   const said: object[] = [];
   const events: ReceivedEvent[] = [];
+  const lease = { isHeld: true };
   const start = () =>
     startTokenAsker({
       ...{ snapshots, node: rpc, readDocument, commander, clock },
-      isHeld: () => true,
+      isHeld: () => lease.isHeld,
       chance: { number: () => 0 },
       log: (event) => said.push(event),
     });
   let asker: ReturnType<typeof start> | null = null;
   const one = <T>(sql: string) => db.query<T, []>(sql).get();
   return {
-    ...{ directory, ingest, node, said, events, commands: commandsOf<TokenCommands>(commander), snapshots },
+    ...{ directory, ingest, node, lease, said, events, commands: commandsOf<TokenCommands>(commander), snapshots },
     add(...blocks: MadeBlock[]): void {
       for (const { event } of blocks) {
         events.push(event);
@@ -558,6 +559,22 @@ test('contracts that never answer, or answer otherwise each time, keep no other 
   made.add(next(at, coins));
   await until(async () => (await made.token(COIN, 1))?.name === 'River Coin', 'the name');
   expect(calls - before).toBeLessThan(120);
+});
+
+test('of several hosts the one with the lease asks', async () => {
+  let calls = 0;
+  await using made = opened((...asked) => {
+    calls += 1;
+    return plain(...asked);
+  });
+  made.lease.isHeld = false;
+  made.add(next(null, coins));
+  made.start();
+  for (let turn = 0; turn < 200; turn++) await systemClock.turn();
+  expect(calls).toBe(0);
+  made.lease.isHeld = true;
+  await made.settled();
+  expect((await made.token(COIN, 1))?.name).toBe('River Coin');
 });
 
 test('while the node is away nothing counts as a try, and it is said once', async () => {
