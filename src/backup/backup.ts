@@ -11,7 +11,7 @@ import { checkpointWhole } from '../store/files/connection.ts';
 import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
 import { noteMadeBackup } from '../store/files/newest-backup.ts';
-import { COMMAND_PATH } from '../store/ingest/commands.ts';
+import { COMMAND_PATH, isPrivateCommand } from '../store/ingest/commands.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';
 import {
@@ -77,7 +77,7 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
   copyData(directory, copy);
   bringUp(copy, machine);
   if (isPublic) {
-    withholdEntries(copy, COMMAND_PATH);
+    withholdEntries(copy, COMMAND_PATH, isPrivateCommand);
     forgetPrivateData(copy);
   }
   for (const path of [indexPath(copy), journalPath(copy)]) checkpointWhole(path);

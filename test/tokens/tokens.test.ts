@@ -1,6 +1,7 @@
 /** Contracts of tokens, their tokens and what is asked of them: by blocks and forks, and by what a node answers. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { tokenContract, tokenNews } from '../../src/chain/token-contracts.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -9,6 +10,7 @@ import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { collectible } from '../../src/devnet/contracts/collectible.ts';
 import { gems } from '../../src/devnet/contracts/gems.ts';
 import { token as coin } from '../../src/devnet/contracts/token.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -18,6 +20,7 @@ import type { TokenCommands } from '../../src/store/ingest/token-commands.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { startTokenAsker } from '../../src/tokens/asker.ts';
 import type { DocumentOutcome } from '../../src/tokens/document.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
@@ -559,6 +562,20 @@ test('contracts that never answer, or answer otherwise each time, keep no other 
   made.add(next(at, coins));
   await until(async () => (await made.token(COIN, 1))?.name === 'River Coin', 'the name');
   expect(calls - before).toBeLessThan(120);
+});
+
+test('a public backup has what was asked about tokens, as its journal has it', async () => {
+  await using made = opened();
+  made.add(next(null, coins));
+  await made.settled();
+  using places = dataDirectory();
+  const [place, directory] = [join(places.path, 'backup'), join(places.path, 'restored')];
+  await backupOf(made.directory.path, place, { public: true });
+  await restored(place, directory);
+  expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  const snapshots = openSnapshots(directory);
+  expect((await snapshots.read((read) => read.tokenMetadata.token(COIN, 1n)))?.name).toBe('River Coin');
+  snapshots.close();
 });
 
 test('of several hosts the one with the lease asks', async () => {

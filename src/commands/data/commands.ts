@@ -165,7 +165,7 @@ export const backup = command({
   options: [
     switchOption(
       '--public',
-      'Omit all but the chain: chainhooks, their secrets, requests to the faucets, and the commands of the journal',
+      'Omit all but the chain and its tokens: chainhooks, their secrets, requests to the faucets, and their commands in the journal',
     ),
   ],
   async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {

@@ -7,7 +7,7 @@ import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
-import { COMMAND_PATH } from '../../store/ingest/commands.ts';
+import { COMMAND_PATH, isPrivateCommand } from '../../store/ingest/commands.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../../store/ingest/writer.ts';
 import { type Entry, type Head, nextChain, sameChain, withheld } from '../../store/log/entry.ts';
@@ -69,7 +69,8 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   if (theirs !== null && sameChain(theirs, position.chain)) {
     // Commands refer to rows of earlier commands, which data of a public backup lack.
     const withholds = lastWithheldIn(directory) !== null;
-    const entryToApply = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
+    const entryToApply = (entry: Entry) =>
+      withholds && entry.path === COMMAND_PATH && isPrivateCommand(entry.text) ? withheld(entry) : entry;
     // Entries keep their numbers.
     return { at: position, apply: (list) => ingest.entries.follow(list.map(entryToApply), false, systemClock.turn) };
   }

@@ -57,11 +57,11 @@ export function copyData(directory: string, into: string): void {
 const TOGETHER = 1_000;
 
 /**
- * Withholds all entries of a path in the journal of a directory that no other process writes, in one transaction. The removed
+ * Withholds entries of a path in the journal of a directory that no other process writes, in one transaction. The removed
  * bytes are overwritten.
  * @throws JournalEntryError where such an entry is damaged, SQLiteError
  */
-export function withholdEntries(directory: string, path: string): void {
+export function withholdEntries(directory: string, path: string, isWithheld = (_text: string): boolean => true): void {
   const file = journalPath(directory);
   using closing = new DisposableStack();
   const journal = openJournalReader(directory);
@@ -80,7 +80,9 @@ export function withholdEntries(directory: string, path: string): void {
   db.transaction(() => {
     for (let found = next.all(path, 0); found.length > 0; found = next.all(path, found.at(-1)!.id)) {
       for (const { id } of found) {
-        const entry = withheld(journal.read(id)!);
+        const stored = journal.read(id)!;
+        if (!isWithheld(stored.text)) continue;
+        const entry = withheld(stored);
         update.run(id, entry.path, compressed(entry.text));
       }
     }

@@ -157,6 +157,9 @@ export function commandOf(text: string): EntryCommand {
   return command;
 }
 
+/** Whether a command concerns the hosts of its log alone. What was asked about tokens, everybody can ask. */
+export const isPrivateCommand = (text: string): boolean => !commandOf(text).type.startsWith('tokens.');
+
 /** The time of an entry in Unix milliseconds. */
 export const millisecondsOf = ({ receivedAt }: Pick<ReceivedEvent, 'receivedAt'>): number =>
   Math.floor(receivedAt / 1_000);
