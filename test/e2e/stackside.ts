@@ -1,6 +1,7 @@
 /** The program as its users run it: a child process, from source or compiled. */
 import { join, resolve } from 'node:path';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { spawnedWithStdout } from '../support/servers/spawned.ts';
 
 const named = process.env.STACKSIDE_BINARY;
 
@@ -60,14 +61,12 @@ export async function startServerIn(
   name: 'serve' | 'demo',
   ...args: string[]
 ): Promise<Server> {
-  const child = Bun.spawn([...command, name, '--api-port', '0', '--event-port', '0', ...args], {
-    env: { ...process.env, ...environment },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  // Read from the start: a process whose log nobody reads waits once the pipe is full.
-  const log = new Response(child.stderr).text();
+  const { child, printed: log } = spawnedWithStdout(
+    [...command, name, '--api-port', '0', '--event-port', '0', ...args],
+    {
+      env: { ...process.env, ...environment },
+    },
+  );
   let out = '';
   for await (const chunk of child.stdout) {
     out += new TextDecoder().decode(chunk);

@@ -3,10 +3,11 @@
  * of its own, on the loopback. The system's own servers and their data are never touched.
  */
 import { afterAll, describe } from 'bun:test';
-import { chownSync, closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DataDirectory, dataDirectory } from '../data/data-directory.ts';
 import { until } from '../time/until.ts';
+import { spawned } from './spawned.ts';
 
 /** PostgreSQL refuses to run as root; there, servers run as nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -43,23 +44,8 @@ export function describeWith(
   if (!isInstalled) afterAll(() => void process.stderr.write(`${program} is not installed: its tests are skipped.\n`));
 }
 
-/**
- * Starts a program whose output goes to a file. Bun sometimes stops reading a child's pipe for good, once it has had much:
- * whoever waits for the end of the output then waits for ever.
- */
-function spawnAsServer(command: string[]) {
-  const directory = dataDirectory();
-  const file = join(directory.path, 'output');
-  const output = openSync(file, 'a');
-  const child = Bun.spawn(command, { ...user, cwd: '/', stdin: 'ignore', stdout: output, stderr: output });
-  closeSync(output);
-  const printed = child.exited.then(() => {
-    const text = readFileSync(file, 'utf8');
-    directory[Symbol.dispose]();
-    return text;
-  });
-  return { child, printed };
-}
+/** Starts a program as the user that servers run as. */
+const spawnAsServer = (command: string[]) => spawned(command, { ...user, cwd: '/' });
 
 /** Runs a program of a server to its end. @throws Error with what it printed, where it fails */
 export async function runAsServer(...command: string[]): Promise<void> {
