@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { runFillFrom } from '../../src/commands/data/fill-from.ts';
+import { entriesAfter } from '../../src/commands/data/import-journal.ts';
+import type { JournalSource } from '../../src/commands/data/journal-sources.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -244,6 +246,14 @@ test('a node that sends another block than the one below the beginning is not be
       : answer;
   const error = await run({ data: data.path, into: join(home.path, 'new'), from: low.height, lie });
   expect(error).toMatchObject({ message: expect.stringContaining('the node does not tell the block below it') });
+});
+
+test('a journal that ends before its last event is damaged, and is not read on and on', async () => {
+  const source = { location: 'there', after: async () => ({ last: 5, entries: [] }) } as unknown as JournalSource;
+  const read = async () => {
+    for await (const _ of entriesAfter(source, 3)) throw new Error('there is nothing to read');
+  };
+  await expect(read()).rejects.toThrow('Entry 4 of the journal of there is damaged');
 });
 
 test('the keys that the server made come with the chainhooks, for this user alone', async () => {

@@ -25,15 +25,15 @@ import { stagingOf } from '../../store/files/unfinished.ts';
 import { COMMAND_PATH, commandOf, commandsOf } from '../../store/ingest/commands.ts';
 import { beginningOf } from '../../store/ingest/history-start.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
-import { journalAlone } from '../../store/ingest/writer.ts';
-import { CHAIN_START, type Entry, type Head, nextChain, sameChain } from '../../store/log/entry.ts';
+import { ForeignEntryError, journalAlone } from '../../store/ingest/writer.ts';
+import { CHAIN_START, type Entry, type Head } from '../../store/log/entry.ts';
 import type { HistoryStart } from '../../store/queries/blocks/chain.ts';
 import { openSnapshots } from '../../store/read/snapshots.ts';
 import { interruptible } from '../cli/output.ts';
 import { type Output, progressReport } from '../cli/progress.ts';
 import { beginHistory } from '../serve/history-start.ts';
 import { count, errorOfFill, type FillSource, fillUpTo, infoOfChain, linesOf, requireToken } from './fill.ts';
-import { lists } from './import-journal.ts';
+import { entriesAfter, requireNext } from './import-journal.ts';
 import { damaged, directoryJournal, type JournalSource, lacking } from './journal-sources.ts';
 
 /** @throws OperatorError where the data has the whole chain, or begins at the height or below */
@@ -84,23 +84,17 @@ function follower(ingest: Ingest, source: JournalSource, isOfHooks: (type: strin
     /** Applies all that the journal has. */
     async follow(report: (id: number, of: number) => void): Promise<void> {
       last ??= await head();
-      for (;;) {
-        const { last: newest, entries } = await source.after(last.id);
-        if (last.id >= newest) return;
-        for await (const list of lists(entries)) {
-          for (const entry of list) {
-            if (entry.id !== last.id + 1 || !sameChain(nextChain(last.chain, entry), entry.chain)) {
-              throw damaged(source.location, entry.id);
-            }
-            last = entry;
-            // What the node was asked about the present beginning does not concern the new one.
-            if (mayBeEventPath(entry.path)) ingest.apply(entry);
-            else if (entry.path === COMMAND_PATH) command(entry);
-          }
-          ingest.setImported(SOURCE, { rows: last.id, digest: '' });
-          ingest.commitToJournal();
-          report(last.id, newest);
+      for await (const { list, last: newest } of entriesAfter(source, last.id)) {
+        for (const entry of list) {
+          requireNext(entry, last);
+          last = entry;
+          // What the node was asked about the present beginning does not concern the new one.
+          if (mayBeEventPath(entry.path)) ingest.apply(entry);
+          else if (entry.path === COMMAND_PATH) command(entry);
         }
+        ingest.setImported(SOURCE, { rows: last.id, digest: '' });
+        ingest.commitToJournal();
+        report(last.id, newest);
       }
     },
     /** Number of the last entry. */
@@ -282,6 +276,7 @@ export async function runFillFrom(
   try {
     return await fillInto(settings, node, options, output);
   } catch (error) {
+    if (error instanceof ForeignEntryError) throw damaged(settings.data, error.id);
     throw errorOfFill(error, settings.nodeRpc);
   }
 }

@@ -41,14 +41,18 @@ interface Beginning {
 /** Whether an entry is of the chain, and no command. */
 const isOfChain = (path: string): boolean => mayBeEventPath(path) || isAskedPath(path) || path === SKIPPED_PATH;
 
+/** @throws ForeignEntryError for an entry that doesn't follow the last one */
+export function requireNext(entry: Entry, last: Head): void {
+  if (entry.id === last.id + 1 && sameChain(nextChain(last.chain, entry), entry.chain)) return;
+  throw new ForeignEntryError(entry.id, last.id);
+}
+
 /** Imports entries like rows of a recording, without commands, which matter only to the hosts that wrote them. */
 function applyLikeRecording(ingest: Ingest, at: Head): Beginning['apply'] {
   let last = at;
   return async (entries) => {
     for (const entry of entries) {
-      if (entry.id !== last.id + 1 || !sameChain(nextChain(last.chain, entry), entry.chain)) {
-        throw new ForeignEntryError(entry.id, last.id);
-      }
+      requireNext(entry, last);
       last = entry;
       if (isOfChain(entry.path)) ingest.apply(entry);
     }
@@ -86,7 +90,7 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
 const MOST_BYTES = 8_000_000;
 
 /** Entries in batches that become durable together. */
-export async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]> {
+async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]> {
   let list: Entry[] = [];
   let bytes = 0;
   for await (const entry of entries) {
@@ -97,6 +101,26 @@ export async function* lists(entries: JournalBatch['entries']): AsyncGenerator<E
     [list, bytes] = [[], 0];
   }
   if (list.length > 0) yield list;
+}
+
+/**
+ * All entries of a journal after one, in batches that become durable together, with the number of its last event.
+ * @throws OperatorError where the journal ends before its last event
+ */
+export async function* entriesAfter(
+  source: JournalSource,
+  after: number,
+): AsyncGenerator<{ list: Entry[]; last: number }> {
+  for (let id = after; ; ) {
+    const before = id;
+    const { last, entries } = await source.after(id);
+    for await (const list of lists(entries)) {
+      id = list.at(-1)?.id ?? id;
+      yield { list, last };
+    }
+    if (id === before && id < last) throw damaged(source.location, id + 1);
+    if (id === before) return;
+  }
 }
 
 /**
@@ -111,17 +135,12 @@ async function importAll(
 ) {
   const { at, apply } = await beginningOf(directory, ingest, source);
   let { id } = at;
-  for (;;) {
-    const before = id;
-    const { last, entries } = await source.after(id);
-    for await (const list of lists(entries)) {
-      await apply(list);
-      id = list.at(-1)?.id ?? id;
-      report({ rows: id - at.id, height: ingest.tipHeight(), read: id - at.id, size: last - at.id });
-    }
-    if (id === before && id < last) throw damaged(source.location, id + 1);
-    if (id === before) return { from: at.id, last: id };
+  for await (const { list, last } of entriesAfter(source, id)) {
+    await apply(list);
+    id = list.at(-1)?.id ?? id;
+    report({ rows: id - at.id, height: ingest.tipHeight(), read: id - at.id, size: last - at.id });
   }
+  return { from: at.id, last: id };
 }
 
 /**
