@@ -3,6 +3,7 @@ import { lruCache } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { MAX_FOREIGN_DEPTH } from '../base/json.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
+import type { TokenDocument } from '../store/model/token.ts';
 import type { KeepImage } from './images.ts';
 import { filledUri } from './uri.ts';
 import type { FetchUri } from './web.ts';
@@ -16,24 +17,10 @@ const MOST_LOCALES = 50;
 /** Maximum characters of a locale's name. */
 const MOST_LOCALE = 64;
 
-/** A document in a locale, as the index stores it. */
-interface LocalizedDocument {
-  /** Empty where the document names none. */
-  locale: string;
-  name: string;
-  description: string | null;
-  /** As the document has it. */
-  image: string | null;
-  /** JSON: a list of `{trait_type, display_type, value}`; null without any. Numbers are as they were written. */
-  attributes: string | null;
-  /** JSON: an object; null without any. */
-  properties: string | null;
-}
-
 /** What came of reading a token's document. */
 export type DocumentOutcome =
   /** The documents by locale, the default one first; none if the document has no name. */
-  | { kind: 'read'; documents: LocalizedDocument[] }
+  | { kind: 'read'; documents: TokenDocument[] }
   | {
       kind: 'failed';
       error: 'document_too_large' | 'document_timeout' | 'document_unreadable' | 'document_refused';
@@ -242,12 +229,12 @@ export function documentReader({ fetchUri, keepImage, clock }: ReaderOptions): R
     }
   }
 
-  async function documents(subject: DocumentSubject, signal: AbortSignal): Promise<LocalizedDocument[]> {
+  async function documents(subject: DocumentSubject, signal: AbortSignal): Promise<TokenDocument[]> {
     const base = await parts(filledUri(subject.uri, subject.token), subject, signal);
     if (base.name === undefined) throw unread('document_unreadable', true);
     if (base.name === null) return [];
     const { localization } = base;
-    const found: LocalizedDocument[] = [];
+    const found: TokenDocument[] = [];
     let length = 0;
     const add = (locale: string, { name, description, image, attributes, properties }: Parts): void => {
       const json = { attributes: stored(attributes), properties: stored(properties) };
@@ -267,7 +254,7 @@ export function documentReader({ fetchUri, keepImage, clock }: ReaderOptions): R
   }
 
   /** Keeps the images. @throws Unread if the host of one asked to wait, and the document can wait for it */
-  async function keepImages(found: readonly LocalizedDocument[], subject: DocumentSubject, signal: AbortSignal) {
+  async function keepImages(found: readonly TokenDocument[], subject: DocumentSubject, signal: AbortSignal) {
     if (keepImage === null) return;
     for (const image of new Set(found.map(({ image }) => image))) {
       const kept = image === null ? null : await keepImage(image, signal);

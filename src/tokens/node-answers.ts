@@ -9,8 +9,7 @@ import { toHex } from '../codec/hex.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
-import type { SaidFacts } from '../store/ingest/token-commands.ts';
-import type { TokenJobItem } from '../store/model/token.ts';
+import type { TokenFacts, TokenJobItem } from '../store/model/token.ts';
 import { filledUri } from './uri.ts';
 
 /** Milliseconds of a call, and of all calls about a token. */
@@ -164,7 +163,7 @@ async function ftSupply(calls: NodeCalls, contract: string): Promise<string | nu
  * What a contract says of a token.
  * @throws NodeUnreachableError where the node is away, NoAnswerError, ClarityError
  */
-export async function askedFacts(calls: NodeCalls, { contract, family, token }: TokenJobItem): Promise<SaidFacts> {
+export async function askedFacts(calls: NodeCalls, { contract, family, token }: TokenJobItem): Promise<TokenFacts> {
   const number = BigInt(token ?? 0);
   const id = clarity.uint(number);
   const none = { name: null, symbol: null, decimals: null, supply: null };

@@ -6,13 +6,8 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
-import type {
-  FailedTry,
-  SaidDocument,
-  SaidFacts,
-  TokenAnswer,
-  TokenCommands,
-} from '../../src/store/ingest/token-commands.ts';
+import type { FailedTry, TokenAnswer, TokenCommands } from '../../src/store/ingest/token-commands.ts';
+import type { TokenDocument, TokenFacts } from '../../src/store/model/token.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { TokenError } from '../../src/store/rows/enums.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
@@ -157,14 +152,14 @@ function tokenChain() {
       expect(await run('tokens.answer', { answers: [answer] })).toBe(1);
     },
     /** What the node says of a token, and what its document is. */
-    async facts(id: string, token: string, answer: SaidFacts | FailedTry): Promise<void> {
+    async facts(id: string, token: string, answer: TokenFacts | FailedTry): Promise<void> {
       await chain.say({ work: 'facts', contract: id, token, tip: tip!.hash, answer });
     },
     async document(
       id: string,
       token: string,
       uri: string,
-      answer: { documents: SaidDocument[] } | FailedTry,
+      answer: { documents: TokenDocument[] } | FailedTry,
     ): Promise<void> {
       await chain.say({ work: 'document', contract: id, token, uri, answer });
     },
@@ -196,7 +191,7 @@ function tokenChain() {
   return chain;
 }
 
-const unknown: SaidFacts = { name: null, symbol: null, decimals: null, supply: null, uri: null };
+const unknown: TokenFacts = { name: null, symbol: null, decimals: null, supply: null, uri: null };
 const invalid = (error: TokenError): FailedTry => ({ state: 'invalid', error, wait: null, counts: true });
 const bare = { description: null, image: null, attributes: null, properties: null };
 const wrong = {
@@ -299,7 +294,7 @@ describe.each(families)('one token of %s', (family) => {
             sender_address: alice.address,
             asset_identifier: `${id}::coin`,
           };
-  const document: SaidDocument = {
+  const document: TokenDocument = {
     locale: 'en',
     name: 'Pebble',
     description: 'Grey',

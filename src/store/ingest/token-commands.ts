@@ -15,32 +15,12 @@ import {
   type TokenContractRow,
   tokenRows,
 } from '../effects/token-metadata-writer.ts';
+import type { TokenDocument, TokenFacts } from '../model/token.ts';
 import { EVENT_KIND, JOB_STATE, TOKEN_ERROR, TOKEN_EVENT, TOKEN_FAMILY, type TokenError } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { tokenDocumentsTable } from '../rows/tables.ts';
 import type { BatchedCommand } from './commands.ts';
-
-/** What a token's contract says of it; numbers are decimal. */
-export interface SaidFacts {
-  name: string | null;
-  symbol: string | null;
-  decimals: string | null;
-  supply: string | null;
-  /** With the token's number in it. */
-  uri: string | null;
-}
-
-/** A document in a locale; attributes and properties are JSON. */
-export interface SaidDocument {
-  /** Empty where the document names none. */
-  locale: string;
-  name: string;
-  description: string | null;
-  image: string | null;
-  attributes: string | null;
-  properties: string | null;
-}
 
 /** A try without an answer. */
 export interface FailedTry {
@@ -64,14 +44,14 @@ interface OfContract {
 export type TokenAnswer =
   /** `last` is null where the contract has more tokens than are listed. */
   | ({ work: 'last_token_id'; answer: { last: number | null } | FailedTry } & OfContract)
-  | ({ work: 'facts'; token: string; answer: SaidFacts | FailedTry } & OfContract)
+  | ({ work: 'facts'; token: string; answer: TokenFacts | FailedTry } & OfContract)
   /** The first document is the default one. */
   | {
       work: 'document';
       contract: string;
       token: string;
       uri: string;
-      answer: { documents: SaidDocument[] } | FailedTry;
+      answer: { documents: TokenDocument[] } | FailedTry;
     };
 
 /** Blocks since the node was asked above which an answer about a supply is too old: their events would have to be summed. */
@@ -164,7 +144,7 @@ export function tokenCommands(db: Database) {
     return supply.toString();
   }
 
-  function writeFacts(contract: TokenContractRow, tokenId: string, said: SaidFacts, height: number, at: number): void {
+  function writeFacts(contract: TokenContractRow, tokenId: string, said: TokenFacts, height: number, at: number): void {
     const { contract_id, asset_id, position } = contract;
     const { name, symbol, decimals, uri } = said;
     const supply = said.supply !== null && asset_id !== null ? supplyNow(said.supply, asset_id, height) : said.supply;

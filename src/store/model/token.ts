@@ -105,7 +105,7 @@ export interface TokenDocument {
   description: string | null;
   /** As the document has it. */
   image: string | null;
-  /** JSON: a list of `{trait_type, display_type, value}`; null without any. */
+  /** JSON: a list of `{trait_type, display_type, value}`; null without any. Numbers are as they were written. */
   attributes: string | null;
   /** JSON: an object; null without any. */
   properties: string | null;
