@@ -1,14 +1,15 @@
-/** Symbols and decimals of fungible tokens. Each is asked for once while the page is open; one that was not known then, again. */
+/** Metadata of fungible tokens. Each is asked for once while the page is open; what was not known then, again. */
 import { type Signal, signal } from '@preact/signals';
+import type { Answer } from '../api/answer.ts';
 import { api, bodyOf, RequestError } from '../api/api.ts';
 import { assetContract, type TokenUnit, unitIn } from '../chain/format.ts';
 
-const UNKNOWN: TokenUnit = { symbol: null, decimals: null };
+type Token = Answer<'/metadata/v1/ft'>['results'][number];
 
-/** Milliseconds after which a token that was not known is asked for again. */
+/** Milliseconds after which a token whose decimals were not known is asked for again. */
 const AGAIN_MS = 60_000;
 
-const units = new Map<string, { unit: Signal<TokenUnit>; askAgainAt: number }>();
+const tokens = new Map<string, { token: Signal<Token | null>; askAgainAt: number }>();
 
 /** Tokens in an answer: the contracts whose identifiers begin like the one that is looked for. */
 const MOST_ALIKE = 60;
@@ -28,36 +29,36 @@ function askNext(): void {
   });
 }
 
-/**
- * The metadata of a contract's fungible token; undefined where there is none. The list answers with nothing where the route of one
- * token answers with an error, which the browser would show.
- */
-export async function fungibleToken(contract: string, signal?: AbortSignal) {
+async function ask(contract: string, token: Signal<Token | null>): Promise<void> {
+  // The list answers with nothing where the route of one token answers with an error, which the browser would show.
   const params = { query: { address: contract, limit: MOST_ALIKE } };
-  const { results } = await bodyOf(api.GET('/metadata/v1/ft', { params, ...(signal === undefined ? {} : { signal }) }));
-  return results.find(({ contract_principal }) => contract_principal === contract);
-}
-
-async function ask(asset: string, unit: Signal<TokenUnit>): Promise<void> {
   try {
-    const facts = await fungibleToken(assetContract(asset));
-    const found = facts === undefined ? null : unitIn(asset, facts);
-    if (found === null) return;
-    unit.value = found;
-    if (found.decimals !== null) units.set(asset, { unit, askAgainAt: Number.POSITIVE_INFINITY });
+    const { results } = await bodyOf(api.GET('/metadata/v1/ft', { params }));
+    const found = results.find(({ contract_principal }) => contract_principal === contract);
+    if (found === undefined) return;
+    token.value = found;
+    if (found.decimals !== undefined) tokens.set(contract, { token, askAgainAt: Number.POSITIVE_INFINITY });
   } catch (error) {
     // The page says elsewhere that the server is away, and amounts stay in the smallest unit.
     if (!(error instanceof RequestError)) throw error;
   }
 }
 
-/** Symbol and decimals of a fungible token; unknown until the answer comes. */
-export function unitOf(asset: string): Signal<TokenUnit> {
-  const known = units.get(asset);
-  if (known !== undefined && performance.now() < known.askAgainAt) return known.unit;
-  const unit = known?.unit ?? signal(UNKNOWN);
-  units.set(asset, { unit, askAgainAt: performance.now() + AGAIN_MS });
-  waiting.push(() => ask(asset, unit));
-  askNext();
-  return unit;
+/** The metadata of a fungible token; null until the answer comes, and where its contract has none for this asset. */
+export function tokenOf(asset: string): Token | null {
+  const contract = assetContract(asset);
+  let known = tokens.get(contract);
+  if (known === undefined || performance.now() >= known.askAgainAt) {
+    const token = known?.token ?? signal<Token | null>(null);
+    known = { token, askAgainAt: performance.now() + AGAIN_MS };
+    tokens.set(contract, known);
+    waiting.push(() => ask(contract, token));
+    askNext();
+  }
+  const found = known.token.value;
+  return found?.asset_identifier === asset ? found : null;
 }
+
+/** Symbol and decimals of a fungible token; null where they are not known. */
+export const unitOf = (asset: string): TokenUnit =>
+  unitIn(asset, tokenOf(asset) ?? {}) ?? { symbol: null, decimals: null };

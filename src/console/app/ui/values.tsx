@@ -16,7 +16,7 @@ import {
 import { now } from './clock.ts';
 import { Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
-import { unitOf } from './token-units.ts';
+import { unitOf } from './token-metadata.ts';
 
 /** Seconds after which a time has its date beside it. */
 const DATED = 2 * 86_400;
@@ -104,7 +104,7 @@ interface TokenAmountProps {
 
 /** An amount of a fungible token: with its decimals and symbol where they are known, else in its smallest unit. */
 export function TokenAmount({ asset, value, signed = false }: TokenAmountProps) {
-  const { symbol, decimals } = unitOf(asset).value;
+  const { symbol, decimals } = unitOf(asset);
   return (
     <Amount
       value={value}
@@ -118,7 +118,7 @@ export function TokenAmount({ asset, value, signed = false }: TokenAmountProps) 
 
 /** Says that amounts of a token are in its smallest unit, where its decimals are unknown. */
 export const SmallestUnit = ({ asset }: { asset: string }) =>
-  unitOf(asset).value.decimals === null ? <span class="quiet">in the smallest unit</span> : null;
+  unitOf(asset).decimals === null ? <span class="quiet">in the smallest unit</span> : null;
 
 export const Count = ({ value }: { value: number | string | bigint }) => <span class="number">{count(value)}</span>;
 

@@ -22,7 +22,7 @@ import {
   tabOf,
 } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
-import { fungibleToken } from '../../ui/token-units.ts';
+import { tokenOf } from '../../ui/token-metadata.ts';
 import {
   Ago,
   Asset,
@@ -294,12 +294,9 @@ function DeclaredFacts({ asset }: { asset: string }) {
   const { data } = useAnswer(`contract ${contract}`, (signal) =>
     bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
   );
-  const { data: metadata } = useAnswer(`metadata ${contract}`, async (signal) => ({
-    token: await fungibleToken(contract, signal),
-  }));
+  const said = tokenOf(asset);
   const declared = tokenFacts(data?.source_code ?? '');
-  const said = metadata?.token?.asset_identifier === asset ? metadata.token : undefined;
-  const isSaid = said !== undefined && (said.name !== undefined || said.symbol !== undefined);
+  const isSaid = said !== null && (said.name !== undefined || said.symbol !== undefined);
   const {
     name = null,
     symbol = null,

@@ -30,6 +30,13 @@ function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'
 /** States of the deliveries below one that fails: what waits behind it is summed up instead. */
 const NOT_PENDING = STATES.filter((state) => state !== 'pending');
 
+/** A button that gives a delivery up, after a question. */
+export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
+  <Confirm action="Skip" question="Skip this delivery?" onConfirm={onConfirm}>
+    The receiver never gets this delivery, and the next one is sent.
+  </Confirm>
+);
+
 /** The delivery log of a chainhook, the failing delivery first, and a form that redelivers failed deliveries. */
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
@@ -189,11 +196,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
               <button type="button" class="primary" disabled={busy || isWaiting} onClick={resend}>
                 Resend
               </button>
-              {isWaiting ? (
-                <Confirm action="Skip" question="Skip this delivery?" onConfirm={skip}>
-                  The receiver never gets this delivery, and the next one is sent.
-                </Confirm>
-              ) : null}
+              {isWaiting ? <Skip onConfirm={skip} /> : null}
               {problem === null ? null : (
                 <span class="problem" role="alert">
                   {problem}

@@ -12,7 +12,7 @@ import { Confirm, useAction } from '../../ui/actions.tsx';
 import { Copy, Figures, Page, Panel, Scrollable, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
-import { Deliveries } from './deliveries.tsx';
+import { Deliveries, Skip } from './deliveries.tsx';
 import { HealthBadge, hookVersion } from './hooks.tsx';
 
 const TABS = [
@@ -101,11 +101,7 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
             Try now
           </button>
         )}
-        {isHeldUp ? (
-          <Confirm action="Skip" question="Skip this delivery?" onConfirm={skip}>
-            The receiver never gets this delivery, and the next one is sent.
-          </Confirm>
-        ) : null}
+        {isHeldUp ? <Skip onConfirm={skip} /> : null}
         <a class="button" href={pathTo('delivery', { id: uuid, delivery: id })}>
           Open the delivery
         </a>
