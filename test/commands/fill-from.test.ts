@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
-import { runFillFrom } from '../../src/commands/data/fill-from.ts';
+import { PayloadError } from '../../src/chain/payload-reader.ts';
+import { follower, runFillFrom } from '../../src/commands/data/fill-from.ts';
 import { entriesAfter } from '../../src/commands/data/import-journal.ts';
 import type { JournalSource } from '../../src/commands/data/journal-sources.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -19,10 +20,11 @@ import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
+import { CHAIN_START, type Entry, type Head, nextChain } from '../../src/store/log/entry.ts';
 import { sendSome } from '../cluster/commands.ts';
 import type { World } from '../simulation/world.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { type Tables, tables, wholeIndex } from '../support/data/tables.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -246,6 +248,33 @@ test('a node that sends another block than the one below the beginning is not be
       : answer;
   const error = await run({ data: data.path, into: join(home.path, 'new'), from: low.height, lie });
   expect(error).toMatchObject({ message: expect.stringContaining('the node does not tell the block below it') });
+});
+
+test('a command is applied once, also where the reading broke off behind it', async () => {
+  using open = openNew();
+  const args = { currency: 'stx', address: 'ST1', ip: '127.0.0.1' };
+  const gift = JSON.stringify({ uuid: 'a gift', type: 'faucet.add', args });
+  let last: Head = { id: 0, chain: CHAIN_START };
+  const entry = (path: string, text: string): Entry => {
+    const made = { id: last.id + 1, receivedAt: NOW, path, text };
+    last = { id: made.id, chain: nextChain(last.chain, made) };
+    return { ...made, ...last };
+  };
+  const command = entry('/stackside/command', gift);
+  const before = last;
+  const follow = async (next: Entry): Promise<void> => {
+    const all = [command, next];
+    const source = {
+      chainAt: async (id: number) => all[id - 1]!.chain,
+      after: async (id: number) => ({ last: all.length, entries: all.slice(id) }),
+    } as unknown as JournalSource;
+    await follower(open.ingest, source, () => false).follow(() => {});
+  };
+  await expect(follow(entry('/new_block', '{}'))).rejects.toThrow(PayloadError);
+  last = before;
+  await follow(entry('/stackerdb_chunks', '{}'));
+  open.ingest.close();
+  expect(wholeIndex(open.directory).faucet_requests).toHaveLength(1);
 });
 
 test('a journal that ends before its last event is damaged, and is not read on and on', async () => {

@@ -58,7 +58,7 @@ function requireLater(directory: string, from: number) {
 const SOURCE = 'fill';
 
 /** Applies the events of the present journal to the new index, and remembers how far it is. */
-function follower(ingest: Ingest, source: JournalSource, isOfHooks: (type: string) => boolean) {
+export function follower(ingest: Ingest, source: JournalSource, isOfHooks: (type: string) => boolean) {
   let last: Head | null = null;
 
   async function head(): Promise<Head> {
@@ -68,10 +68,15 @@ function follower(ingest: Ingest, source: JournalSource, isOfHooks: (type: strin
     return { id, chain };
   }
 
+  const readUpTo = (id: number): void => ingest.setImported(SOURCE, { rows: id, digest: '' });
+
   function command(entry: Entry): void {
     const { uuid, type, args, steps } = commandOf(entry.text);
     if (isOfHooks(type)) return;
+    readUpTo(entry.id - 1);
     ingest.commitToJournal();
+    // In the transaction of the command, so that a run that goes on doesn't apply it again.
+    readUpTo(entry.id);
     ingest.entries.command(
       { uuid, type, args, isBatched: steps !== undefined },
       entry.receivedAt,
@@ -92,7 +97,7 @@ function follower(ingest: Ingest, source: JournalSource, isOfHooks: (type: strin
           if (mayBeEventPath(entry.path)) ingest.apply(entry);
           else if (entry.path === COMMAND_PATH) command(entry);
         }
-        ingest.setImported(SOURCE, { rows: last.id, digest: '' });
+        readUpTo(last.id);
         ingest.commitToJournal();
         report(last.id, newest);
       }
