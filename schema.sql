@@ -150,6 +150,16 @@ CREATE TABLE called_functions (
   calls INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- How often each contract was called on each day; a row exists while it was.
+CREATE TABLE contract_days (
+  -- of the block's time: days since 1970, in UTC
+  day         INTEGER NOT NULL,
+  contract_id INTEGER NOT NULL,
+  calls       INTEGER NOT NULL,
+  PRIMARY KEY (day, contract_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX contract_days_by_calls ON contract_days (day, calls, contract_id);
+
 -- The microblocks that canonical blocks confirmed (Stacks 2.x), numbered from 1 in the order of the chain without gaps.
 CREATE TABLE microblocks (
   ordinal     INTEGER PRIMARY KEY,
@@ -375,6 +385,7 @@ CREATE TABLE ft_tokens (
   accounts INTEGER NOT NULL,
   events   INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX ft_tokens_by_holders ON ft_tokens (holders);
 
 -- Every instance that ever was, with its last event. One that was burnt has no owner.
 CREATE TABLE nft_instances (
@@ -394,11 +405,17 @@ CREATE INDEX nft_instances_by_receipt ON nft_instances (owner_id, position, even
 CREATE INDEX nft_instances_of_asset_by_receipt ON nft_instances (owner_id, asset_id, position, event_index)
   WHERE owner_id IS NOT NULL;
 
--- How many mints an asset has; a row exists while there is one.
-CREATE TABLE nft_mints (
-  asset_id INTEGER PRIMARY KEY,
-  mints    INTEGER NOT NULL
+-- Collections: a row exists while there is an event of the asset.
+CREATE TABLE nft_tokens (
+  asset_id  INTEGER PRIMARY KEY,
+  mints     INTEGER NOT NULL,
+  -- instances that have an owner
+  instances INTEGER NOT NULL,
+  -- principals that own some
+  holders   INTEGER NOT NULL,
+  events    INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX nft_tokens_by_holders ON nft_tokens (holders);
 
 -- How many instances of an asset an owner has, by the asset's text, which orders an owner's assets.
 CREATE TABLE nft_holdings (
@@ -408,6 +425,18 @@ CREATE TABLE nft_holdings (
   instances  INTEGER NOT NULL,
   PRIMARY KEY (owner_id, identifier)
 ) STRICT, WITHOUT ROWID;
+
+-- How many events each token had on each day; a row exists while it had some.
+CREATE TABLE token_days (
+  -- as in contract_days
+  day      INTEGER NOT NULL,
+  -- as in token_changes
+  token    INTEGER NOT NULL,
+  asset_id INTEGER NOT NULL,
+  events   INTEGER NOT NULL,
+  PRIMARY KEY (day, token, asset_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX token_days_by_events ON token_days (day, token, events, asset_id);
 
 -------------------------------------------------------------------------------------------------- metadata of tokens
 
@@ -435,6 +464,8 @@ CREATE TABLE token_contracts (
   -- 1 where the operator asked for all of them, 0 where a notification did
   is_forced     INTEGER NOT NULL
 ) STRICT;
+-- The contracts of a family, in the order of the chain.
+CREATE INDEX token_contracts_by_family ON token_contracts (family, position);
 -- The contract of an asset.
 CREATE INDEX token_contracts_by_asset ON token_contracts (asset_id) WHERE asset_id IS NOT NULL;
 -- Lists of fungible tokens, those without a name last or first.
@@ -540,6 +571,22 @@ CREATE TABLE token_job_counts (
   state INTEGER NOT NULL,
   jobs  INTEGER NOT NULL,
   PRIMARY KEY (work, state)
+) STRICT, WITHOUT ROWID;
+
+------------------------------------------------------------------------------------------------------------- search
+
+-- What contracts and tokens are found by: each name in lower case from each of its characters on, so that what begins with a
+-- text, or has it, is a range of rows. Their identifiers are found by their beginning alone (store/rows/name-parts.ts).
+CREATE TABLE name_parts (
+  -- 1 name of a contract, 2 and 3 of a fungible and a non-fungible asset, 4 and 5 name and symbol that a fungible token's
+  -- contract said
+  kind       INTEGER NOT NULL,
+  -- where in the name the part begins: 0 at its beginning, 1 inside it; 2 for the whole identifier of a contract or asset
+  place      INTEGER NOT NULL,
+  part       TEXT NOT NULL,
+  -- of the contract, or of the asset
+  subject_id INTEGER NOT NULL,
+  PRIMARY KEY (kind, place, part, subject_id)
 ) STRICT, WITHOUT ROWID;
 
 ------------------------------------------------------------------------------------------------------------- names (BNS)
@@ -989,10 +1036,14 @@ CREATE INDEX orphaned_blocks_by_burn_height ON orphaned_blocks (burn_block_heigh
 CREATE TABLE orphaned_transactions (
   tx_id            BLOB NOT NULL,
   index_block_hash BLOB NOT NULL,
+  -- as in transactions
+  type             INTEGER NOT NULL,
   -- identifier of the one it deploys
   contract         TEXT,
   PRIMARY KEY (tx_id, index_block_hash)
 ) STRICT, WITHOUT ROWID;
+-- Those of an orphaned block.
+CREATE INDEX orphaned_transactions_by_block ON orphaned_transactions (index_block_hash);
 CREATE INDEX orphaned_transactions_by_contract ON orphaned_transactions (contract) WHERE contract IS NOT NULL;
 
 -- The journal's entry that holds the payload of a block, to revert it or to apply it again.

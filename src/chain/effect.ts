@@ -68,6 +68,15 @@ export type Effect =
   | { kind: 'contract_logs'; sign: Sign; contract: string; logs: number }
   /** Number of a block's transactions by payload type, and of its calls by function name. */
   | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
+  /** What a block adds to a day (chain/day.ts): calls by contract, and events by asset. */
+  | {
+      kind: 'activity';
+      sign: Sign;
+      day: number;
+      calls: ReadonlyMap<string, number>;
+      ft: ReadonlyMap<string, number>;
+      nft: ReadonlyMap<string, number>;
+    }
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
   /** The change of the STX supply by a block, in micro-STX; blocks that change nothing have no such effect. */
   | { kind: 'supply'; sign: Sign; height: number; supply: bigint }
@@ -88,7 +97,6 @@ export type Effect =
   /** The change of a fungible token balance in base units, and the number of events it comes from. */
   | { kind: 'ft_balance'; sign: Sign; asset: string; principal: string; balance: bigint; transfers: number }
   | { kind: 'ft_token'; sign: Sign; asset: string; supply: bigint; events: number }
-  | { kind: 'nft_mints'; sign: Sign; asset: string; mints: number }
   /** The new owner of a token instance; a burnt instance has none. */
   | {
       kind: 'nft_move';
@@ -98,6 +106,7 @@ export type Effect =
       asset: string;
       value: Uint8Array;
       owner: string | null;
+      isMint: boolean;
     }
   | { kind: 'name_operation'; sign: Sign; position: number; index: number; operation: NameOperation }
   /** A namespace was opened; `lifetime` is in blocks. */

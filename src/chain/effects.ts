@@ -4,6 +4,7 @@
  * Block 0 alone is reverted by emptying the tables.
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
+import { dayOf } from './day.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
 import { memoTransfers, type SendMany } from './memo-transfers.ts';
@@ -76,6 +77,7 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
   const logs = new Map<string, number>();
   const types = new Map<number, number>();
   const functions = new Map<string, number>();
+  const calls = new Map<string, number>();
   let supply = 0n;
   for (const [place, transaction] of block.transactions.entries()) {
     const position = positionOf(block.height, place);
@@ -84,7 +86,10 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
     if (payload.type === 'unknown') yield unknownKind('transaction', payload.reason);
     if (unknownStatus !== undefined) yield unknownKind('status', unknownStatus);
     count(types, payload.typeId);
-    if (payload.type === 'contract_call') count(functions, payload.functionName);
+    if (payload.type === 'contract_call') {
+      count(functions, payload.functionName);
+      count(calls, payload.contractId);
+    }
     for (const [index, event] of transaction.events.entries()) {
       yield { kind: 'event', sign: 1, position, index, event };
       if (event.kind === 'contract_log') count(logs, event.contractId);
@@ -119,6 +124,7 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
   for (const [contract, count] of logs) yield { kind: 'contract_logs', sign: 1, contract, logs: count };
   yield* accounts.effects();
   yield { kind: 'tallies', sign: 1, types, functions };
+  yield { kind: 'activity', sign: 1, day: dayOf(block.blockTime), calls, ...tokens.events };
   yield { kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances: accounts.balances };
   if (supply !== 0n) yield { kind: 'supply', sign: 1, height: block.height, supply };
   // After the accounts' effects, whose rows count the tokens of each principal.
@@ -146,8 +152,8 @@ function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
 class TokenSums {
   readonly #balances = new Map<string, FtBalance>();
   readonly #tokens = new Map<string, FtToken>();
-  /** The number of mints, by asset. */
-  readonly #mints = new Map<string, number>();
+  /** The number of events, by asset. */
+  readonly events = { ft: new Map<string, number>(), nft: new Map<string, number>() };
 
   /** Adds a transaction's events to the sums. @returns the effects of the transaction itself */
   add(transaction: ChainTransaction, position: number): Effect[] {
@@ -168,10 +174,11 @@ class TokenSums {
       const amount = kind === 'ft' ? BigInt(event.amount) : 1n;
       if (sender !== null) change(sender, kind, asset).sent += amount;
       if (recipient !== null) change(recipient, kind, asset).received += amount;
+      count(this.events[kind], asset);
       if (kind === 'ft') this.#move(asset, sender, recipient, amount);
       else {
-        moves.push({ kind: 'nft_move', sign: 1, position, index, asset, value: event.value, owner: recipient });
-        if (event.action === 'mint') this.#mints.set(asset, (this.#mints.get(asset) ?? 0) + 1);
+        const isMint = event.action === 'mint';
+        moves.push({ kind: 'nft_move', sign: 1, position, index, asset, value: event.value, owner: recipient, isMint });
       }
     }
     for (const sums of changes.values()) moves.push({ kind: 'token_change', sign: 1, ...sums });
@@ -202,7 +209,6 @@ class TokenSums {
     const effects: Effect[] = [];
     for (const token of this.#tokens.values()) effects.push({ kind: 'ft_token', sign: 1, ...token });
     for (const balance of this.#balances.values()) effects.push({ kind: 'ft_balance', sign: 1, ...balance });
-    for (const [asset, mints] of this.#mints) effects.push({ kind: 'nft_mints', sign: 1, asset, mints });
     return effects;
   }
 }

@@ -1,6 +1,6 @@
+import { hash160, sha256 } from '#hash';
 import { lruCache } from '../base/cache.ts';
 import { DecodeError, MAX_NAME_LENGTH } from './bytes-reader.ts';
-import { hash160, sha256 } from './hash.ts';
 import { utf8Bytes } from './utf8.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

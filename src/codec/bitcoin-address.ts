@@ -59,9 +59,26 @@ export function stacksToBitcoin(address: string): string | null {
 /** The Stacks address of a legacy Bitcoin address, or null: segwit addresses and other versions have none. */
 export function bitcoinToStacks(address: string): string | null {
   const parsed = parseBase58(address);
-  if (parsed === null) return null;
-  const pair = VERSION_PAIRS.find(([, bitcoin]) => bitcoin === parsed.version);
-  return pair === undefined ? null : stacksAddress(pair[0], parsed.hash160);
+  return parsed === null ? null : addressOfHash(parsed.version, parsed.hash160);
+}
+
+/** The Stacks address of a hash160. @param version of the legacy Bitcoin address of the same hash */
+function addressOfHash(version: number, hash160: Uint8Array): string | null {
+  const pair = VERSION_PAIRS.find(([, bitcoin]) => bitcoin === version);
+  return pair === undefined ? null : stacksAddress(pair[0], hash160);
+}
+
+/**
+ * The Stacks address that belongs to whoever can spend from a Bitcoin address: of the same hash160, also where that is written as
+ * segwit (`bc1q…`, P2WPKH). Null for other witness programs, and for what is no Bitcoin address.
+ */
+export function stacksOfBitcoin(address: string): string | null {
+  const legacy = bitcoinToStacks(address);
+  if (legacy !== null) return legacy;
+  const segwit = parseSegwit(address);
+  if (segwit?.version !== 0 || segwit.program.length !== KEY_HASH_LENGTH) return null;
+  const isMainnet = segwit.prefix === SEGWIT_PREFIX.mainnet;
+  return addressOfHash(isMainnet ? BASE58.mainnet.key : BASE58.testnet.key, segwit.program);
 }
 
 /** The text of a PoX address, or null when its version is unknown or its hash has not the version's length. */
@@ -161,8 +178,8 @@ function parseBase58(address: string): { version: number; hash160: Uint8Array } 
   return VERSION_PAIRS.some(([, bitcoin]) => bitcoin === version) ? { version, hash160: payload.subarray(1) } : null;
 }
 
-/** Witness version and program (BIP-173; BIP-350 for versions above 0). */
-function parseSegwit(address: string): { version: number; program: Uint8Array } | null {
+/** Human-readable part, witness version and program (BIP-173; BIP-350 for versions above 0). */
+function parseSegwit(address: string): { prefix: string; version: number; program: Uint8Array } | null {
   if (address.length > MAX_TEXT_LENGTH) return null;
   const plain = bech32.decodeUnsafe(address);
   const decoded = plain ?? bech32m.decodeUnsafe(address);
@@ -171,7 +188,7 @@ function parseSegwit(address: string): { version: number; program: Uint8Array } 
   if (version === undefined || version > 16 || (version === 0) !== (plain !== undefined)) return null;
   const program = bech32.fromWordsUnsafe(words);
   if (program === undefined || program === null || !isProgramLength(version, program.length)) return null;
-  return { version, program };
+  return { prefix: decoded.prefix, version, program };
 }
 
 function isProgramLength(version: number, length: number): boolean {

@@ -89,7 +89,7 @@ test('the chain has what the lists are about', () => {
             (SELECT count(*) FROM token_checkpoints WHERE token = 2) AS nfts,
             (SELECT count(*) FROM transactions WHERE type = 0) AS transfers,
             (SELECT count(*) FROM principal_transactions WHERE affected & 16) AS sponsored,
-            (SELECT count(*) FROM stx_locks) AS locks, (SELECT count(*) FROM nft_mints) AS classes`,
+            (SELECT count(*) FROM stx_locks) AS locks, (SELECT count(*) FROM nft_tokens) AS classes`,
   )[0]!;
   for (const [name, count] of Object.entries(counts)) expect({ name, some: count > 0 }).toEqual({ name, some: true });
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);

@@ -21,6 +21,7 @@ const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 8, transactions
 /** Every list ends before its end, and every search before what it looks for. */
 const limits = {
   historyBatch: 3,
+  activity: { transfers: 3, points: 3 },
   search: { sorted: 20, rows: 60, entries: 200 },
   values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };
@@ -163,6 +164,11 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     find: ({ mempool }) => mempool.find(txId),
     findAnnounced: ({ mempool }) => mempool.findAnnounced(txId),
     feeRank: ({ mempool }) => mempool.feeRank(txId),
+    projection: ({ mempool }) => mempool.projection(),
+    projected: ({ mempool }) => mempool.projected(txId),
+    forks: ({ forks }) => forks.page(5, height, null),
+    fork: ({ forks }) => forks.find(tip.indexBlockHash),
+    inProjectedBlock: ({ mempool }) => mempool.inProjectedBlock(1, 2),
     events: ({ addresses }) => addresses.events(holder, ['stx', 'ft', 'nft'], 2, 1),
     nftHistory: ({ tokenLists }) => tokenLists.nftHistory(`${holder}.collectible-0::card`, mined, 2, 0, true),
     tokenContract: ({ tokenMetadata }) => tokenMetadata.contract(`${holder}.token-0`),
@@ -177,7 +183,18 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     toSpread: ({ tokenMetadata }) => tokenMetadata.toSpread(),
     tokensVersion: async ({ tokenMetadata }) => tokenMetadata.version(),
     ofAsset: ({ tokenMetadata }) => tokenMetadata.ofAsset(`${holder}.token-0::coin`),
+    listedContracts: ({ directories }) => directories.contracts({ order: 'calls', family: null }, null, 2, null),
+    listedFts: ({ directories }) => directories.fts('transfers', null, 2, null),
+    listedNfts: ({ directories }) => directories.nfts('holders', null, 2, null),
+    listedNames: ({ names }) => names.list('btc', 2, null),
+    listedName: ({ names }) => names.listed('a.btc'),
+    presentOwner: ({ tokenLists }) => tokenLists.nftOwner(`${holder}.collectible-0::card`, mined),
     contract: ({ contracts }) => contracts.find(`${holder}.collectible-0`),
+    searchCalls: ({ contracts }) => {
+      const filter = { functionName: null, statuses: null, heights: { from: null, to: null }, fields: [] };
+      return contracts.searchCalls(`${holder}.collectible-0`, filter, 2, null);
+    },
+    search: ({ search }) => search('o', 20),
     knowledge: ({ principals: of }) => of.knowledge(holder),
     unasked: ({ principals: of }) => of.unasked(0, 10),
     start: ({ chain }) => chain.start(),

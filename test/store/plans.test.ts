@@ -143,6 +143,8 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'pending-meeting.oldest': [
     { step: /^SCAN mempool_transactions USING (COVERING )?INDEX mempool_pending$/, reason: 'stops at the first' },
   ],
+  'projection.account': [{ step: /^SCAN CONSTANT ROW$/, reason: 'one row of look-ups' }],
+  'projection.cost': [{ step: /^SCAN c$/, reason: 'the newest calls of a function, as many as the limit' }],
   'burn-blocks.newest': [
     { step: /^SCAN anchor_burn_blocks$/, reason: 'walks the ordinals from their end and stops at the first' },
   ],

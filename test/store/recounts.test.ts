@@ -188,7 +188,9 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'total of accounts that had STX': run('UPDATE totals SET stx_accounts = stx_accounts + 1'),
   'sum of STX balances': run("UPDATE totals SET stx_balances = stx_balances || '1'"),
   'accounts of fungible tokens': other('ft_tokens', 'accounts'),
-  'mints of non-fungible tokens': other('nft_mints', 'mints'),
+  'mints, instances, holders and events of each collection': other('nft_tokens', 'holders'),
+  'calls of each contract on each day': other('contract_days', 'calls'),
+  'events of each token on each day': other('token_days', 'events'),
   'transfers with a memo against their events': run('INSERT INTO memo_transfers VALUES (1, 1, 0, 0)'),
   'checkpoints of accounts and their tokens': other('account_checkpoints', 'events'),
   'names and namespaces against events and calls': other('name_operations', 'operation'),
@@ -197,6 +199,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'contracts and tokens of each family': other('token_families', 'tokens'),
   'work for tokens by kind and state': other('token_job_counts', 'jobs'),
   'tokens of mints, and what is asked of each token': gone('tokens'),
+  'parts of names by which contracts and tokens are found': gone('name_parts'),
   'decoded values of logs and calls': run(`INSERT INTO value_indexes SELECT 1, 1, p.address, '', 1, 0, 0
     FROM contract_logs l JOIN principals p ON p.id = l.contract_id LIMIT 1`),
 };

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Connection } from '../../src/store/files/connection.ts';
-import { openForQueries, resultOf } from '../../src/store/sql/result.ts';
+import { openForQueries, requireViewsAlone, resultOf } from '../../src/store/sql/result.ts';
+import { exampleQueries } from '../../src/store/views/views.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 
 const events = [...devnetEvents({ seed: 1, blocks: 8, accounts: 4, transactionsPerBlock: 2 })].map(received);
@@ -34,6 +35,12 @@ test('rows come in the order of their columns, whatever their names, with exact 
   expect(names).toEqual(['id', 'parent', 'notused', 'detail']);
 });
 
+test('a query has as many values as parameters', () => {
+  expect([...resultOf(db, 'SELECT ?2, :name, ?1', ['a', null, true]).rows()]).toEqual([[null, 1n, 'a']]);
+  expect(() => rowsOf('SELECT ?1')).toThrow('The number of parameters of the query is 1, and that of the values is 0.');
+  expect(() => resultOf(db, 'SELECT 1', ['a'])).toThrow('is 0, and that of the values is 1.');
+});
+
 test('columns of one name keep the order of the rows', () => {
   const query = 'SELECT height AS a, height AS a FROM blocks ORDER BY height DESC LIMIT 3';
   const heights = rowsOf(query).map(([height]) => Number(height));
@@ -56,10 +63,10 @@ test.each([
 });
 
 test.each([
-  ['SELEC 1', 'near "SELEC": syntax error (at character 1).'],
-  ["SELECT 'ä', unknown FROM v1_blocks", 'no such column: unknown (at character 13).'],
+  ['SELEC 1', 'near "SELEC": syntax error (line 1, column 1).'],
+  ["SELECT 'ä', unknown FROM v1_blocks", 'no such column: unknown (line 1, column 13).'],
   ['SELECT * FROM nowhere', 'no such table: nowhere.'],
-  ['SELECT 1) FROM (SELECT 2', 'near ")": syntax error (at character 9).'],
+  ['SELECT 1) FROM (SELECT 2', 'near ")": syntax error (line 1, column 9).'],
   ["SELECT load_extension('x')", 'not authorized.'],
   ['SELECT abs(-9223372036854775807 - 1)', 'integer overflow.'],
 ])('%s: SQLite says why', (sql, said) => {
@@ -82,3 +89,43 @@ test('the writer goes on beside a query that is under way, which sees nothing of
   expect(seen.length).toBe(Number(seen[0]));
   expect(Number(rowsOf('SELECT max(block_height) FROM v1_blocks')[0]?.[0])).toBeGreaterThan(seen.length);
 });
+
+test.each([
+  'SELECT * FROM blocks',
+  'SELECT 1 FROM v1_blocks WHERE block_height IN (SELECT height FROM main.blocks)',
+  'SELECT 1 FROM "hook_secrets"',
+  "SELECT 1 FROM 'hook_secrets'",
+  'WITH v1_blocks AS (SELECT * FROM blocks) SELECT * FROM v1_blocks',
+  'EXPLAIN QUERY PLAN SELECT * FROM blocks',
+  'SELECT * FROM sqlite_schema',
+  'SELECT 1 FROM v1_blocks WHERE EXISTS (SELECT 1 FROM sqlite_master)',
+  'SELECT * FROM sqlite_temp_schema',
+  'SELECT * FROM pragma_database_list',
+  "SELECT * FROM main.pragma_table_info('hook_secrets')",
+  'SELECT * FROM dbstat',
+  "SELECT * FROM json_each('[1]')",
+])('where the views alone can be read, %s is refused', (sql) => {
+  // As a query, it is right.
+  resultOf(db, sql);
+  expect(() => requireViewsAlone(sql)).toThrow('Only the views, whose names begin with v1_, can be read here.');
+});
+
+test.each([
+  'SELECT * FROM v1_blocks b JOIN v1_transactions t ON t.block_height = b.block_height ORDER BY random()',
+  'WITH blocks AS (SELECT 1 AS n) SELECT n AS hook_secrets FROM blocks',
+  "SELECT 'hook_secrets', max(block_height) FROM main.v1_blocks",
+  'EXPLAIN SELECT count(*) FROM v1_events GROUP BY type',
+  'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 3) SELECT n FROM c',
+  'VALUES (1) -- ;',
+])('where the views alone can be read, %s is taken', (sql) => {
+  resultOf(db, sql);
+  requireViewsAlone(sql);
+});
+
+test.each(exampleQueries.map(({ title, query }) => [title, query]))(
+  'the example %s has rows of the views alone',
+  (_, query) => {
+    expect(rowsOf(query).length).toBeGreaterThan(0);
+    requireViewsAlone(query);
+  },
+);

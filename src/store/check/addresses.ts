@@ -116,14 +116,16 @@ export const addressChecks: readonly Check[] = [
       WHERE f.accounts <> (SELECT count(*) FROM ft_balances b WHERE b.asset_id = f.asset_id)`,
     ({ identifier }) => `the count of accounts of ${identifier} is off`,
   ),
-  none<{ asset_id: number }>(
-    'mints of non-fungible tokens',
-    `SELECT n.asset_id FROM (SELECT asset_id, count(*) AS counted FROM events WHERE kind = ${EVENT_KIND.nft_mint} GROUP BY asset_id) n
-       LEFT JOIN nft_mints m ON m.asset_id = n.asset_id WHERE n.counted IS NOT m.mints
-      UNION ALL
-     SELECT asset_id FROM nft_mints m
-      WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.asset_id = m.asset_id AND e.kind = ${EVENT_KIND.nft_mint})`,
-    ({ asset_id }) => `the count of mints of asset ${asset_id} is off`,
+  none<{ identifier: string }>(
+    'mints, instances, holders and events of each collection',
+    `SELECT a.identifier FROM assets a
+       LEFT JOIN (SELECT asset_id, sum(kind = ${EVENT_KIND.nft_mint}) AS mints, count(*) AS events FROM events
+                   WHERE kind >= ${EVENT_KIND.nft_transfer} GROUP BY asset_id) e ON e.asset_id = a.id
+       LEFT JOIN (SELECT asset_id, count(owner_id) AS instances, count(DISTINCT owner_id) AS holders FROM nft_instances
+                   GROUP BY asset_id) i ON i.asset_id = a.id
+       LEFT JOIN nft_tokens t ON t.asset_id = a.id
+      WHERE (t.mints, t.instances, t.holders, t.events) IS NOT (e.mints, i.instances, i.holders, e.events)`,
+    ({ identifier }) => `a count of ${identifier} is off`,
   ),
   memoTransfers,
 ];

@@ -11,6 +11,7 @@ import { checkpointCheck } from './checkpoints.ts';
 import { type Check, type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
 import { copyChecks, countChecks } from './counts.ts';
 import { checkIndexSchema, checkJournal, checkPages, checkViews } from './files.ts';
+import { namePartCheck } from './name-parts.ts';
 import { nameChecks } from './names.ts';
 import { stackingChecks, stakingChecks } from './staking.ts';
 import { checkTables, isComparable } from './tables.ts';
@@ -29,6 +30,7 @@ export const recounts: readonly Check[] = [
   ...addressChecks,
   checkpointCheck,
   ...nameChecks,
+  namePartCheck,
   ...valueIndexChecks,
 ];
 

@@ -1,11 +1,12 @@
 /** Recounts counters, totals, copies of texts and balances from their rows. */
 
 import type { Database } from 'bun:sqlite';
+import { SECONDS_OF_A_DAY } from '../../chain/day.ts';
 import { heightOf } from '../../chain/position.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/enums.ts';
-import { firstPositionIn } from '../rows/expressions.ts';
+import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState, storedToken } from '../rows/enums.ts';
+import { firstPositionIn, heightIn } from '../rows/expressions.ts';
 import type { Stored } from '../rows/statement.ts';
 import { type Check, equal, none } from './checks.ts';
 
@@ -91,6 +92,12 @@ const anchorCounts: readonly Check[] = [
   equal('total of anchors', 'SELECT coalesce(max(ordinal), 0) AS stored, count(*) AS counted FROM anchor_burn_blocks'),
 ];
 
+const [FT, NFT] = (['ft', 'nft'] as const).map(storedToken.numberOf);
+
+/** The day of a position. The block's row has the time of its transactions, those of block 0 too. */
+const dayOf = (position: string): string =>
+  `((SELECT block_time FROM blocks b WHERE b.height = ${heightIn(position)}) / ${SECONDS_OF_A_DAY})`;
+
 /** Logs, types of transactions, and calls. */
 const tallies: readonly Check[] = [
   none<{ address: string; stored: number; counted: number }>(
@@ -115,6 +122,18 @@ const tallies: readonly Check[] = [
     'calls of each function',
     'SELECT name AS key, calls AS count FROM called_functions',
     `SELECT function_name AS key, count(*) AS count FROM transactions WHERE type = ${PAYLOAD.contract_call} GROUP BY function_name`,
+  ),
+  tally(
+    'calls of each contract on each day',
+    "SELECT day || '/' || contract_id AS key, calls AS count FROM contract_days",
+    `SELECT ${dayOf('position')} || '/' || contract_id AS key, count(*) AS count FROM transactions
+      WHERE type = ${PAYLOAD.contract_call} GROUP BY 1`,
+  ),
+  tally(
+    'events of each token on each day',
+    "SELECT day || '/' || token || '/' || asset_id AS key, events AS count FROM token_days",
+    `SELECT ${dayOf('position')} || '/' || iif(kind >= ${EVENT_KIND.nft_transfer}, ${NFT}, ${FT}) || '/' || asset_id AS key,
+            count(*) AS count FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} GROUP BY 1`,
   ),
   ...(['sent', 'paid', 'calls'] as const).map((column) =>
     tally(

@@ -10,10 +10,13 @@ import { inserterIfAbsent, table } from '../rows/table.ts';
 import {
   accountCheckpointsTable,
   accountsTable,
+  contractDaysTable,
   ftBalancesTable,
   ftTokensTable,
   nftHoldingsTable,
+  nftTokensTable,
   tokenCheckpointsTable,
+  tokenDaysTable,
   unaskedAccountsTable,
 } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -191,6 +194,9 @@ export function hotRows(db: Database) {
     ftBalances: rowCache(db, ftBalancesTable),
     ftTokens: rowCache(db, ftTokensTable),
     nftHoldings: rowCache(db, nftHoldingsTable),
+    nftTokens: rowCache(db, nftTokensTable),
+    contractDays: rowCache(db, contractDaysTable),
+    tokenDays: rowCache(db, tokenDaysTable),
   };
   return {
     ...tables,

@@ -12,6 +12,7 @@ import {
   touchMarks,
 } from './account-writer.ts';
 import {
+  activityWriter,
   anchorWriter,
   blockWriter,
   minerRewardWriter,
@@ -64,7 +65,7 @@ function writersOf(
   const writeTransaction = transactionWriter(db, dictionaries);
   const writeEvent = eventWriter(db, dictionaries);
   const writeBlock = blockWriter(db);
-  const { ft_token: writeFtToken, ...ft } = ftWriters(dictionaries, hot);
+  const { ft_token: writeFtToken, ...ft } = ftWriters(db, dictionaries, hot);
   const { moveSupply, askedAt, ...metadata } = metadataWriters(db, dictionaries);
   return {
     block(effect) {
@@ -107,6 +108,7 @@ function writersOf(
     account: accountWriter(db, dictionaries, hot, marks),
     checkpoint: checkpointWriter(db, dictionaries, hot, checkpointEvery),
     tallies: tallyWriter(db),
+    activity: activityWriter(dictionaries, hot),
     totals: totalsWriter(db),
     supply: supplyWriter(db),
   };
@@ -119,14 +121,15 @@ const EFFECTS_OF_A_COLLECTION = 10_000;
 export const chainTables = [
   ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards', 'stx_supplies'],
   ...['transactions', 'transaction_bodies', 'transaction_types', 'called_functions', 'principal_transactions'],
+  ...['contract_days', 'token_days'],
   ...['events', 'contracts', 'declared_functions', 'contract_logs', 'memo_transfers', 'stx_locks'],
   ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'ft_tokens'],
-  ...['nft_instances', 'nft_mints', 'nft_holdings', 'namespaces', 'namespace_prices', 'name_operations', 'names'],
+  ...['nft_instances', 'nft_tokens', 'nft_holdings', 'namespaces', 'namespace_prices', 'name_operations', 'names'],
   ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'cycle_stacker_counts', 'reward_cycles'],
   ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
   ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
   ...['token_contracts', 'tokens', 'token_events', 'token_jobs', 'token_documents', 'token_families'],
-  'token_job_counts',
+  ...['token_job_counts', 'name_parts'],
 ];
 const sumsOfNothing = {
   totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
+import { storedToken } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter, type NewRow, table, upserter } from '../rows/table.ts';
 import {
@@ -12,6 +13,7 @@ import {
   stxSuppliesTable,
   transactionTypesTable,
 } from '../rows/tables.ts';
+import type { HotRows } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
@@ -167,6 +169,26 @@ export function tallyWriter(db: Database) {
     for (const [name, count] of functions) {
       countCalls({ name, calls: sign * count });
       if (sign === -1) removeCalls.run(name);
+    }
+  };
+}
+
+/** Applies effects on the activity of days. A row exists while its count is not 0. */
+export function activityWriter({ principals, assets }: Dictionaries, { contractDays, tokenDays }: HotRows) {
+  return ({ sign, day, calls: called, ...moved }: EffectOf<'activity'>): void => {
+    for (const [contract, count] of called) {
+      const key = { day, contract_id: principals.id(contract) };
+      const calls = (contractDays.get(key)?.calls ?? 0) + sign * count;
+      if (calls === 0) contractDays.remove(key);
+      else contractDays.put({ ...key, calls });
+    }
+    for (const kind of ['ft', 'nft'] as const) {
+      for (const [asset, count] of moved[kind]) {
+        const key = { day, token: storedToken.numberOf(kind), asset_id: assets.id(asset) };
+        const events = (tokenDays.get(key)?.events ?? 0) + sign * count;
+        if (events === 0) tokenDays.remove(key);
+        else tokenDays.put({ ...key, events });
+      }
     }
   };
 }

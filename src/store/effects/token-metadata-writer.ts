@@ -24,6 +24,7 @@ import {
   tokensTable,
 } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { namePartWriter } from './name-part-writer.ts';
 
 /** The token id of work that is a contract's, and of notifications about all tokens of a contract. */
 export const ALL_TOKENS = '';
@@ -185,6 +186,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   );
   const jobs = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE contract_id = ?1');
   const addEvent = inserter(db, tokenEventsTable);
+  const parts = namePartWriter(db);
   const dropEvent = db.prepare<null, [number, string, number, number]>(
     'DELETE FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position = ?3 AND event_index = ?4',
   );
@@ -237,6 +239,8 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     const tokens = countTokens.get(id)?.tokens ?? 0;
     for (const { token_id, work } of jobs.all(id)) rows.removeJob(id, token_id, storedTokenWork.nameOf(work));
     for (const statement of drop) statement.run(id);
+    parts.token('token_name', id, row.name_key, null);
+    parts.token('token_symbol', id, row.symbol_key, null);
     dropContract.run(id);
     rows.countTokens(row.family, -1, -tokens);
   }

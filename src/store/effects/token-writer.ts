@@ -6,9 +6,10 @@ import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { EVENT_KIND } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
-import { nftInstancesTable, nftMintsTable } from '../rows/tables.ts';
+import { nftInstancesTable } from '../rows/tables.ts';
 import { type HotRows, tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { namePartWriter } from './name-part-writer.ts';
 
 /** Applies effects on balances of fungible tokens. */
 function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
@@ -37,40 +38,47 @@ function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
 }
 
 /** Applies effects on the supplies of fungible tokens. */
-function supplyWriter({ assets }: Dictionaries, { ftTokens }: HotRows) {
+function supplyWriter(db: Database, { assets }: Dictionaries, { ftTokens }: HotRows) {
+  const parts = namePartWriter(db);
   return ({ sign, asset, supply, events: moved }: EffectOf<'ft_token'>): void => {
     const key = { asset_id: assets.id(asset) };
-    const known = ftTokens.get(key) ?? { ...key, supply: '0', holders: 0, accounts: 0, events: 0 };
+    const before = ftTokens.get(key);
+    const known = before ?? { ...key, supply: '0', holders: 0, accounts: 0, events: 0 };
     const events = known.events + sign * moved;
     const total = BigInt(known.supply) + BigInt(sign) * supply;
     if (events === 0) ftTokens.remove(key);
     else ftTokens.put({ ...known, supply: total.toString(), events });
+    if (before === null) parts.asset(1, 'ft', key.asset_id, asset);
+    else if (events === 0) parts.asset(-1, 'ft', key.asset_id, asset);
   };
 }
 
 /** Appliers of effects on fungible tokens, by kind of effect. */
-export const ftWriters = (dictionaries: Dictionaries, hot: HotRows) => ({
+export const ftWriters = (db: Database, dictionaries: Dictionaries, hot: HotRows) => ({
   ft_balance: balanceWriter(dictionaries, hot),
-  ft_token: supplyWriter(dictionaries, hot),
+  ft_token: supplyWriter(db, dictionaries, hot),
 });
 
-/** Counts the instances of owners. */
+/** Counts the instances of owners. It returns by how many the collection has more holders. */
 function holdingCounter(hot: HotRows) {
   const { nftHoldings } = hot;
   const countAll = tokenCounter(hot, 'nfts');
 
-  function count(owner_id: number, identifier: string, asset_id: number, by: number): void {
+  /** @returns by how many the collection has more holders */
+  function count(owner_id: number, identifier: string, asset_id: number, by: number): number {
     const key = { owner_id, identifier };
-    const instances = (nftHoldings.get(key)?.instances ?? 0) + by;
+    const before = nftHoldings.get(key)?.instances ?? 0;
+    const instances = before + by;
     if (instances === 0) nftHoldings.remove(key);
     else nftHoldings.put({ ...key, asset_id, instances });
     countAll(owner_id, by);
+    return Number(instances > 0) - Number(before > 0);
   }
 
-  return (from: number | null, to: number | null, identifier: string, assetId: number): void => {
-    if (from === to) return;
-    if (from !== null) count(from, identifier, assetId, -1);
-    if (to !== null) count(to, identifier, assetId, 1);
+  return (from: number | null, to: number | null, identifier: string, assetId: number): number => {
+    if (from === to) return 0;
+    const fewer = from === null ? 0 : count(from, identifier, assetId, -1);
+    return fewer + (to === null ? 0 : count(to, identifier, assetId, 1));
   };
 }
 
@@ -92,8 +100,36 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
   const countOwner = holdingCounter(hot);
+  const { nftTokens } = hot;
+  const parts = namePartWriter(db);
 
-  return ({ sign, position, index, asset, value, owner }: EffectOf<'nft_move'>): void => {
+  /** Puts an instance into other hands, in the counts of its owners and its collection. */
+  function move(
+    { sign, asset, isMint }: EffectOf<'nft_move'>,
+    asset_id: number,
+    from: number | null,
+    to: number | null,
+  ) {
+    const holders = countOwner(from, to, asset, asset_id);
+    const before = nftTokens.get({ asset_id });
+    const known = before ?? { asset_id, mints: 0, instances: 0, holders: 0, events: 0 };
+    const events = known.events + sign;
+    if (events === 0) nftTokens.remove({ asset_id });
+    else {
+      nftTokens.put({
+        asset_id,
+        mints: known.mints + (isMint ? sign : 0),
+        instances: known.instances + Number(to !== null) - Number(from !== null),
+        holders: known.holders + holders,
+        events,
+      });
+    }
+    if (before === null) parts.asset(1, 'nft', asset_id, asset);
+    else if (events === 0) parts.asset(-1, 'nft', asset_id, asset);
+  }
+
+  return (effect: EffectOf<'nft_move'>): void => {
+    const { sign, position, index, asset, value, owner } = effect;
     const assetId = assets.id(asset);
     const known = find.get(assetId, value);
     const ownerBefore = known?.owner_id ?? null;
@@ -101,7 +137,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
     if (sign === 1) {
       const ownerId = owner === null ? null : principals.id(owner);
       set({ asset_id: assetId, value, owner_id: ownerId, position, event_index: index, events });
-      countOwner(ownerBefore, ownerId, asset, assetId);
+      move(effect, assetId, ownerBefore, ownerId);
       return;
     }
     const last = former.get(assetId, value, position, index);
@@ -110,23 +146,11 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
       const { recipient_id: owner_id, position: at, event_index } = last;
       set({ asset_id: assetId, value, owner_id, position: at, event_index, events });
     }
-    countOwner(ownerBefore, last?.recipient_id ?? null, asset, assetId);
-  };
-}
-
-/** Applies effects on counts of mints. */
-function mintWriter(db: Database, { assets }: Dictionaries) {
-  const count = upserter(db, nftMintsTable, { summed: ['mints'] });
-  const removeEmpty = db.prepare<null, [number]>('DELETE FROM nft_mints WHERE asset_id = ?1 AND mints = 0');
-  return ({ sign, asset, mints }: EffectOf<'nft_mints'>): void => {
-    const id = assets.id(asset);
-    count({ asset_id: id, mints: sign * mints });
-    if (sign === -1) removeEmpty.run(id);
+    move(effect, assetId, ownerBefore, last?.recipient_id ?? null);
   };
 }
 
 /** Appliers of effects on non-fungible tokens, by kind of effect. */
 export const nftWriters = (db: Database, dictionaries: Dictionaries, hot: HotRows) => ({
   nft_move: instanceWriter(db, dictionaries, hot),
-  nft_mints: mintWriter(db, dictionaries),
 });

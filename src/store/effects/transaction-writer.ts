@@ -1,13 +1,14 @@
 /** Writes transactions: the columns of lists, the body that only single answers need, and deployed contracts. */
 import type { Database } from 'bun:sqlite';
 import type { ChainTransaction } from '../../chain/block.ts';
-import type { EffectOf } from '../../chain/effect.ts';
+import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
 import { sortable } from '../rows/amounts.ts';
 import { STATUS } from '../rows/enums.ts';
 import { type NewRow, table } from '../rows/table.ts';
 import { contractsTable, declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
+import { namePartWriter } from './name-part-writer.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
 
 const declaredNames = ({ contractInterface }: ChainTransaction): string[] =>
@@ -73,11 +74,23 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
   const bodies = table(db, transactionBodiesTable);
   const contracts = table(db, contractsTable);
   const functions = table(db, declaredFunctionsTable);
+  const parts = namePartWriter(db);
+  const succeeded = db.prepare<{ found: number }, [number]>(
+    `SELECT 1 AS found FROM contracts c JOIN transactions t ON t.position = c.position
+      WHERE c.contract_id = ?1 AND t.status = ${STATUS.success} LIMIT 1`,
+  );
+
+  /** Adds or removes what a contract is found by; called while no row says that its deployment succeeded. */
+  function find(sign: Sign, contract: string, { status }: ChainTransaction): void {
+    const id = principals.id(contract);
+    if (status === 'success' && succeeded.get(id) === null) parts.contract(sign, id, contract);
+  }
 
   function add(position: number, transaction: ChainTransaction): void {
+    const contract = deployedContract(transaction);
+    if (contract !== null) find(1, contract, transaction);
     transactions.add(transactionRow(position, transaction, principals));
     bodies.add(bodyRow(position, transaction));
-    const contract = deployedContract(transaction);
     if (contract === null) return;
     contracts.add({ contract_id: principals.id(contract), position });
     for (const name of declaredNames(transaction)) functions.add({ name, position });
@@ -91,6 +104,7 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
     }
     bodies.remove({ position });
     transactions.remove({ position });
+    if (contract !== null) find(-1, contract, transaction);
   }
 
   return ({ sign, position, transaction }: EffectOf<'transaction'>): void =>

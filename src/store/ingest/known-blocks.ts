@@ -155,7 +155,12 @@ export function orphanWriter(db: Database) {
       });
       if (block.height === 0) return;
       for (const transaction of block.transactions) {
-        addTransaction({ tx_id: transaction.txId, index_block_hash, contract: deployedContract(transaction) });
+        addTransaction({
+          tx_id: transaction.txId,
+          index_block_hash,
+          type: transaction.payload.typeId,
+          contract: deployedContract(transaction),
+        });
       }
     },
 

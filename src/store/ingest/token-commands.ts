@@ -7,6 +7,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import { FT_TOKEN } from '../../chain/token-contracts.ts';
 import { fromHex } from '../../codec/hex.ts';
+import { namePartWriter } from '../effects/name-part-writer.ts';
 import {
   ALL_TOKENS,
   type JobRow,
@@ -17,6 +18,7 @@ import {
 } from '../effects/token-metadata-writer.ts';
 import type { TokenDocument, TokenFacts } from '../model/token.ts';
 import { EVENT_KIND, JOB_STATE, TOKEN_ERROR, TOKEN_EVENT, TOKEN_FAMILY, type TokenError } from '../rows/enums.ts';
+import { folded } from '../rows/name-parts.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { tokenDocumentsTable } from '../rows/tables.ts';
@@ -67,6 +69,7 @@ const isFailed = (answer: object): answer is FailedTry => 'state' in answer;
 /** The commands about tokens. */
 export function tokenCommands(db: Database) {
   const rows = tokenRows(db);
+  const parts = namePartWriter(db);
   const principal = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
   const blockOf = db.prepare<Stored<'blocks', 'height'>, [Uint8Array]>(
     'SELECT height FROM blocks WHERE index_block_hash = ?1',
@@ -150,7 +153,10 @@ export function tokenCommands(db: Database) {
     const supply = said.supply !== null && asset_id !== null ? supplyNow(said.supply, asset_id, height) : said.supply;
     setFacts.run(contract_id, tokenId, at, name, symbol, decimals, supply, uri);
     if (contract.family === TOKEN_FAMILY.ft) {
-      setKeys.run(contract_id, name?.toLowerCase() ?? null, symbol?.toLowerCase() ?? null);
+      const [nameKey, symbolKey] = [name, symbol].map((text) => (text === null ? null : folded(text)));
+      setKeys.run(contract_id, nameKey ?? null, symbolKey ?? null);
+      parts.token('token_name', contract_id, contract.name_key, nameKey ?? null);
+      parts.token('token_symbol', contract_id, contract.symbol_key, symbolKey ?? null);
     }
     if (uri === null) {
       rows.dropDocuments(contract_id, tokenId);

@@ -181,3 +181,33 @@ export interface HistoryWalk {
   /** Present balance of each asset, by a key of the asset. */
   readonly balances: Map<string, bigint>;
 }
+
+/** A transaction with the time of its block. */
+export interface SeenTransaction {
+  txId: Uint8Array;
+  height: number;
+  /** Unix seconds. */
+  time: number;
+}
+
+/** The other sides of transfers of STX in one direction. */
+export interface Counterparties {
+  /** Number of transfers that were counted, mints or burns included. */
+  transfers: number;
+  /** Those with the largest sums, in micro-STX. */
+  most: { principal: string; transfers: number; amount: bigint }[];
+}
+
+export interface AccountActivity {
+  first: SeenTransaction | null;
+  last: SeenTransaction | null;
+  received: Counterparties;
+  sent: Counterparties;
+}
+
+export interface BalanceOverTime {
+  /** Whether each change has a point; else the points are evenly distributed. */
+  complete: boolean;
+  /** Balances after blocks, oldest first, in micro-STX or base units. */
+  points: { height: number; time: number; balance: bigint }[];
+}

@@ -1,5 +1,7 @@
 /** Models of blocks of Stacks and Bitcoin, microblocks and tenures. */
 import type { ExecutionCost } from '../../chain/block.ts';
+import type { TransactionType } from '../../codec/transaction.ts';
+import type { MempoolStatus } from '../rows/enums.ts';
 
 export interface ChainTip {
   height: number;
@@ -115,4 +117,51 @@ export interface PositionInBlock {
   /** Sequence of the transaction's microblock; `ANCHORED_SEQUENCE` in an anchor block. */
   microblockSequence: number;
   txIndex: number;
+}
+
+/** A branch of orphaned blocks: those that follow from one whose parent is not orphaned. */
+export interface Fork {
+  /** Of its first block. */
+  indexHash: Uint8Array;
+  height: number;
+  /** The newest block on both branches. */
+  parentIndexHash: Uint8Array;
+  topHeight: number;
+  /** Number of its blocks, of which a bounded number is counted. */
+  blocks: number;
+  /** Whether the chain was on it once; null where that is no longer known. */
+  wasCanonical: boolean | null;
+  /** Unix seconds of the canonical block in the place of its first; null where there is none. */
+  time: number | null;
+}
+
+export interface ForkBlock {
+  height: number;
+  indexHash: Uint8Array;
+  hash: Uint8Array;
+  burnHeight: number;
+  /** Whether it was the tip once; null where that is no longer known. */
+  wasTip: boolean | null;
+}
+
+/** What became of a transaction of an orphaned block: the height of the canonical block that has it, or its mempool status. */
+export interface OrphanFate {
+  fate: 'mined' | 'pending' | 'dropped' | 'lost';
+  height: number | null;
+  status: MempoolStatus | null;
+}
+
+export interface ForkDetail extends Fork {
+  /** By height. */
+  orphans: ForkBlock[];
+  /** The canonical blocks beside them, and the one above. */
+  canonical: ForkBlock[];
+  transactions: (OrphanFate & {
+    txId: Uint8Array;
+    type: TransactionType;
+    /** The orphaned block that has it. */
+    orphan: { height: number; indexHash: Uint8Array };
+  })[];
+  /** Whether these are all blocks and transactions of the fork. */
+  isWhole: boolean;
 }

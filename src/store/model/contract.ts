@@ -1,6 +1,7 @@
 /** Models of contracts: deployments, and searches by decoded values with their indexes. */
 import type { TransactionStatus } from '../../chain/block.ts';
 import { heightOf, positionsOf } from '../../chain/position.ts';
+import type { TokenFamily } from '../../chain/token-contracts.ts';
 import type { AbiFunction } from '../../codec/abi.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
 import type { TransactionPosition } from './transaction.ts';
@@ -42,6 +43,25 @@ export interface SmartContract extends TransactionPosition {
   burnBlock: { height: number; time: number };
   /** Wire bytes of the deployment, with the source. */
   raw: Uint8Array;
+}
+
+/** Which contracts a directory lists, and in which order. */
+export interface ContractsFilter {
+  /** Newest deployment first, or most calls of a day first: those without any are left out. */
+  order: 'newest' | 'calls';
+  /** The standard whose functions the contract has; null for any. */
+  family: TokenFamily | null;
+}
+
+/** A contract of the directory. */
+export interface ListedContract {
+  contractId: string;
+  /** Null where no transaction of the known chain deployed it. */
+  deployment: { height: number; time: number; txId: Uint8Array } | null;
+  /** Of all time, as far as the chain is known. */
+  calls: number;
+  callsOfDay: number;
+  family: TokenFamily | null;
 }
 
 /** A field with its conditions. */

@@ -19,6 +19,21 @@ export interface NameInfo {
   zonefile: string;
 }
 
+/** A name of a list. */
+export interface ListedName extends Pick<NameInfo, 'owner' | 'operation' | 'txId'> {
+  name: string;
+  /** When its lease ends; null where it doesn't, or its namespace is not open. */
+  lease: NameLease | null;
+}
+
+export interface NameLease {
+  /** The last tenure of the lease: the name's contract counts tenures. */
+  tenureHeight: number;
+  hasEnded: boolean;
+  /** Unix seconds, at ten minutes a tenure from the tip on. */
+  expectedTime: number;
+}
+
 /** A subdomain of a name that is not revoked. */
 export interface SubdomainInfo {
   /** Owner that the declaration names. */

@@ -46,6 +46,11 @@ export interface NftEvent extends PositionedEvent<Extract<AssetEvent, { kind: 'n
   transaction: TransactionDetail | null;
 }
 
+/** A mint, with the present owner of its instance; null where that is burnt. */
+export interface NftMint extends NftEvent {
+  owner: string | null;
+}
+
 /** An instance with the transaction by which its owner received it. */
 export interface NftHolding extends NftInstance {
   txId: Uint8Array;
@@ -56,6 +61,36 @@ export interface NftHolding extends NftInstance {
 /** Holders, whose balances may be 0 or negative, and the sum of all balances. */
 export interface HolderPage extends OffsetPage<Holder> {
   supply: string;
+}
+
+/** The order of a directory of tokens: by holders, or by events of a day, where those without any are left out. */
+export type TokensOrder = 'holders' | 'transfers';
+
+/** What directories say of any token. Events are its transfers, mints and burns. */
+interface ListedToken {
+  asset: string;
+  holders: number;
+  events: number;
+  eventsOfDay: number;
+}
+
+/** A fungible token of the directory. */
+export interface FtListing extends ListedToken {
+  /** Base units, decimal; negative where the chain isn't known from its beginning. */
+  supply: string;
+  /** As the contract has it; null where that isn't known. */
+  name: string | null;
+  symbol: string | null;
+  decimals: string | null;
+  /** Of its document, as that has it. */
+  image: string | null;
+}
+
+/** A collection of the directory. */
+export interface NftListing extends ListedToken {
+  mints: number;
+  /** Instances that are not burnt. */
+  instances: number;
 }
 
 /** A contract of tokens with metadata (SIP-010, SIP-009, SIP-013). */

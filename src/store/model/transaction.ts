@@ -1,5 +1,6 @@
 /** Models of transactions and their events. */
 import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
+import type { Projection } from '../../chain/projection.ts';
 import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
 import type { MempoolStatus } from '../rows/enums.ts';
 import type { PositionInBlock } from './block.ts';
@@ -188,6 +189,25 @@ export interface OfferedFee {
   fee: bigint;
   transactions: number;
 }
+
+/** The blocks that pending transactions would fill. */
+export interface MempoolProjection extends Pick<Projection, 'blocks' | 'places'> {
+  /** Number of pending transactions. */
+  total: number;
+  /** Number of those that were read: all, or those with the highest fees. */
+  considered: number;
+  /** Of the considered ones, how many are in no block: since their fee or amount is more than their account has, or for their nonces. */
+  withoutBalance: number;
+  withoutNonce: number;
+  /** How many of them are calls whose cost is estimated from earlier calls. */
+  estimated: number;
+}
+
+/** What a pending transaction waits for. Amounts are micro-STX. */
+export type PendingAwaits =
+  /** A nonce that its account must use before: that of a pending transaction, or null where nobody sent one. */
+  | { for: 'nonce'; principal: string; nonce: number; txId: Uint8Array | null }
+  | { for: 'balance'; principal: string; needed: bigint; available: bigint };
 
 export type TransactionEvent = ChainEvent & { index: number };
 

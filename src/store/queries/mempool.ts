@@ -1,10 +1,20 @@
 /** Transactions of the mempool, pending or dropped: look-ups, lists by type and filter, and their ranks by fee. */
 import type { Database, Statement } from 'bun:sqlite';
 import { memoize } from '../../base/cache.ts';
+import type { Turns } from '../../base/turns.ts';
+import {
+  type Candidate,
+  feeForFirstBlock,
+  MOST_CHAINED,
+  type Projection,
+  projectionOf,
+} from '../../chain/projection.ts';
 import { type Cursor, HEAD, type OffsetPage, type Page } from '../model/page.ts';
 import type {
   FeeRank,
+  MempoolProjection,
   OfferedFee,
+  PendingAwaits,
   PendingConditions,
   PendingFeeAndSize,
   PendingFilter,
@@ -16,6 +26,10 @@ import type {
 import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
+import { lockQuery } from './accounts/locks.ts';
+import { startingAccountQuery } from './accounts/starting-accounts.ts';
+import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
+import type { ChainQueries } from './blocks/chain.ts';
 import { bytesAt, filteredPage, keysetPage, MOST_FILTERED_ROWS, numberAt, textAt } from './page.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
@@ -324,6 +338,308 @@ export function pendingMeeting(db: Database, mostRows = MOST_FILTERED_ROWS) {
     async oldest(): Promise<{ txId: Uint8Array; receiptTime: number } | null> {
       const row = oldest.get();
       return row === null ? null : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS) };
+    },
+  };
+}
+
+/** Maximum of transactions in a projection, those with the highest fees; and of those before them that are read besides. */
+const MOST_PROJECTED = 20_000;
+/** How many times as many are read at most: one account may have any number whose turn does not come. */
+const READ_FACTOR = 5;
+/** Maximum of functions whose calls are read for a projection. */
+const MOST_FUNCTIONS = 1_000;
+/** Calls of a function that its cost is estimated from, the newest. */
+const CALLS_OF_FUNCTION = 5;
+/** Rows that are read between two looks at the time. */
+const BATCH = 50;
+
+const candidateColumns = `m.tx_id, m.received_at, m.fee, m.size, m.type, m.sender_id, m.nonce, m.sponsor_id, m.sponsor_nonce,
+                          m.contract_id, m.function_name, m.amount`;
+const candidates = `SELECT ${candidateColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending}`;
+
+export const projectionSql = {
+  byFee: `${candidates} AND (m.fee, m.tx_id) < (?1, ?2) ORDER BY m.fee DESC, m.tx_id DESC LIMIT ?3`,
+  byId: `${candidates} AND m.tx_id = ?1`,
+  ofSender: `${candidates} AND m.sender_id = ?1 AND m.nonce >= ?2 AND m.nonce < ?3 ORDER BY m.nonce LIMIT ?4`,
+  ofSponsor: `${candidates} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
+               ORDER BY m.sponsor_nonce LIMIT ?4`,
+  account: `SELECT (SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL) AS used,
+                   (SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1) AS sponsored,
+                   (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
+                   EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1) AS locks`,
+  // The status comes after the limit, so that no more calls are read where many were skipped.
+  cost: `SELECT avg(b.cost_runtime) AS runtime, avg(b.cost_read_count) AS read_count, avg(b.cost_read_length) AS read_length,
+                avg(b.cost_write_count) AS write_count, avg(b.cost_write_length) AS write_length
+           FROM (SELECT t.position, t.status FROM transactions t
+                  WHERE t.contract_id = ?1 AND t.function_name = ?2 AND t.type = ${PAYLOAD.contract_call}
+                  ORDER BY t.position DESC LIMIT ?3) c
+           JOIN transaction_bodies b ON b.position = c.position WHERE c.status >= -2`,
+  address: 'SELECT address FROM principals WHERE id = ?1',
+};
+
+/** The dimensions of a cost, in the order of TENURE_BUDGET. */
+const COST_NAMES = ['runtime', 'read_count', 'read_length', 'write_count', 'write_length'] as const;
+
+type CandidateRow = Stored<
+  'mempool_transactions',
+  | 'tx_id'
+  | 'received_at'
+  | 'fee'
+  | 'size'
+  | 'type'
+  | 'sender_id'
+  | 'nonce'
+  | 'sponsor_id'
+  | 'sponsor_nonce'
+  | 'contract_id'
+  | 'function_name'
+  | 'amount'
+>;
+
+/** What is read of an account for a projection. */
+interface AccountAtTip {
+  /** Null where it is unknown: the index begins at a block, and the node was not asked about the account. */
+  nextNonce: number | null;
+  /** micro-STX that are not locked; null where it is unknown. */
+  available: bigint | null;
+}
+
+/** Whether a nonce is one that a miner may come to soon: no number that is not exact, and none that is far above the next. */
+const isNear = (nonce: number, next: number | null): boolean =>
+  Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MOST_CHAINED));
+
+/**
+ * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, those that their
+ * accounts must send before, and one row of each account and of some calls of each function that is called.
+ * @param mostRows tests of the bound use fewer than the default
+ */
+export function mempoolProjection(
+  db: Database,
+  chain: Pick<ChainQueries, 'tip' | 'historyStart'>,
+  turns: Turns,
+  mostRows = MOST_PROJECTED,
+) {
+  const byFee = prepared<CandidateRow, [string, Uint8Array, number]>(db, projectionSql.byFee);
+  const byId = prepared<CandidateRow, [Uint8Array]>(db, projectionSql.byId);
+  const followed = [
+    prepared<CandidateRow, [number, number, number, number]>(db, projectionSql.ofSender),
+    prepared<CandidateRow, [number, number, number, number]>(db, projectionSql.ofSponsor),
+  ];
+  const accountOf = prepared<
+    { used: number | null; sponsored: number | null; balance: string | null; locks: number },
+    [number]
+  >(db, projectionSql.account);
+  const cost = prepared<Record<(typeof COST_NAMES)[number], number | null>, [number, string, number]>(
+    db,
+    projectionSql.cost,
+  );
+  const address = prepared<Stored<'principals', 'address'>, [number]>(db, projectionSql.address);
+  const total = prepared<{ total: number }, []>(db, sql.total);
+  const version = prepared<{ version: number }, []>(db, sql.version);
+  const itemAt = prepared<PendingRow, [Uint8Array]>(db, pendingMeetingSql.at);
+  const locked = lockQuery(db);
+  const startingAccount = startingAccountQuery(db);
+
+  /** Reads accounts, each once. */
+  function accountsAtTip(): (account: number) => AccountAtTip {
+    const isWhole = chain.historyStart() === null;
+    const known = new Map<number, AccountAtTip>();
+    const read = (account: number): AccountAtTip => {
+      const { used, sponsored, balance, locks } = accountOf.get(account)!;
+      const before = isWhole ? null : startingAccount(account);
+      const last = Math.max(used ?? -1, sponsored ?? -1);
+      if (!isWhole && before === null) return { nextNonce: last < 0 ? null : last + 1, available: null };
+      const owned = (before?.balance ?? 0n) + (balance === null ? 0n : BigInt(decimalOf(balance)));
+      const nextNonce = last < 0 ? Number(before?.nonce ?? 0n) : last + 1;
+      // Of a partial recording, balances may be negative: nobody knows then what the account has.
+      if (owned < 0n) return { nextNonce, available: null };
+      const lock = locks === 1 || before !== null ? locked(account, LAST_HEIGHT) : null;
+      return { nextNonce, available: owned - (lock?.amount ?? 0n) };
+    };
+    return (account) => {
+      const found = known.get(account) ?? read(account);
+      known.set(account, found);
+      return found;
+    };
+  }
+
+  /** Estimates the costs of calls: the mean of some earlier calls of their function, read once, of a bounded number of functions. */
+  function costEstimates(): (row: CandidateRow) => number[] | null {
+    const means = new Map<string, number[] | null>();
+    return ({ type, contract_id, function_name }) => {
+      if (type !== PAYLOAD.contract_call || contract_id === null || function_name === null) return null;
+      const key = `${contract_id} ${function_name}`;
+      const known = means.get(key);
+      if (known !== undefined || means.size >= MOST_FUNCTIONS) return known ?? null;
+      const row = cost.get(contract_id, function_name, CALLS_OF_FUNCTION);
+      const mean = row === null || row.runtime === null ? null : COST_NAMES.map((name) => row[name] ?? 0);
+      means.set(key, mean);
+      return mean;
+    };
+  }
+
+  const spendsOf = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: CandidateRow): Candidate['spends'] => [
+    { account: sender_id, nonce },
+    ...(sponsor_id === null || sponsor_nonce === null || sponsor_id === sender_id
+      ? []
+      : [{ account: sponsor_id, nonce: sponsor_nonce }]),
+  ];
+
+  /** What an account lacks to pay its part of a transaction; null where it lacks nothing. */
+  function lackOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
+    const fee = BigInt(decimalOf(row.fee));
+    const amount = row.type === PAYLOAD.token_transfer ? BigInt(row.amount ?? 0) : 0n;
+    const payer = row.sponsor_id ?? row.sender_id;
+    const needs =
+      payer === row.sender_id
+        ? [[payer, fee + amount] as const]
+        : [[payer, fee] as const, [row.sender_id, amount] as const];
+    for (const [account, needed] of needs) {
+      const { available } = accounts(account);
+      if (available !== null && needed > available && needed > 0n) return { account, needed, available };
+    }
+    return null;
+  }
+
+  interface Made extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {
+    /** Changes with the mempool and the tip. */
+    key: string;
+    accounts: (account: number) => AccountAtTip;
+    estimateOf: (row: CandidateRow) => number[] | null;
+  }
+  let last: Made | null = null;
+
+  const candidateOf = (row: CandidateRow, estimateOf: Made['estimateOf']): Candidate => ({
+    txId: row.tx_id,
+    fee: Number(decimalOf(row.fee)),
+    uses: [...(estimateOf(row) ?? COST_NAMES.map(() => 0)), row.size],
+    receivedAt: row.received_at,
+    spends: spendsOf(row),
+  });
+
+  async function made(): Promise<Made> {
+    const tip = chain.tip();
+    const key = `${tip?.indexBlockHash.toHex()} ${version.get()?.version}`;
+    if (last?.key === key) return last;
+    const pause = turns.longWork();
+    const accounts = accountsAtTip();
+    const estimateOf = costEstimates();
+    const found = new Map<string, Candidate>();
+    const counts = { read: 0, byBalance: 0, estimated: 0 };
+
+    function take(row: CandidateRow): void {
+      counts.read += 1;
+      if (spendsOf(row).some(({ account, nonce }) => !isNear(nonce, accounts(account).nextNonce))) return;
+      if (lackOf(row, accounts) !== null) {
+        counts.byBalance += 1;
+        return;
+      }
+      if (estimateOf(row) !== null) counts.estimated += 1;
+      found.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
+    }
+
+    let isCut = false;
+    let [fee, id]: [string, Uint8Array] = [HIGHEST.fee, LAST_ID];
+    for (;;) {
+      const rows = byFee.all(fee, id, BATCH);
+      for (const row of rows) take(row);
+      const end = rows.at(-1);
+      if (end === undefined) break;
+      [fee, id] = [end.fee, end.tx_id];
+      if (found.size >= mostRows || counts.read >= READ_FACTOR * mostRows) {
+        isCut = true;
+        break;
+      }
+      await pause();
+    }
+    // Where not all were read, those before them may offer less.
+    if (isCut) await takeThoseBefore(found, accounts, take, pause);
+    const projection = await projectionOf([...found.values()], (account) => accounts(account).nextNonce, pause);
+    last = {
+      ...projection,
+      key,
+      accounts,
+      estimateOf,
+      total: total.get()?.total ?? 0,
+      considered: counts.read,
+      withoutBalance: counts.byBalance,
+      withoutNonce: counts.read - counts.byBalance - projection.places.size,
+      estimated: counts.estimated,
+    };
+    return last;
+  }
+
+  /** Takes the transactions that must come before others, up to as many as there are at most. */
+  async function takeThoseBefore(
+    found: ReadonlyMap<string, Candidate>,
+    accounts: (account: number) => AccountAtTip,
+    take: (row: CandidateRow) => void,
+    pause: () => Promise<void> | undefined,
+  ): Promise<void> {
+    const highest = new Map<number, number>();
+    const spent = new Set<string>();
+    for (const { spends } of found.values()) {
+      for (const { account, nonce } of spends) {
+        highest.set(account, Math.max(highest.get(account) ?? 0, nonce));
+        spent.add(`${account} ${nonce}`);
+      }
+    }
+    let left = mostRows;
+    for (const [account, last] of highest) {
+      let nonce = accounts(account).nextNonce ?? last;
+      while (nonce < last && spent.has(`${account} ${nonce}`)) nonce += 1;
+      if (nonce >= last) continue;
+      for (const statement of followed) {
+        const rows = statement.all(account, nonce, last, Math.min(MOST_CHAINED, left));
+        left -= rows.length;
+        for (const row of rows) if (!found.has(row.tx_id.toHex())) take(row);
+      }
+      if (left <= 0) return;
+      await pause();
+    }
+  }
+
+  const addressOf = (account: number): string => address.get(account)?.address ?? '';
+
+  /** The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; null where all are. */
+  function awaitedBefore({ account, nonce }: { account: number; nonce: number }, of: Made): PendingAwaits | null {
+    const next = of.nextNonce(account);
+    for (let before = next; before < Math.min(nonce, next + MOST_CHAINED); before++) {
+      const rows = followed.flatMap((statement) => statement.all(account, before, before + 1, 1));
+      if (rows.some(({ tx_id }) => of.places.has(tx_id.toHex()))) continue;
+      return { for: 'nonce', principal: addressOf(account), nonce: before, txId: rows[0]?.tx_id ?? null };
+    }
+    return null;
+  }
+
+  return {
+    /** The projected blocks, and how many transactions they are of. It takes several turns. */
+    projection: async (): Promise<MempoolProjection> => made(),
+
+    /** Where a pending transaction stands in the projection; null where it isn't pending. */
+    async projected(txId: Uint8Array) {
+      const of = await made();
+      const row = byId.get(txId);
+      if (row === null) return null;
+      const place = of.places.get(txId.toHex()) ?? null;
+      const lack = lackOf(row, of.accounts);
+      const awaits = spendsOf(row).flatMap((spent) => awaitedBefore(spent, of) ?? []);
+      if (lack !== null) {
+        const { account, needed, available } = lack;
+        awaits.push({ for: 'balance', principal: addressOf(account), needed, available });
+      }
+      return {
+        place,
+        awaits,
+        fee: awaits.length > 0 ? null : feeForFirstBlock(candidateOf(row, of.estimateOf), of),
+      };
+    },
+
+    /** The first transactions of a projected block, in their order; none where there is no such block. @param block from 1 */
+    async inProjectedBlock(block: number, limit: number): Promise<OffsetPage<PendingTransaction>> {
+      const { transactions = [] } = (await made()).blocks[block - 1] ?? {};
+      const items = transactions.slice(0, limit).map(({ txId }) => pendingOf(itemAt.get(txId)!));
+      return { items, total: transactions.length };
     },
   };
 }

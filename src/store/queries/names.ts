@@ -5,10 +5,12 @@ import { LONGEST, NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
-import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../model/name.ts';
+import { type ListedName, NAMES_OF_PAGE, type NameInfo, type NameLease, type SubdomainInfo } from '../model/name.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
+import { keysetPage, textAt } from './page.ts';
 
 /** Condition: no operation on the chain concerns a name from before the chain. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
@@ -21,6 +23,16 @@ export const sql = {
   namesOfNamespace: `SELECT name FROM names WHERE active = 1 AND namespace = ?1
                      UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?1 AND ${untouched}
                      ORDER BY name LIMIT ?2 OFFSET ?3`,
+  from: `SELECT name FROM names WHERE active = 1 AND name >= ?1
+         UNION ALL SELECT o.name FROM old_names o WHERE o.name >= ?1 AND ${untouched} ORDER BY name LIMIT ?2`,
+  before: `SELECT name FROM names WHERE active = 1 AND name < ?1
+           UNION ALL SELECT o.name FROM old_names o WHERE o.name < ?1 AND ${untouched} ORDER BY name DESC LIMIT ?2`,
+  ofNamespaceFrom: `SELECT name FROM names WHERE active = 1 AND namespace = ?3 AND name >= ?1
+                    UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?3 AND o.name >= ?1 AND ${untouched}
+                    ORDER BY name LIMIT ?2`,
+  ofNamespaceBefore: `SELECT name FROM names WHERE active = 1 AND namespace = ?3 AND name < ?1
+                      UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?3 AND o.name < ?1 AND ${untouched}
+                      ORDER BY name DESC LIMIT ?2`,
   active: `SELECT 1 FROM names WHERE name = ?1 AND active = 1
            UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
   oldName: 'SELECT namespace, owner FROM old_names WHERE name = ?1',
@@ -91,6 +103,10 @@ function nameOwners(db: Database) {
 export function nameQueries(db: Database, turns: Turns) {
   const names = prepared<{ name: string }, [number, number]>(db, sql.names);
   const namesOfNamespace = prepared<{ name: string }, [string, number, number]>(db, sql.namesOfNamespace);
+  const from = prepared<NameRow, [string, number]>(db, sql.from);
+  const before = prepared<NameRow, [string, number]>(db, sql.before);
+  const ofNamespaceFrom = prepared<NameRow, [string, number, string]>(db, sql.ofNamespaceFrom);
+  const ofNamespaceBefore = prepared<NameRow, [string, number, string]>(db, sql.ofNamespaceBefore);
   const active = prepared<unknown, [string]>(db, sql.active);
   const last = prepared<OperationRow, [string]>(db, sql.last);
   const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
@@ -111,18 +127,32 @@ export function nameQueries(db: Database, turns: Turns) {
 
   const isActive = (name: string): boolean => active.get(name) !== null;
 
-  function find(name: string): NameInfo | undefined {
+  /** A name that is not revoked, with its namespace, and whether it existed before the chain. */
+  function known(name: string) {
     if (!isActive(name)) return undefined;
     const [row, old] = [last.get(name), oldName.get(name)];
     const its = row?.namespace ?? old?.namespace;
     const owner = owners.of(name) ?? row?.sender ?? old?.owner;
     if (its === undefined || owner === undefined) return undefined;
+    const operation = row === null ? 'name-register' : storedNameOperation.nameOf(row.operation);
+    return { its, isOld: old !== null, owner, operation, txId: row === null ? genesisId() : row.tx_id } as const;
+  }
+
+  function listed(name: string): ListedName | undefined {
+    const found = known(name);
+    if (found === undefined) return undefined;
+    const { its, isOld, ...facts } = found;
+    return { name, ...facts, lease: namespaces.lease(name, its, isOld) };
+  }
+
+  function find(name: string): NameInfo | undefined {
+    const found = known(name);
+    if (found === undefined) return undefined;
+    const { its, isOld, ...facts } = found;
     const zonefile = zonefiles.newest(name);
     return {
-      owner,
-      operation: row === null ? 'name-register' : storedNameOperation.nameOf(row.operation),
-      txId: row === null ? genesisId() : row.tx_id,
-      expireBlock: namespaces.leaseEnd(name, its, old !== null),
+      ...facts,
+      expireBlock: namespaces.leaseEnd(name, its, isOld),
       zonefileHash: zonefile.hash,
       zonefile: zonefile.text,
     };
@@ -140,6 +170,30 @@ export function nameQueries(db: Database, turns: Turns) {
       if (!namespaces.isOpen(its)) return undefined;
       return namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
     },
+    /** Names that are not revoked, in order. @param its namespace; null for all */
+    async list(its: string | null, limit: number, at: Cursor | null): Promise<Page<ListedName, null>> {
+      return keysetPage<NameRow, ListedName, null>({
+        limit,
+        at,
+        total: null,
+        rowsFrom(key, count) {
+          const name = key === null ? '' : textAt(key, 0);
+          return its === null ? from.all(name, count) : ofNamespaceFrom.all(name, count, its);
+        },
+        rowsBefore(key, count) {
+          const name = textAt(key, 0);
+          return its === null ? before.all(name, count) : ofNamespaceBefore.all(name, count, its);
+        },
+        keyOf: ({ name }) => [name],
+        itemOf({ name }) {
+          const found = listed(name);
+          if (found === undefined) throw new Error(`${name} is listed and has no owner`);
+          return found;
+        },
+      });
+    },
+    /** A name with its lease; undefined where it is unknown or revoked. */
+    listed: async (name: string): Promise<ListedName | undefined> => listed(name),
     /** Open namespaces, in order. */
     namespaces: async (): Promise<string[]> => namespaces.all(),
     /** Undefined where the namespace is not open. */
@@ -188,6 +242,9 @@ export function nameQueries(db: Database, turns: Turns) {
   };
 }
 
+/** Seconds of a tenure, which begins with a Bitcoin block. */
+const SECONDS_OF_A_TENURE = 600;
+
 const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-renewal'] as const).map(
   storedNameOperation.numberOf,
 );
@@ -206,6 +263,9 @@ export const namespacesSql = {
   leased: `SELECT position, operation FROM name_operations
             WHERE name = ?1 AND operation IN (${IMPORT}, ${REGISTER}, ${RENEWAL})
             ORDER BY position DESC, event_index DESC LIMIT 1`,
+  // Blocks before Nakamoto are tenures of their own.
+  tenure: 'SELECT coalesce(tenure_height, height) AS tenure FROM blocks WHERE height = ?1',
+  tip: 'SELECT coalesce(tenure_height, height) AS tenure, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)',
 };
 
 type PriceRow = Stored<
@@ -218,6 +278,8 @@ function namespaceQueries(db: Database) {
   const namespace = prepared<Stored<'namespaces', 'position' | 'lifetime'>, [string]>(db, namespacesSql.namespace);
   const price = prepared<PriceRow, [string]>(db, namespacesSql.price);
   const oldNamespace = prepared<PriceRow & { lifetime: number }, [string]>(db, namespacesSql.oldNamespace);
+  const tenure = prepared<{ tenure: number }, [number]>(db, namespacesSql.tenure);
+  const tip = prepared<Stored<'blocks', 'block_time'> & { tenure: number }, []>(db, namespacesSql.tip);
   const leased = prepared<Stored<'name_operations', 'position' | 'operation'>, [string]>(db, namespacesSql.leased);
 
   /** @param opened position at which its namespace was launched; null before the chain or before the launch */
@@ -245,6 +307,21 @@ function namespaceQueries(db: Database) {
         nonalphaDiscount: BigInt(row.nonalpha_discount),
         noVowelDiscount: BigInt(row.no_vowel_discount),
       };
+    },
+
+    /**
+     * The lease of a name as its contract counts it, by tenures; null where it doesn't end, or the namespace is not open.
+     * @param isOld whether the name existed before the chain
+     */
+    lease(name: string, its: string, isOld: boolean): NameLease | null {
+      const opened = namespace.get(its);
+      const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime ?? 0;
+      const start = leaseStart(name, opened?.position ?? null, isOld);
+      const now = tip.get();
+      if (lifetime === 0 || start === null || now === null) return null;
+      const tenureHeight = Math.min((tenure.get(start)?.tenure ?? start) + lifetime, LONGEST);
+      const left = tenureHeight - now.tenure;
+      return { tenureHeight, hasEnded: left < 0, expectedTime: now.block_time + left * SECONDS_OF_A_TENURE };
     },
 
     /**

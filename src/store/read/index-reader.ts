@@ -6,6 +6,7 @@ import { Turns } from '../../base/turns.ts';
 import type { EntryReader } from '../files/payload-source.ts';
 import { type HookReads, hookReads } from '../hooks/store.ts';
 import type { BlockId } from '../model/block.ts';
+import { type ActivityLimits, accountActivityQueries } from '../queries/accounts/account-activity.ts';
 import { addressReader, tokenListReader } from '../queries/accounts/addresses.ts';
 import { principalHistoryQueries } from '../queries/accounts/principal-history.ts';
 import { principalQueries } from '../queries/accounts/principals.ts';
@@ -15,6 +16,7 @@ import { blockQueries, tenureQueries } from '../queries/blocks/blocks.ts';
 import { burnBlockQueries, burnRewardQueries } from '../queries/blocks/burn-blocks.ts';
 import { chainQueries } from '../queries/blocks/chain.ts';
 import { factQueries } from '../queries/blocks/facts.ts';
+import { forkQueries } from '../queries/blocks/forks.ts';
 import { microblockQueries } from '../queries/blocks/microblocks.ts';
 import { inForks, orphanQueries } from '../queries/blocks/orphans.ts';
 import { streamedQueries, withStreamed } from '../queries/blocks/streamed.ts';
@@ -26,8 +28,10 @@ import { contractCallSearch, contractLogSearch } from '../queries/contracts/cont
 import { contractFunctionQueries, contractQueries, deploymentQueries } from '../queries/contracts/deployments.ts';
 import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
-import { mempoolQueries, pendingMeeting, pendingRank, pendingSearch } from '../queries/mempool.ts';
+import { directoryQueries } from '../queries/directories.ts';
+import { mempoolProjection, mempoolQueries, pendingMeeting, pendingRank, pendingSearch } from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
+import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
 import { assetReaders } from '../queries/tokens/assets.ts';
@@ -43,16 +47,22 @@ import { transactionQueries } from '../queries/transactions/transactions.ts';
 export interface WorkLimits {
   /** Limits of a search for transactions. */
   search?: SearchLimits;
-  /** Rows that a page of transactions with conditions reads at most. */
+  /** Rows that a page of transactions with conditions, or of contracts, reads at most. */
   walkRows?: number;
   /** Maximum number of interfaces of contracts. */
   deployments?: number;
   /** Number of transactions and events in a batch of a history. */
   historyBatch?: number;
+  /** Limits of what an account did in brief. */
+  activity?: ActivityLimits;
   /** Maximum number of counted transactions with a higher fee. */
   feeRank?: number;
+  /** Maximum number of pending transactions in a projection of blocks. */
+  projected?: number;
   /** Limits of a search by decoded values. */
   values?: ValueSearchLimits;
+  /** Rows of each range that a search by text reads at most. */
+  foundRows?: number;
 }
 
 /**
@@ -88,6 +98,7 @@ export function readerOf(
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, turns, limits.values);
   const hooks = lazy(() => hookReads(db));
+  const names = nameQueries(db, turns);
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
     /** Number of the index's file; a rebuild changes it. */
@@ -122,6 +133,8 @@ export function readerOf(
       /** Canonical blocks, highest first. */
       wholePage,
     },
+    /** Branches of orphaned blocks. */
+    forks: forkQueries(db, turns, limits.walkRows),
     /** Blocks for charts. */
     blockSeries: blockSeries(db),
     /** Microblocks of Stacks 2.x. */
@@ -171,11 +184,14 @@ export function readerOf(
       ...pendingMeeting(db, limits.walkRows),
       ...pendingRank(db, limits.feeRank),
       ...pendingSearch(db, mempool),
+      ...mempoolProjection(db, chain, turns, limits.projected),
     },
     addresses: addressReader(db, details, mempool, turns),
     tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
+    /** What accounts did, in brief. */
+    activity: accountActivityQueries(db, limits.activity),
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */
     transfers: assetQueries.transfers,
@@ -197,8 +213,12 @@ export function readerOf(
       searchLogs: contractLogSearch(db, byValues),
       searchCalls: contractCallSearch(db, byValues),
     },
+    /** Lists of contracts and tokens as a whole. */
+    directories: directoryQueries(db, limits.walkRows),
     /** The name system. Names include their namespace: `alice.btc`. */
-    names: nameQueries(db, turns),
+    names,
+    /** What a text may mean, the best matches first. */
+    search: searchQueries(db, async (name) => (await names.findSubdomain(name)) !== undefined, limits.foundRows),
     /** Chainhooks, for the main thread of a process that writes. */
     get hooks(): HookReads {
       return hooks();

@@ -326,3 +326,8 @@ export const TOKEN_ERROR = {
 } as const;
 export type TokenError = keyof typeof TOKEN_ERROR;
 export const storedTokenError = enumNames('token_jobs', 'error', TOKEN_ERROR);
+
+/** What a row of name_parts is a part of, and where in it the part begins. */
+export const NAME_PART = { contract: 1, ft: 2, nft: 3, token_name: 4, token_symbol: 5 } as const;
+export type NamePartKind = keyof typeof NAME_PART;
+export const PART_PLACE = { start: 0, inside: 1, identifier: 2 } as const;

@@ -89,6 +89,12 @@ export const calledFunctionsTable = tableShape('called_functions', ['name'], {
   calls: 'integer',
 });
 
+export const contractDaysTable = tableShape('contract_days', ['day', 'contract_id'], {
+  day: 'integer',
+  contract_id: 'integer',
+  calls: 'integer',
+});
+
 export const microblocksTable = tableShape('microblocks', ['ordinal'], {
   ordinal: 'integer',
   hash: 'blob',
@@ -235,9 +241,12 @@ export const nftInstancesTable = tableShape('nft_instances', ['asset_id', 'value
   events: 'integer',
 });
 
-export const nftMintsTable = tableShape('nft_mints', ['asset_id'], {
+export const nftTokensTable = tableShape('nft_tokens', ['asset_id'], {
   asset_id: 'integer',
   mints: 'integer',
+  instances: 'integer',
+  holders: 'integer',
+  events: 'integer',
 });
 
 export const nftHoldingsTable = tableShape('nft_holdings', ['owner_id', 'identifier'], {
@@ -245,6 +254,13 @@ export const nftHoldingsTable = tableShape('nft_holdings', ['owner_id', 'identif
   identifier: 'text',
   asset_id: 'integer',
   instances: 'integer',
+});
+
+export const tokenDaysTable = tableShape('token_days', ['day', 'token', 'asset_id'], {
+  day: 'integer',
+  token: 'integer',
+  asset_id: 'integer',
+  events: 'integer',
 });
 
 export const tokenContractsTable = tableShape('token_contracts', ['contract_id'], {
@@ -316,6 +332,13 @@ export const tokenJobCountsTable = tableShape('token_job_counts', ['work', 'stat
   work: 'integer',
   state: 'integer',
   jobs: 'integer',
+});
+
+export const namePartsTable = tableShape('name_parts', ['kind', 'place', 'part', 'subject_id'], {
+  kind: 'integer',
+  place: 'integer',
+  part: 'text',
+  subject_id: 'integer',
 });
 
 export const namespacesTable = tableShape('namespaces', ['namespace', 'position', 'event_index'], {
@@ -613,6 +636,7 @@ export const orphanedBlocksTable = tableShape('orphaned_blocks', ['index_block_h
 export const orphanedTransactionsTable = tableShape('orphaned_transactions', ['tx_id', 'index_block_hash'], {
   tx_id: 'blob',
   index_block_hash: 'blob',
+  type: 'integer',
   contract: 'text?',
 });
 

@@ -1,14 +1,17 @@
 /** Queries of analysts: any single SELECT over the index, through a connection that only reads. */
-import { SQLiteError } from 'bun:sqlite';
+import { Database, SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Connection } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
 import type { ViewType } from '../views/view.ts';
-import { makeTemporaryViews } from '../views/views.ts';
+import { makeTemporaryViews, views } from '../views/views.ts';
 
 /** A value of a result. Integers are exact bigints. */
 export type SqlValue = bigint | number | string | Uint8Array | null;
+
+/** A value for a parameter of a query: `?1`. */
+export type SqlParameter = string | number | boolean | null;
 
 /** The form of a column's values; `mixed` where they have several, or are unknown. */
 export type Form = ViewType | 'mixed';
@@ -43,12 +46,15 @@ export function openForQueries(directory: string): Connection {
 
 const REMEDY = 'Correct the query; docs/sql.md lists the views and their columns.';
 
-/** The number of characters before a byte of a text, counted from 1. */
-const characterAt = (sql: string, byte: number): number => Buffer.from(sql).subarray(0, byte).toString().length + 1;
+/** The place of a byte of a text, both counted from 1: `line 1, column 8`. */
+function placeAt(sql: string, byte: number): string {
+  const lines = Buffer.from(sql).subarray(0, byte).toString().split('\n');
+  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+}
 
-/** An error with SQLite's message, and the character at which the query is wrong. */
+/** An error with SQLite's message, and the place at which the query is wrong. */
 function refusal(error: SQLiteError, sql: string): OperatorError {
-  const where = error.byteOffset < 0 ? '' : ` (at character ${characterAt(sql, error.byteOffset)})`;
+  const where = error.byteOffset < 0 ? '' : ` (${placeAt(sql, error.byteOffset)})`;
   return new OperatorError(`SQLite can't run the query: ${error.message}${where}.`, REMEDY, { cause: error });
 }
 
@@ -87,12 +93,48 @@ function isOneSelect(db: Connection, sql: string): boolean {
 /** Prepares the operator's statement. @throws OperatorError where it is empty @throws SQLiteError where it is wrong */
 function preparedQuery(db: Connection, sql: string) {
   try {
-    return db.compiled<Record<string, SqlValue>, []>(sql);
+    return db.compiled<Record<string, SqlValue>, SqlParameter[]>(sql);
   } catch (error) {
     // Bun throws this for a text without a statement.
     if (error instanceof RangeError) throw new OperatorError('The query is empty.', 'Give a query.', { cause: error });
     throw error;
   }
+}
+
+const onlyViews = (cause?: unknown): OperatorError =>
+  new OperatorError('Only the views, whose names begin with v1_, can be read here.', REMEDY, { cause });
+
+/** An empty database in which the views of this program are tables, and which has nothing else. */
+function viewsWithoutRows(): Database {
+  const db = new Database(':memory:');
+  for (const { name, columns } of views) db.run(`CREATE TABLE ${name} (${Object.keys(columns).join(', ')})`);
+  return db;
+}
+
+/** The page at which SQLite keeps the schema of a file. */
+const SCHEMA_PAGE = 1;
+
+/** What SQLite opens to run a query on the views alone. @throws OperatorError where the query needs more than these */
+function openedBy(db: Database, sql: string, parameters: readonly SqlParameter[]) {
+  try {
+    return db.query<{ opcode: string; p2: number }, SqlParameter[]>(`EXPLAIN ${sql}`).all(...parameters);
+  } catch (error) {
+    if (error instanceof SQLiteError) throw onlyViews(error);
+    throw error;
+  }
+}
+
+/**
+ * Refuses a query that reads anything but the views: the tables behind them, SQLite's schema and table-valued functions.
+ * SQLite itself says what a query reads, in a database that has the views alone.
+ * @param text a query that {@link resultOf} takes
+ * @throws OperatorError
+ */
+export function requireViewsAlone(text: string, parameters: readonly SqlParameter[] = []): void {
+  using db = viewsWithoutRows();
+  const opened = openedBy(db, text.replace(EXPLAIN, ''), parameters);
+  if (opened.some(({ opcode, p2 }) => opcode === 'VOpen' || (opcode === 'OpenRead' && p2 === SCHEMA_PAGE)))
+    throw onlyViews();
 }
 
 /** Whether two columns have the same name. */
@@ -102,16 +144,27 @@ const isRepeated = (names: readonly string[]): boolean => new Set(names).size < 
 const withUniqueNames = (sql: string, count: number): string =>
   `WITH result(${Array.from({ length: count }, (_, i) => `c${i}`).join(', ')}) AS (\n${sql}\n) SELECT * FROM result`;
 
+/** @throws OperatorError where a query has not as many parameters as there are values */
+function requireParameters(count: number, values: readonly SqlParameter[]): void {
+  if (count === values.length) return;
+  throw new OperatorError(
+    `The number of parameters of the query is ${count}, and that of the values is ${values.length}.`,
+    'Give a value for each parameter, from ?1 on.',
+  );
+}
+
 /**
  * Prepares a query. Rows are read as they are iterated.
  * @param text one SELECT, VALUES, WITH or EXPLAIN; a semicolon may end it
+ * @param parameters values for its parameters
  * @throws OperatorError where the text is none of these; iterating throws it where the query fails
  */
-export function resultOf(db: Connection, text: string): Result {
+export function resultOf(db: Connection, text: string, parameters: readonly SqlParameter[] = []): Result {
   const sql = text.replace(/[;\s]+$/, '');
   return onQuery(db, sql, () => {
     const query = preparedQuery(db, sql);
     if (!query.reader || !query.readonly || !isOneSelect(db, sql)) throw notOneQuery();
+    requireParameters(query.paramsCount, parameters);
     const names = query.columnNames;
     const read =
       isRepeated(names) && !EXPLAIN.test(sql) ? preparedQuery(db, withUniqueNames(sql, names.length)) : query;
@@ -119,7 +172,7 @@ export function resultOf(db: Connection, text: string): Result {
     return {
       columns: names.map((name) => ({ name, form: 'mixed' })),
       *rows() {
-        const rows = read.safeIntegers(true).iterate();
+        const rows = read.safeIntegers(true).iterate(...parameters);
         for (;;) {
           const { done, value } = onQuery(db, sql, () => rows.next());
           if (done === true) return;
@@ -160,15 +213,19 @@ function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]
  * values of any type.
  * @throws OperatorError where the query or the file is at fault; iterating throws it for values of other forms
  */
-export function withForms(db: Connection, text: string): Result {
-  const result = resultOf(db, text);
+export function withForms(db: Connection, text: string, parameters: readonly SqlParameter[] = []): Result {
+  const result = resultOf(db, text, parameters);
   const sql = text.replace(/[;\s]+$/, '');
   if (EXPLAIN.test(sql)) return result;
   const count = result.columns.length;
   const type = (i: number) => `nullif(typeof(c${i}), 'null')`;
   const looked = Array.from({ length: count }, (_, i) => `min(${type(i)}), max(${type(i)})`);
   const statement = withUniqueNames(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM result`);
-  const types = onQuery(db, sql, () => db.compiled<Record<string, string | null>, []>(statement).values()[0] ?? []);
+  const types = onQuery(
+    db,
+    sql,
+    () => db.compiled<Record<string, string | null>, SqlParameter[]>(statement).values(...parameters)[0] ?? [],
+  );
   const typeAt = (i: number): string | null => (types[i] ?? null) as string | null;
   const columns = result.columns.map(({ name }, i) => ({ name, form: formOf(typeAt(2 * i), typeAt(2 * i + 1)) }));
   return {

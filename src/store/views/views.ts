@@ -70,3 +70,47 @@ export function makeTemporaryViews(db: Database): void {
   for (const name of missing) db.run((statements.get(name) ?? '').replace('CREATE VIEW', 'CREATE TEMP VIEW'));
   db.run('PRAGMA query_only = ON');
 }
+
+/** A query of some rows of a view. */
+export const someRows = ({ name }: Pick<View, 'name'>): string => `SELECT *\nFROM ${name}\nLIMIT 20`;
+
+/** A condition for the rows of the newest thousand blocks. */
+const LATELY = 'position >= ((SELECT max(block_height) FROM v1_blocks) - 1000) << 20';
+
+/** Queries to begin with. */
+export const exampleQueries: readonly { title: string; query: string }[] = [
+  {
+    title: 'Transactions a day',
+    query: `SELECT substr(block_time, 1, 10) AS day, count(*) AS blocks, sum(tx_count) AS transactions
+FROM v1_blocks
+WHERE block_time_unix >= (SELECT max(block_time_unix) FROM v1_blocks) - 30 * 86400
+GROUP BY day ORDER BY day DESC`,
+  },
+  {
+    title: 'Most called contracts',
+    query: `SELECT contract_id, count(*) AS calls, count(DISTINCT sender) AS senders
+FROM v1_contract_calls
+WHERE ${LATELY}
+GROUP BY contract_id ORDER BY calls DESC LIMIT 20`,
+  },
+  {
+    title: 'Highest fees lately',
+    query: `SELECT block_time, tx_id, type, sender, fee
+FROM v1_transactions
+WHERE ${LATELY}
+ORDER BY fee_real DESC LIMIT 20`,
+  },
+  {
+    title: 'Largest transfers lately',
+    query: `SELECT block_height, sender, recipient, amount
+FROM v1_events
+WHERE type = 'stx_transfer' AND ${LATELY}
+ORDER BY amount_real DESC LIMIT 20`,
+  },
+  {
+    title: 'Size of blocks',
+    query: `SELECT block_height, block_time, tx_count
+FROM v1_blocks
+ORDER BY block_height DESC LIMIT 200`,
+  },
+];

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { indexPath, journalPath } from '../../../src/store/files/database.ts';
 import { decompressed } from '../../../src/store/log/entry.ts';
+import { NAME_PART } from '../../../src/store/rows/enums.ts';
 
 /** Rows of each table by its name. */
 export type Tables = Record<string, string[]>;
@@ -98,15 +99,22 @@ export function tablesThrough(db: Database, options: DumpOptions = {}): Tables {
   const assets = resolved ? texts(db, 'assets', 'identifier') : null;
   const namesIn = (column: string): ReadonlyMap<bigint, string> | null =>
     principalColumns.has(column) ? principals : column === 'asset_id' ? assets : null;
+  /** The names of a column in a row: what a row of name_parts is about depends on its kind, the first column. */
+  const namesAt = (table: string, column: string, [kind]: Value[]): ReadonlyMap<bigint, string> | null => {
+    if (table !== 'name_parts' || column !== 'subject_id') return namesIn(column);
+    return [NAME_PART.ft, NAME_PART.nft].some((one) => one === Number(kind)) ? assets : principals;
+  };
   const tables: Tables = {};
   for (const table of tableNames(db)) {
     if (leftOut.has(table)) continue;
     const query = db.query(`SELECT * FROM ${table}`);
     const columns = query.columnNames
-      .map((name, index) => ({ name, index, names: namesIn(name) }))
+      .map((name, index) => ({ name, index }))
       .filter(({ name }) => !leftOutColumns.has(`${table}.${name}`));
     tables[table] = (query.values() as Value[][])
-      .map((row) => columns.map(({ name, index, names }) => `${name}=${shown(row[index]!, names)}`).join(' '))
+      .map((row) =>
+        columns.map(({ name, index }) => `${name}=${shown(row[index]!, namesAt(table, name, row))}`).join(' '),
+      )
       .sort();
   }
   return tables;

@@ -5,7 +5,7 @@ import type { Turns } from '../../../base/turns.ts';
 import type { AddressTransaction, ReceivedStx, TokenHistory } from '../../model/account.ts';
 import type { Heights } from '../../model/block.ts';
 import type { OffsetPage, OffsetStart, Page } from '../../model/page.ts';
-import type { FtBalance, Holder, HolderPage, NftEvent, NftHolding } from '../../model/token.ts';
+import type { FtBalance, Holder, HolderPage, NftEvent, NftHolding, NftMint } from '../../model/token.ts';
 import type {
   AssetEvent,
   PendingTransactionDetail,
@@ -250,7 +250,10 @@ export function tokenListReader(db: Database, details: DetailQueries) {
       limit: number,
       offset: number,
       withTransactions: boolean,
-    ): Promise<OffsetPage<NftEvent>> => nfts.mints(assetOf(asset), limit, offset, withTransactions),
+    ): Promise<OffsetPage<NftMint>> => nfts.mints(assetOf(asset), limit, offset, withTransactions),
+    /** The present owner of an instance, null where it is burnt; undefined where it never was. */
+    nftOwner: async (asset: string, value: Uint8Array): Promise<string | null | undefined> =>
+      nfts.owner(assetOf(asset), value),
   };
 }
 

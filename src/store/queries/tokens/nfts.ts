@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../chain/position.ts';
 import type { Cursor, OffsetPage, Page } from '../../model/page.ts';
-import type { NftEvent, NftHolding, NftInstance } from '../../model/token.ts';
+import type { NftEvent, NftHolding, NftInstance, NftMint } from '../../model/token.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
@@ -110,7 +110,9 @@ export const nftListsSql = {
              WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
   historyTotal: 'SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
   mints: `SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = ${EVENT_KIND.nft_mint} ${newest} ?2 OFFSET ?3`,
-  mintsTotal: 'SELECT mints AS total FROM nft_mints WHERE asset_id = ?1',
+  mintsTotal: 'SELECT mints AS total FROM nft_tokens WHERE asset_id = ?1',
+  owner: `SELECT p.address FROM nft_instances i LEFT JOIN principals p ON p.id = i.owner_id
+           WHERE i.asset_id = ?1 AND i.value = ?2`,
   event: `SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}
            WHERE e.position = ?1 AND e.event_index = ?2`,
   identifier: 'SELECT identifier FROM assets WHERE id = ?1',
@@ -134,6 +136,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
   const historyTotal = prepared<TotalRow, [number, Uint8Array]>(db, nftListsSql.historyTotal);
   const mints = prepared<KeyRow, [number, number, number]>(db, nftListsSql.mints);
   const mintsTotal = prepared<TotalRow, [number]>(db, nftListsSql.mintsTotal);
+  const ownerOf = prepared<{ address: string | null }, [number, Uint8Array]>(db, nftListsSql.owner);
   const eventAt = prepared<EventRow & { tx_id: Uint8Array }, [number, number]>(db, nftListsSql.event);
   const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, nftListsSql.identifier);
   const txIdAt = prepared<Stored<'transactions', 'tx_id'>, [number]>(db, nftListsSql.txId);
@@ -205,10 +208,20 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       return { items: eventsAt(keys, withTransactions), total };
     },
 
-    mints(asset: number, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftEvent> {
+    mints(asset: number, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftMint> {
       const total = mintsTotal.get(asset)?.total ?? 0;
       const keys = offset >= total ? [] : mints.all(asset, limit, offset);
-      return { items: eventsAt(keys, withTransactions), total };
+      const items = eventsAt(keys, withTransactions).map((minted) => ({
+        ...minted,
+        owner: ownerOf.get(asset, minted.event.value)?.address ?? null,
+      }));
+      return { items, total };
+    },
+
+    /** The present owner of an instance, null where it is burnt; undefined where it never was. */
+    owner(asset: number, value: Uint8Array): string | null | undefined {
+      const row = ownerOf.get(asset, value);
+      return row === null ? undefined : row.address;
     },
   };
 }

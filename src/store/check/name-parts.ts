@@ -1,0 +1,57 @@
+/** Recounts what contracts and tokens are found by. */
+import type { Database } from 'bun:sqlite';
+import { NAME_PART, type NamePartKind, STATUS } from '../rows/enums.ts';
+import { assetNameOf, contractNameOf, type NamePartRow, nameParts } from '../rows/name-parts.ts';
+import type { Check } from './checks.ts';
+
+interface Named {
+  id: number;
+  name: string;
+}
+
+/** What has a name of each kind. */
+const named: Readonly<Record<NamePartKind, string>> = {
+  contract: `SELECT DISTINCT p.id, p.address AS name FROM contracts c JOIN transactions t ON t.position = c.position
+               JOIN principals p ON p.id = c.contract_id WHERE t.status = ${STATUS.success}`,
+  ft: 'SELECT a.id, a.identifier AS name FROM ft_tokens f JOIN assets a ON a.id = f.asset_id',
+  nft: 'SELECT a.id, a.identifier AS name FROM nft_tokens t JOIN assets a ON a.id = t.asset_id',
+  token_name: 'SELECT contract_id AS id, name_key AS name FROM token_contracts WHERE name_key IS NOT NULL',
+  token_symbol: 'SELECT contract_id AS id, symbol_key AS name FROM token_contracts WHERE symbol_key IS NOT NULL',
+};
+
+function partsOf(kind: NamePartKind, { id, name }: Named): NamePartRow[] {
+  switch (kind) {
+    case 'contract':
+      return nameParts(kind, id, contractNameOf(name), name);
+    case 'ft':
+    case 'nft':
+      return nameParts(kind, id, assetNameOf(name), name);
+    case 'token_name':
+    case 'token_symbol':
+      return nameParts(kind, id, name, null);
+  }
+}
+
+function* partProblems(db: Database): Generator<string> {
+  const find = db.query<{ found: number }, [number, number, string, number]>(
+    'SELECT 1 AS found FROM name_parts WHERE kind = ?1 AND place = ?2 AND part = ?3 AND subject_id = ?4',
+  );
+  const count = db.query<{ rows: number }, [number]>('SELECT count(*) AS rows FROM name_parts WHERE kind = ?1');
+  for (const [kind, number] of Object.entries(NAME_PART) as [NamePartKind, number][]) {
+    let counted = 0;
+    for (const one of db.query<Named, []>(named[kind]).iterate()) {
+      for (const { place, part, subject_id } of partsOf(kind, one)) {
+        if (find.get(number, place, part, subject_id) === null) yield `${one.name}: its part ${part} is missing`;
+        else counted += 1;
+      }
+    }
+    const stored = count.get(number)?.rows ?? 0;
+    if (stored !== counted) yield `${kind}: ${stored} parts are stored, ${counted} of them are of a name`;
+  }
+}
+
+export const namePartCheck: Check = {
+  name: 'parts of names by which contracts and tokens are found',
+  isLimited: false,
+  find: partProblems,
+};

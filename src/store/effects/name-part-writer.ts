@@ -1,0 +1,35 @@
+/** Writes the parts of names by which contracts and tokens are found. */
+import type { Database } from 'bun:sqlite';
+import type { NamePartKind } from '../rows/enums.ts';
+import { assetNameOf, contractNameOf, nameParts } from '../rows/name-parts.ts';
+import { table } from '../rows/table.ts';
+import { namePartsTable } from '../rows/tables.ts';
+
+/** Adds and removes the parts of names, in the open transaction. */
+export function namePartWriter(db: Database) {
+  const parts = table(db, namePartsTable);
+
+  function move(sign: 1 | -1, kind: NamePartKind, id: number, name: string, identifier: string | null): void {
+    for (const row of nameParts(kind, id, name, identifier)) {
+      if (sign === 1) parts.add(row);
+      else parts.remove(row);
+    }
+  }
+
+  return {
+    /** @param sign 1 where the contract was deployed, -1 where its only deployment is taken back */
+    contract: (sign: 1 | -1, id: number, contract: string): void =>
+      move(sign, 'contract', id, contractNameOf(contract), contract),
+
+    /** @param sign 1 where the asset has its first row, -1 where it loses its last */
+    asset: (sign: 1 | -1, kind: 'ft' | 'nft', id: number, asset: string): void =>
+      move(sign, kind, id, assetNameOf(asset), asset),
+
+    /** Replaces what a fungible token is called. @param before null where it wasn't known @param now null where it isn't */
+    token(kind: 'token_name' | 'token_symbol', contractId: number, before: string | null, now: string | null): void {
+      if (before === now) return;
+      if (before !== null) move(-1, kind, contractId, before, null);
+      if (now !== null) move(1, kind, contractId, now, null);
+    },
+  };
+}

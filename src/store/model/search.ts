@@ -1,0 +1,28 @@
+/** Models of what a search finds. */
+import type { TransactionType } from '../../codec/transaction.ts';
+
+/** What a search finds, in the order in which equal matches are listed. */
+export const foundKinds = ['block', 'burn_block', 'transaction', 'address', 'token', 'contract', 'name'] as const;
+
+/** How a text matches, the best first: it is the name or id, begins it, or is a part of it. */
+export const matches = ['exact', 'start', 'part'] as const;
+export type Match = (typeof matches)[number];
+
+export type Found = { match: Match } & (
+  | { kind: 'block'; indexHash: Uint8Array; hash: Uint8Array; height: number; canonical: boolean }
+  | { kind: 'burn_block'; hash: Uint8Array; height: number }
+  /** Type and status are null for a transaction of orphaned blocks alone, the height for each that isn't canonical. */
+  | {
+      kind: 'transaction';
+      txId: Uint8Array;
+      type: TransactionType | null;
+      status: string | null;
+      height: number | null;
+    }
+  /** `bitcoinAddress` is what was searched for, where that was a Bitcoin address. */
+  | { kind: 'address'; address: string; bitcoinAddress: string | null }
+  /** Name and symbol are null where the contract wasn't read. */
+  | { kind: 'token'; asset: string; name: string | null; symbol: string | null }
+  | { kind: 'contract'; contractId: string }
+  | { kind: 'name'; name: string }
+);

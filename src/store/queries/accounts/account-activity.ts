@@ -1,0 +1,155 @@
+/** What an account did, in brief: its first and last transactions, with whom it exchanged STX, and its balance over time. */
+import type { Database } from 'bun:sqlite';
+import { heightOf } from '../../../chain/position.ts';
+import type { AccountActivity, BalanceOverTime, Counterparties, SeenTransaction } from '../../model/account.ts';
+import { EVENT_KIND } from '../../rows/enums.ts';
+import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+import { accountStates } from './account-states.ts';
+
+/** Limits of what one request may read. */
+export interface ActivityLimits {
+  /** Transfers of each direction whose counterparties are counted, the newest. */
+  transfers: number;
+  /** Heights at which a balance is read. Each reads a checkpoint and fewer than 64 transactions after it. */
+  points: number;
+}
+
+const LIMITS: ActivityLimits = { transfers: 1_000, points: 100 };
+
+/** Counterparties of each direction that are returned. */
+const MOST_COUNTERPARTIES = 10;
+
+const seen = (order: string): string =>
+  `SELECT pt.position, t.tx_id, ${shownTime} AS time FROM principal_transactions pt
+     JOIN transactions t ON t.position = pt.position JOIN blocks b ON b.height = ${heightIn('pt.position')}
+    WHERE pt.principal_id = ?1 ORDER BY pt.position ${order} LIMIT 1`;
+
+const newest = 'ORDER BY position DESC, event_index DESC LIMIT ?2';
+
+export const sql = {
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  address: 'SELECT address FROM principals WHERE id = ?1',
+  asset: 'SELECT id FROM assets WHERE identifier = ?1',
+  first: seen('ASC'),
+  last: seen('DESC'),
+  received: `SELECT sender_id AS other, amount FROM events
+              WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) ${newest}`,
+  sent: `SELECT recipient_id AS other, amount FROM events
+          WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) ${newest}`,
+  transactions: 'SELECT position FROM principal_transactions WHERE principal_id = ?1 ORDER BY position LIMIT ?2',
+  rewards: 'SELECT height FROM miner_rewards WHERE recipient_id = ?1 ORDER BY height LIMIT ?2',
+  tip: 'SELECT max(height) AS height FROM blocks',
+  // The block of genesis has the time of its transactions.
+  time: `SELECT ${shownTime} AS time FROM blocks b LEFT JOIN transactions t ON t.position = ${firstPositionIn('b.height')}
+          WHERE b.height = ?1`,
+};
+
+interface SeenRow extends Stored<'transactions', 'position' | 'tx_id'> {
+  time: number;
+}
+
+interface TransferRow extends Stored<'events', 'amount'> {
+  other: number | null;
+}
+
+const NOTHING: BalanceOverTime = { complete: true, points: [] };
+
+/** Heights evenly from the first to the last, which are among them. */
+function evenly(first: number, last: number, count: number): number[] {
+  const heights = Array.from(
+    { length: count },
+    (_, index) => first + Math.round(((last - first) * index) / (count - 1)),
+  );
+  return [...new Set(heights)];
+}
+
+/** @param limits tests use others than the default */
+export function accountActivityQueries(db: Database, limits: ActivityLimits = LIMITS) {
+  const { transfers: mostTransfers, points: mostPoints } = limits;
+  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
+  const addressOf = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
+  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
+  const first = prepared<SeenRow, [number]>(db, sql.first);
+  const last = prepared<SeenRow, [number]>(db, sql.last);
+  const received = prepared<TransferRow, [number, number]>(db, sql.received);
+  const sent = prepared<TransferRow, [number, number]>(db, sql.sent);
+  const transactions = prepared<Stored<'principal_transactions', 'position'>, [number, number]>(db, sql.transactions);
+  const rewards = prepared<Stored<'miner_rewards', 'height'>, [number, number]>(db, sql.rewards);
+  const tip = prepared<{ height: number | null }, []>(db, sql.tip);
+  const timeAt = prepared<{ time: number }, [number]>(db, sql.time);
+  const states = accountStates(db);
+
+  const seenOf = (row: SeenRow | null): SeenTransaction | null =>
+    row === null ? null : { txId: row.tx_id, height: heightOf(row.position), time: row.time };
+
+  /** Counts transfers by the other side. Mints and burns, which have none, are left out. */
+  function counterparties(rows: readonly TransferRow[]): Counterparties {
+    const by = new Map<number, { transfers: number; amount: bigint }>();
+    for (const { other, amount } of rows) {
+      if (other === null) continue;
+      const known = by.get(other) ?? { transfers: 0, amount: 0n };
+      by.set(other, { transfers: known.transfers + 1, amount: known.amount + BigInt(amount ?? 0) });
+    }
+    const most = [...by].sort(([, a], [, b]) =>
+      a.amount === b.amount ? b.transfers - a.transfers : a.amount < b.amount ? 1 : -1,
+    );
+    return {
+      transfers: rows.length,
+      most: most
+        .slice(0, MOST_COUNTERPARTIES)
+        .map(([id, sums]) => ({ principal: addressOf.get(id)?.address ?? '', ...sums })),
+    };
+  }
+
+  /** The blocks in which a principal's balances may have changed, and whether these are all: of very many, the first. */
+  function blocksOf(principal: number): { heights: number[]; complete: boolean } {
+    const inTransactions = transactions.all(principal, mostPoints + 1).map(({ position }) => heightOf(position));
+    const rewarded = rewards.all(principal, mostPoints + 1).map(({ height }) => height);
+    const heights = [...new Set([...inTransactions, ...rewarded])].sort((a, b) => a - b);
+    const most = Math.max(inTransactions.length, rewarded.length, heights.length);
+    return { heights, complete: most <= mostPoints };
+  }
+
+  return {
+    /** The first and last transactions of a principal, and with whom it exchanged STX in its newest transfers. */
+    async of(principal: string): Promise<AccountActivity> {
+      const id = principalId.get(principal)?.id;
+      const found = (rows: typeof sent): TransferRow[] => (id === undefined ? [] : rows.all(id, mostTransfers));
+      return {
+        first: id === undefined ? null : seenOf(first.get(id)),
+        last: id === undefined ? null : seenOf(last.get(id)),
+        received: counterparties(found(received)),
+        sent: counterparties(found(sent)),
+      };
+    },
+
+    /**
+     * The balance of an asset after blocks, oldest first: after each block that changed it where these are few, else after
+     * blocks that are evenly distributed. The last is the tip.
+     * @param asset identifier of a fungible token; null for STX, locked ones included
+     */
+    async balances(principal: string, asset: string | null): Promise<BalanceOverTime> {
+      const id = principalId.get(principal)?.id;
+      const token = asset === null ? undefined : assetId.get(asset)?.id;
+      const highest = tip.get()?.height ?? null;
+      if (id === undefined || highest === null || (asset !== null && token === undefined)) return NOTHING;
+      const { heights: changed, complete } = blocksOf(id);
+      const [begin] = changed;
+      if (begin === undefined) return NOTHING;
+      const heights = complete ? [...new Set([...changed, highest])] : evenly(begin, highest, mostPoints);
+      const balanceAt = (height: number): bigint => {
+        if (token !== undefined) return states.ftBalance(id, token, height);
+        const { initial, sent: out, received: inward, fees, mined } = states.at(id, height);
+        return initial + inward + mined - out - fees;
+      };
+      const points: BalanceOverTime['points'][number][] = [];
+      for (const height of heights) {
+        const balance = balanceAt(height);
+        if (complete && height !== highest && balance === points.at(-1)?.balance) continue;
+        points.push({ height, time: timeAt.get(height)?.time ?? 0, balance });
+      }
+      return { complete, points };
+    },
+  };
+}

@@ -1,0 +1,192 @@
+/** Forks: the branches of orphaned blocks, and what became of their transactions. */
+import type { Database } from 'bun:sqlite';
+import type { Turns } from '../../../base/turns.ts';
+import { heightOf } from '../../../chain/position.ts';
+import type { Fork, ForkBlock, ForkDetail, OrphanFate } from '../../model/block.ts';
+import type { Cursor, Page } from '../../model/page.ts';
+import { MEMPOOL_STATE, mempoolStatus, typeName } from '../../rows/enums.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+import { bytesAt, filteredPage, MOST_FILTERED_ROWS, numberAt } from '../page.ts';
+
+/** Orphaned blocks of a fork that are read at most. */
+const MOST_BLOCKS = 100;
+/** Orphaned transactions of a fork that are returned at most. */
+const MOST_TRANSACTIONS = 500;
+
+const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
+                  FROM orphaned_blocks o`;
+/** Block 0 is stored with the orphans, and is none. */
+const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p
+                   WHERE p.index_block_hash = o.parent_index_block_hash AND p.height > 0)`;
+const walk = (compare: '<=' | '>=', down: '' | ' DESC'): string =>
+  `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o
+    WHERE o.height > 0 AND (o.height, o.index_block_hash) ${compare} (?1, ?2)
+    ORDER BY o.height${down}, o.index_block_hash${down}`;
+
+export const sql = {
+  down: walk('<=', ' DESC'),
+  up: walk('>=', ''),
+  byHash: `${orphan} WHERE o.index_block_hash = ?1 AND o.height > 0`,
+  byBlockHash: `${orphan} WHERE o.block_hash = ?1 AND o.height > 0 ORDER BY o.height DESC LIMIT 1`,
+  children: `${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
+  canonical: 'SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1',
+  // Blocks are numbered in the order in which they came: the tip is the first block of its height.
+  firstAt: `SELECT min(p.journal_id) AS first FROM (
+              SELECT index_block_hash FROM blocks WHERE height = ?1
+              UNION ALL SELECT index_block_hash FROM orphaned_blocks WHERE height = ?1
+            ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`,
+  arrival: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
+  transactions: 'SELECT tx_id, type FROM orphaned_transactions WHERE index_block_hash = ?1 ORDER BY tx_id LIMIT ?2',
+  mined: 'SELECT position FROM transactions WHERE tx_id = ?1',
+  waiting: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
+};
+
+type OrphanRow = Stored<
+  'orphaned_blocks',
+  'height' | 'index_block_hash' | 'block_hash' | 'parent_index_block_hash' | 'burn_block_height'
+>;
+
+interface WalkedRow extends Stored<'orphaned_blocks', 'height' | 'index_block_hash'> {
+  is_first: 0 | 1;
+}
+
+/** Greater than every hash. */
+const LAST_HASH = new Uint8Array(33).fill(0xff);
+
+/** @param mostRows tests of the bound use fewer than the default */
+export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED_ROWS) {
+  const down = prepared<WalkedRow, [number, Uint8Array]>(db, sql.down);
+  const up = prepared<WalkedRow, [number, Uint8Array]>(db, sql.up);
+  const byHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byHash);
+  const byBlockHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byBlockHash);
+  const children = prepared<OrphanRow, [number, Uint8Array, number]>(db, sql.children);
+  const canonical = prepared<
+    Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash' | 'burn_block_height' | 'block_time'>,
+    [number]
+  >(db, sql.canonical);
+  const firstAt = prepared<{ first: number | null }, [number]>(db, sql.firstAt);
+  const arrival = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.arrival);
+  const transactions = prepared<{ tx_id: Uint8Array; type: number }, [Uint8Array, number]>(db, sql.transactions);
+  const mined = prepared<Stored<'transactions', 'position'>, [Uint8Array]>(db, sql.mined);
+  const waiting = prepared<Stored<'mempool_transactions', 'state'>, [Uint8Array]>(db, sql.waiting);
+
+  /** The orphans of a fork from its first block on, by height, up to a number of them. */
+  function orphansFrom(first: OrphanRow): OrphanRow[] {
+    const found = [first];
+    for (const row of found) {
+      if (found.length >= MOST_BLOCKS) break;
+      found.push(...children.all(row.height + 1, row.index_block_hash, MOST_BLOCKS - found.length));
+    }
+    return found;
+  }
+
+  /** Whether an orphan was the tip of the canonical chain once; null where its payload was removed by retention. */
+  function wasTip({ height, index_block_hash }: OrphanRow): boolean | null {
+    const own = arrival.get(index_block_hash)?.journal_id ?? null;
+    return own === null ? null : firstAt.get(height)?.first === own;
+  }
+
+  function forkOf(first: OrphanRow, orphans: readonly OrphanRow[]): Fork {
+    const tips = orphans.map(wasTip);
+    return {
+      indexHash: first.index_block_hash,
+      height: first.height,
+      parentIndexHash: first.parent_index_block_hash,
+      topHeight: Math.max(...orphans.map(({ height }) => height)),
+      blocks: orphans.length,
+      // What followed a tip was on its chain, and so was what came before one.
+      wasCanonical: tips.includes(true) ? true : tips.includes(null) ? null : false,
+      time: canonical.get(first.height)?.block_time ?? null,
+    };
+  }
+
+  function fateOf(txId: Uint8Array): OrphanFate {
+    const position = mined.get(txId)?.position;
+    if (position !== undefined) return { fate: 'mined', height: heightOf(position), status: null };
+    const state = waiting.get(txId)?.state;
+    if (state === undefined) return { fate: 'lost', height: null, status: null };
+    const fate = state === MEMPOOL_STATE.pending ? 'pending' : 'dropped';
+    return { fate, height: null, status: mempoolStatus(state) };
+  }
+
+  /** The first block of the fork of an orphan; null where it is above too many others. */
+  function firstOf(row: OrphanRow): OrphanRow | null {
+    let at = row;
+    for (let steps = 0; steps < mostRows; steps++) {
+      const parent = byHash.get(at.parent_index_block_hash);
+      if (parent === null) return at;
+      at = parent;
+    }
+    return null;
+  }
+
+  return {
+    /** Forks, the highest first. A page may be short, or empty, and have a next one. @param height of the highest that is listed */
+    async page(limit: number, height: number, at: Cursor | null): Promise<Page<Fork, number | null>> {
+      const pause = turns.longWork();
+      const page = filteredPage<WalkedRow, WalkedRow>({
+        limit,
+        at,
+        total: null,
+        mostRows,
+        rows: (key, isBackwards) =>
+          (isBackwards ? up : down).iterate(
+            key === null ? height : numberAt(key, 0),
+            key === null ? LAST_HASH : bytesAt(key, 1),
+          ),
+        meets: ({ is_first }) => is_first === 1,
+        keyOf: ({ height: own, index_block_hash }) => [own, index_block_hash.toHex()],
+        itemOf: (row) => row,
+      });
+      const items: Fork[] = [];
+      for (const { index_block_hash } of page.items) {
+        await pause();
+        const first = byHash.get(index_block_hash)!;
+        items.push(forkOf(first, orphansFrom(first)));
+      }
+      return { ...page, items };
+    },
+
+    /** The fork of an orphaned block, by either of its hashes; undefined where there is no such orphan. */
+    async find(hash: Uint8Array): Promise<ForkDetail | undefined> {
+      const row = byHash.get(hash) ?? byBlockHash.get(hash);
+      const first = row === null ? null : firstOf(row);
+      if (first === null) return undefined;
+      const orphans = orphansFrom(first);
+      const fork = forkOf(first, orphans);
+      const beside: ForkBlock[] = [];
+      for (let height = first.height; height <= fork.topHeight + 1; height++) {
+        const block = canonical.get(height);
+        if (block !== null)
+          beside.push({
+            height,
+            indexHash: block.index_block_hash,
+            hash: block.block_hash,
+            burnHeight: block.burn_block_height,
+            wasTip: true,
+          });
+      }
+      const held: ForkDetail['transactions'] = [];
+      for (const { height, index_block_hash: indexHash } of orphans) {
+        const left = MOST_TRANSACTIONS + 1 - held.length;
+        if (left <= 0) break;
+        for (const { tx_id, type } of transactions.all(indexHash, left)) {
+          held.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
+        }
+      }
+      return {
+        ...fork,
+        orphans: orphans.map((one) => ({
+          height: one.height,
+          indexHash: one.index_block_hash,
+          hash: one.block_hash,
+          burnHeight: one.burn_block_height,
+          wasTip: wasTip(one),
+        })),
+        canonical: beside,
+        transactions: held.slice(0, MOST_TRANSACTIONS),
+        isWhole: orphans.length < MOST_BLOCKS && held.length <= MOST_TRANSACTIONS,
+      };
+    },
+  };
+}

@@ -1,0 +1,332 @@
+/**
+ * Search as you type: contracts and tokens by parts of their names, names, and ids by their beginning. Each question is a range of an
+ * index in its order, of which a bounded number of rows is read: a search costs the same on every chain, whatever its text. Where more
+ * things match than are read, those that come first in the index are found, and a longer text finds the others.
+ */
+import type { Database } from 'bun:sqlite';
+import { heightOf } from '../../chain/position.ts';
+import { canonicalPrincipal, splitPrincipal } from '../../codec/address.ts';
+import { stacksOfBitcoin } from '../../codec/bitcoin-address.ts';
+import { type Found, foundKinds, type Match, matches } from '../model/search.ts';
+import { sortable } from '../rows/amounts.ts';
+import {
+  mempoolStatus,
+  NAME_PART,
+  type NamePartKind,
+  PART_PLACE,
+  storedTransactionStatus,
+  typeName,
+} from '../rows/enums.ts';
+import { folded, LONGEST_PART } from '../rows/name-parts.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+
+/** Name and symbol of a fungible token, for a query whose FROM has `token_contracts c`. */
+const facts = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${sortable('1')}'`;
+
+const hashRange = (column: string): string => `${column} BETWEEN ?1 AND ?2 ORDER BY ${column} LIMIT ?3`;
+const block = 'SELECT height, index_block_hash, block_hash FROM blocks';
+// Not the Bitcoin block whose first blocks are below those of the index: its page doesn't exist.
+const burnBlock = `SELECT b.height, b.hash FROM anchor_burn_blocks b
+                    WHERE NOT EXISTS (SELECT 1 FROM history_start s WHERE s.height = b.first_block AND s.burn_block_hash = b.hash)`;
+const orphan = 'SELECT height, index_block_hash, block_hash FROM orphaned_blocks';
+
+export const sql = {
+  parts: `SELECT part, subject_id FROM name_parts
+           WHERE kind = ?1 AND place = ?2 AND part >= ?3 AND part < ?4 ORDER BY part, subject_id LIMIT ?5`,
+  contract: 'SELECT address FROM principals WHERE id = ?1',
+  tokenOfContract: `SELECT c.address, a.identifier, t.name, t.symbol FROM token_contracts c
+                      LEFT JOIN assets a ON a.id = c.asset_id ${facts} WHERE c.contract_id = ?1`,
+  tokenOfAsset: `SELECT a.identifier, t.name, t.symbol FROM assets a
+                   LEFT JOIN token_contracts c ON c.asset_id = a.id ${facts} WHERE a.id = ?1`,
+  names: 'SELECT name FROM names WHERE active = 1 AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3',
+  // Whether the chain says something newer is asked of each row, so that the limit bounds the rows that are read.
+  oldNames: `SELECT name, EXISTS (SELECT 1 FROM names n WHERE n.name = o.name) AS touched
+               FROM old_names o WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
+  address: `SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
+             WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,
+  known: 'SELECT 1 AS found FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1',
+  transactions: `SELECT tx_id, type, status, position FROM transactions WHERE ${hashRange('tx_id')}`,
+  waiting: `SELECT tx_id, type, state FROM mempool_transactions WHERE ${hashRange('tx_id')}`,
+  orphanedTransaction: 'SELECT 1 AS found FROM orphaned_transactions WHERE tx_id = ?1 LIMIT 1',
+  blocksByHash: `${block} WHERE ${hashRange('block_hash')}`,
+  blocksByIndexHash: `${block} WHERE ${hashRange('index_block_hash')}`,
+  blockAt: `${block} WHERE height = ?1`,
+  orphanByHash: `${orphan} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  orphanByIndexHash: `${orphan} WHERE index_block_hash = ?1`,
+  burnBlocksByHash: `${burnBlock} AND b.hash BETWEEN ?1 AND ?2 ORDER BY b.hash LIMIT ?3`,
+  burnBlockAt: `${burnBlock} AND b.height = ?1 ORDER BY b.ordinal DESC LIMIT 1`,
+};
+
+/** Rows that are read of each range. */
+const MOST_ROWS = 100;
+/** Fewest hex digits, and characters of an address, by which ids are found. */
+const FEWEST_DIGITS = 6;
+
+const HASH = new RegExp(`^(0x)?([0-9a-f]{${FEWEST_DIGITS},64})$`, 'i');
+const HASH_DIGITS = 64;
+const HEIGHT = /^#?([0-9]{1,10})$/;
+/** The beginning of an address, or an address and what follows it. */
+const ADDRESS = new RegExp(`^S[0-9A-Z]{${FEWEST_DIGITS - 1},}(\\.|$)`, 'i');
+
+/** The end of the range of texts that begin with one. */
+const endOf = (text: string): string => `${text}\u{10FFFF}`;
+
+type PartRow = Stored<'name_parts', 'part' | 'subject_id'>;
+type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash'>;
+type BurnRow = Stored<'anchor_burn_blocks', 'height' | 'hash'>;
+type HashRange = [Uint8Array, Uint8Array, number];
+
+interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
+  identifier: string | null;
+}
+
+/** What tells one finding from another. */
+function keyOf(found: Found): string {
+  switch (found.kind) {
+    case 'block':
+      return `block ${found.indexHash.toHex()}`;
+    case 'burn_block':
+      return `burn_block ${found.hash.toHex()}`;
+    case 'transaction':
+      return `transaction ${found.txId.toHex()}`;
+    case 'address':
+      return `address ${found.address}`;
+    case 'token':
+      return `token ${found.asset}`;
+    case 'contract':
+      return `contract ${found.contractId}`;
+    case 'name':
+      return `name ${found.name}`;
+  }
+}
+
+/**
+ * The best findings, each once: exact ones first, then those that begin with the text, then others, and among equals the kinds in
+ * their order. Where not all have room, each kind in turn has its next one, so that none leaves the others out.
+ */
+export function ranked(found: Iterable<Found>, limit: number): Found[] {
+  const best = new Map<string, Found>();
+  for (const one of found) {
+    const before = best.get(keyOf(one));
+    if (before === undefined || matches.indexOf(one.match) < matches.indexOf(before.match)) best.set(keyOf(one), one);
+  }
+  const all = [...best.values()];
+  const chosen: Found[] = [];
+  for (const match of matches) {
+    const byKind = foundKinds.map((kind) => all.filter((one) => one.kind === kind && one.match === match));
+    const fits = new Set<Found>();
+    for (let turn = 0; byKind.some((ones) => turn < ones.length); turn++) {
+      for (const ones of byKind) {
+        const next = ones[turn];
+        if (next !== undefined && chosen.length + fits.size < limit) fits.add(next);
+      }
+    }
+    chosen.push(...byKind.flat().filter((one) => fits.has(one)));
+  }
+  return chosen;
+}
+
+/**
+ * @param isSubdomain whether a name of three parts is a subdomain
+ * @param mostRows rows that are read of each range; tests use another than the default
+ */
+export function searchQueries(
+  db: Database,
+  isSubdomain: (name: string) => Promise<boolean>,
+  mostRows = MOST_ROWS,
+): (text: string, limit: number) => Promise<Found[]> {
+  const parts = prepared<PartRow, [number, number, string, string, number]>(db, sql.parts);
+  const contract = prepared<Stored<'principals', 'address'>, [number]>(db, sql.contract);
+  const tokenOfContract = prepared<TokenRow & { address: string }, [number]>(db, sql.tokenOfContract);
+  const tokenOfAsset = prepared<TokenRow & { identifier: string }, [number]>(db, sql.tokenOfAsset);
+  const names = prepared<{ name: string }, [string, string, number]>(db, sql.names);
+  const oldNames = prepared<{ name: string; touched: number }, [string, string, number]>(db, sql.oldNames);
+  const address = prepared<{ address: string; transactions: number | null }, [string, string]>(db, sql.address);
+  const known = prepared<{ found: number }, [string]>(db, sql.known);
+  const transactions = prepared<Stored<'transactions', 'tx_id' | 'type' | 'status' | 'position'>, HashRange>(
+    db,
+    sql.transactions,
+  );
+  const waiting = prepared<Stored<'mempool_transactions', 'tx_id' | 'type' | 'state'>, HashRange>(db, sql.waiting);
+  const orphanedTransaction = prepared<{ found: number }, [Uint8Array]>(db, sql.orphanedTransaction);
+  const blocksByHash = prepared<BlockRow, HashRange>(db, sql.blocksByHash);
+  const blocksByIndexHash = prepared<BlockRow, HashRange>(db, sql.blocksByIndexHash);
+  const blockAt = prepared<BlockRow, [number]>(db, sql.blockAt);
+  const orphanByHash = prepared<BlockRow, [Uint8Array]>(db, sql.orphanByHash);
+  const orphanByIndexHash = prepared<BlockRow, [Uint8Array]>(db, sql.orphanByIndexHash);
+  const burnBlocksByHash = prepared<BurnRow, HashRange>(db, sql.burnBlocksByHash);
+  const burnBlockAt = prepared<BurnRow, [number]>(db, sql.burnBlockAt);
+
+  const blockOf = (row: BlockRow, match: Match, canonical: boolean): Found => ({
+    kind: 'block',
+    match,
+    indexHash: row.index_block_hash,
+    hash: row.block_hash,
+    height: row.height,
+    canonical,
+  });
+  const burnBlockOf = ({ hash, height }: BurnRow, match: Match): Found => ({ kind: 'burn_block', match, hash, height });
+
+  function* byHeight(text: string): Generator<Found> {
+    const digits = HEIGHT.exec(text)?.[1];
+    if (digits === undefined) return;
+    const height = Number(digits);
+    const found = blockAt.get(height);
+    if (found !== null) yield blockOf(found, 'exact', true);
+    const burnt = burnBlockAt.get(height);
+    if (burnt !== null) yield burnBlockOf(burnt, 'exact');
+  }
+
+  /** Ids that begin with hex digits. Of the orphaned ones only the whole id is found. */
+  function* byHash(text: string): Generator<Found> {
+    const digits = HASH.exec(text)?.[2];
+    if (digits === undefined) return;
+    const [low, high] = ['0', 'f'].map((fill) => Uint8Array.fromHex(digits.padEnd(HASH_DIGITS, fill)));
+    const range: HashRange = [low!, high!, mostRows];
+    const match = digits.length === HASH_DIGITS ? 'exact' : 'start';
+    let any = false;
+    for (const { tx_id: txId, type, status, position } of transactions.all(...range)) {
+      any = true;
+      const how = { type: typeName(type), status: storedTransactionStatus.nameOf(status), height: heightOf(position) };
+      yield { kind: 'transaction', match, txId, ...how };
+    }
+    for (const { tx_id: txId, type, state } of waiting.all(...range)) {
+      any = true;
+      yield { kind: 'transaction', match, txId, type: typeName(type), status: mempoolStatus(state), height: null };
+    }
+    for (const row of [...blocksByHash.all(...range), ...blocksByIndexHash.all(...range)]) {
+      any = true;
+      yield blockOf(row, match, true);
+    }
+    for (const row of burnBlocksByHash.all(...range)) yield burnBlockOf(row, match);
+    if (any || match !== 'exact') return;
+    if (orphanedTransaction.get(low!) !== null) {
+      yield { kind: 'transaction', match, txId: low!, type: null, status: null, height: null };
+    }
+    const orphaned = orphanByIndexHash.get(low!) ?? orphanByHash.get(low!);
+    if (orphaned !== null) yield blockOf(orphaned, match, false);
+  }
+
+  /** Whether a contract has transactions and no deployment is known, as where the index begins above it. */
+  const isAccountAlone = (contractId: string): boolean =>
+    known.get(contractId) !== null &&
+    !byIdentifier('contract', folded(contractId)).some(({ match }) => match === 'exact');
+
+  /** Addresses that begin with a text, and each that is whole, as every address has a page. The contracts of each, however many, are passed over in one step. */
+  function* byAddress(text: string): Generator<Found> {
+    const bitcoinAddress = stacksOfBitcoin(text);
+    if (bitcoinAddress !== null) {
+      yield { kind: 'address', match: 'exact', address: bitcoinAddress, bitcoinAddress: text };
+    }
+    const whole = canonicalPrincipal(text);
+    if (whole !== null && (splitPrincipal(whole).contractName === null || isAccountAlone(whole))) {
+      yield { kind: 'address', match: 'exact', address: whole, bitcoinAddress: null };
+    }
+    const start = text.toUpperCase();
+    if (!ADDRESS.test(start) || start.includes('.')) return;
+    let from = start;
+    for (let read = 0; read < mostRows; read++) {
+      const row = address.get(from, endOf(start));
+      if (row === null) return;
+      const { address: standard, contractName } = splitPrincipal(row.address);
+      if (contractName === null && (row.transactions ?? 0) > 0) {
+        yield { kind: 'address', match: 'start', address: standard, bitcoinAddress: null };
+      }
+      // '/' is the character behind the dot of a contract.
+      from = `${standard}/`;
+    }
+  }
+
+  interface PartMatch {
+    id: number;
+    match: Match;
+  }
+
+  function* partsFrom(kind: NamePartKind, place: keyof typeof PART_PLACE, text: string): Generator<PartMatch> {
+    const rows = parts.all(NAME_PART[kind], PART_PLACE[place], text, endOf(text), mostRows);
+    for (const { part, subject_id: id } of rows) {
+      yield { id, match: place === 'inside' ? 'part' : part === text ? 'exact' : 'start' };
+    }
+  }
+
+  /** What has a name with the text in it, each by its best match: as many of the best as there may be results. */
+  function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
+    if ([...text].length > LONGEST_PART) return [];
+    const found = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];
+    return found.filter(({ id }, at) => found.findIndex((other) => other.id === id) === at).slice(0, limit);
+  }
+
+  const byIdentifier = (kind: NamePartKind, text: string): PartMatch[] =>
+    ADDRESS.test(text) ? [...partsFrom(kind, 'identifier', text)] : [];
+
+  const contractOf = ({ id, match }: PartMatch): Found => ({
+    kind: 'contract',
+    match,
+    contractId: contract.get(id)?.address ?? '',
+  });
+
+  function tokenOf({ id, match }: PartMatch): Found {
+    const { identifier: asset, name, symbol } = tokenOfAsset.get(id)!;
+    return { kind: 'token', match, asset, name, symbol };
+  }
+
+  /** The token of a contract; the contract itself where it declares no asset. */
+  function tokenOfContractOf({ id, match }: PartMatch): Found {
+    const { address: contractId, identifier: asset, name, symbol } = tokenOfContract.get(id)!;
+    return asset === null ? { kind: 'contract', match, contractId } : { kind: 'token', match, asset, name, symbol };
+  }
+
+  /** Identifiers with the text in them, such as the end of an address, a dot and the beginning of a name. */
+  function* insideIdentifiers(text: string): Generator<Found> {
+    const end = (mark: string): string | null =>
+      text.includes(mark) ? text.slice(text.lastIndexOf(mark) + mark.length) : null;
+    const [asset, name] = [end('::'), end('.')];
+    if (asset) {
+      for (const one of [...partsFrom('ft', 'start', asset), ...partsFrom('nft', 'start', asset)]) {
+        const found = tokenOf({ ...one, match: 'part' });
+        if (found.kind === 'token' && folded(found.asset).includes(text)) yield found;
+      }
+    } else if (name) {
+      for (const one of partsFrom('contract', 'start', name)) {
+        const found = contractOf({ ...one, match: 'part' });
+        if (found.kind === 'contract' && folded(found.contractId).includes(text)) yield found;
+      }
+    }
+  }
+
+  function* byPartOfName(text: string, limit: number): Generator<Found> {
+    yield* [...byIdentifier('contract', text), ...byName('contract', text, limit)].map(contractOf);
+    yield* [...byName('token_symbol', text, limit), ...byName('token_name', text, limit)].map(tokenOfContractOf);
+    for (const kind of ['ft', 'nft'] as const)
+      yield* [...byIdentifier(kind, text), ...byName(kind, text, limit)].map(tokenOf);
+    yield* insideIdentifiers(text);
+  }
+
+  function namesFrom(from: string, end: string): string[] {
+    const old = oldNames.all(from, end, mostRows).filter(({ touched }) => touched === 0);
+    return [...names.all(from, end, mostRows), ...old].map(({ name }) => name).sort();
+  }
+
+  /** Names of the name system that begin with a text; those of which it is all before the namespace are exact. */
+  async function namesOf(text: string): Promise<Found[]> {
+    const labelled = text.includes('.') ? [] : namesFrom(`${text}.`, `${text}/`);
+    const exact = new Set(labelled).add(text);
+    const found = [...labelled, ...namesFrom(text, endOf(text))];
+    if (text.split('.').length === 3 && (await isSubdomain(text))) found.push(text);
+    return found.map((name) => ({ kind: 'name', match: exact.has(name) ? 'exact' : 'start', name }));
+  }
+
+  return async (given, limit) => {
+    const text = given.trim();
+    if (text === '') return [];
+    const key = folded(text);
+    const found = [
+      ...byHeight(text),
+      ...byHash(text),
+      ...byAddress(text),
+      ...byPartOfName(key, limit),
+      ...(await namesOf(key)),
+    ];
+    return ranked(found, limit);
+  };
+}

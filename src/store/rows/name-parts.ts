@@ -1,0 +1,38 @@
+/** The parts by which names and identifiers are found (the table name_parts), for its writer, its check and the search. */
+import { NAME_PART, type NamePartKind, PART_PLACE } from './enums.ts';
+import type { Stored } from './statement.ts';
+
+/** Characters from the beginning of a name by which it is found. Names of contracts have 40 at most. */
+export const LONGEST_PART = 64;
+
+/** A text as names are compared: case doesn't matter. */
+export const folded = (text: string): string => text.toLowerCase();
+
+export type NamePartRow = Stored<'name_parts'>;
+
+/**
+ * The rows of a name: one for each of its characters.
+ * @param identifier of the contract or asset, by whose beginning it is found as well; null for other names
+ */
+export function nameParts(
+  kind: NamePartKind,
+  subject_id: number,
+  name: string,
+  identifier: string | null,
+): NamePartRow[] {
+  const characters = [...folded(name)].slice(0, LONGEST_PART);
+  const rows = characters.map((_, index) => ({
+    kind: NAME_PART[kind],
+    place: index === 0 ? PART_PLACE.start : PART_PLACE.inside,
+    part: characters.slice(index).join(''),
+    subject_id,
+  }));
+  if (identifier === null) return rows;
+  return [...rows, { kind: NAME_PART[kind], place: PART_PLACE.identifier, part: folded(identifier), subject_id }];
+}
+
+/** The name of a contract in its identifier. */
+export const contractNameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);
+
+/** The name of an asset in its identifier. */
+export const assetNameOf = (asset: string): string => asset.slice(asset.lastIndexOf(':') + 1);

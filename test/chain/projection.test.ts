@@ -1,0 +1,165 @@
+/** Projected blocks: the rules that hold for any pending transactions, and the fee for the first block. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  BLOCK_LIMITS,
+  type Candidate,
+  feeForFirstBlock,
+  type Projection,
+  projectionOf,
+  rateOf,
+} from '../../src/chain/projection.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+
+interface Drawn {
+  sender: number;
+  nonce: number;
+  sponsor: { account: number; nonce: number } | null;
+  fee: number;
+  /** Shares of a block in hundredths: of its reads, and of its bytes. */
+  reads: number;
+  bytes: number;
+  receivedAt: number;
+}
+
+const account = fc.nat(4);
+const nonce = fc.nat(3);
+const drawn: fc.Arbitrary<Drawn> = fc.record({
+  sender: account,
+  nonce,
+  sponsor: fc.option(fc.record({ account, nonce }), { freq: 4 }),
+  fee: fc.integer({ min: 0, max: 40 }).map((steps) => steps * 1_000),
+  reads: fc.constantFrom(0, 5, 30, 60, 120),
+  bytes: fc.integer({ min: 1, max: 40 }),
+  receivedAt: fc.nat(2),
+});
+
+const candidateOf = ({ sender, nonce, sponsor, fee, reads, bytes, receivedAt }: Drawn, index: number): Candidate => ({
+  txId: new Uint8Array(32).fill(index),
+  fee,
+  uses: BLOCK_LIMITS.map((most, at) =>
+    at === 1 ? Math.round((most * reads) / 100) : at === 5 ? Math.round((most * bytes) / 100) : 0,
+  ),
+  receivedAt,
+  spends: [{ account: sender, nonce }, ...(sponsor === null || sponsor.account === sender ? [] : [sponsor])],
+});
+
+/** Pending transactions of which no two spend the same nonce, as a node keeps them. */
+const withoutRivals = (all: readonly Candidate[]): Candidate[] => {
+  const spent = new Set<string>();
+  return all.filter(({ spends }) => {
+    const keys = spends.map((one) => `${one.account} ${one.nonce}`);
+    if (keys.some((key) => spent.has(key))) return false;
+    for (const key of keys) spent.add(key);
+    return true;
+  });
+};
+
+/** The next nonces of the accounts, by number. */
+const nextNonces = fc.array(fc.constantFrom(0, 0, 0, 1, 2, null), { minLength: 5, maxLength: 5 });
+const project = (candidates: readonly Candidate[], next: readonly (number | null)[]): Promise<Projection> =>
+  projectionOf(
+    candidates,
+    (of) => next[of] ?? null,
+    () => undefined,
+  );
+
+const ids = ({ blocks }: Projection): string[][] =>
+  blocks.map(({ transactions }) => transactions.map(({ txId }) => txId.toHex()));
+
+/** The same by looking through all that remain for each place. */
+function plainly(candidates: readonly Candidate[], starting: readonly (number | null)[]): string[][] {
+  const next = new Map<number, number>();
+  for (const { spends } of candidates) {
+    for (const { account, nonce } of spends) {
+      next.set(account, starting[account] ?? Math.min(next.get(account) ?? nonce, nonce));
+    }
+  }
+  const left = new Set(candidates);
+  const blocks: { ids: string[]; uses: number[] }[] = [];
+  for (;;) {
+    const [first] = [...left]
+      .filter(({ spends }) => spends.every(({ account, nonce }) => next.get(account) === nonce))
+      .sort((a, b) => rateOf(b) - rateOf(a) || a.receivedAt - b.receivedAt || Buffer.compare(a.txId, b.txId));
+    if (first === undefined) return blocks.map((block) => block.ids);
+    left.delete(first);
+    for (const { account, nonce } of first.spends) next.set(account, nonce + 1);
+    const last = blocks.at(-1);
+    const uses = first.uses.map((amount, at) => amount + (last?.uses[at] ?? 0));
+    if (last !== undefined && uses.every((amount, at) => amount <= BLOCK_LIMITS[at]!)) {
+      last.ids.push(first.txId.toHex());
+      last.uses = uses;
+    } else blocks.push({ ids: [first.txId.toHex()], uses: [...first.uses] });
+  }
+}
+
+test('blocks keep the order of nonces and the limits, have each transaction once, and are those of the plain rule', async () => {
+  const seen = new Seen({
+    'a second block': 30,
+    'a sponsored one': 30,
+    'one that waits': 30,
+    'one larger than a block': 10,
+  });
+  await assertProperty(
+    fc.asyncProperty(fc.array(drawn, { maxLength: 25 }), nextNonces, async (list, next) => {
+      const candidates = list.map(candidateOf);
+      const projection = await project(candidates, next);
+      const placed = projection.blocks.flatMap(({ transactions }) => transactions);
+      expect(new Set(ids(projection).flat()).size).toBe(placed.length);
+      expect(projection.places.size).toBe(placed.length);
+      const used = new Map<number, number>();
+      for (const { spends } of placed) {
+        for (const { account, nonce } of spends) {
+          expect(nonce).toBe((used.get(account) ?? projection.nextNonce(account) - 1) + 1);
+          used.set(account, nonce);
+        }
+      }
+      for (const { transactions, uses } of projection.blocks) {
+        expect(uses).toEqual(BLOCK_LIMITS.map((_, at) => transactions.reduce((sum, one) => sum + one.uses[at]!, 0)));
+        const isWithin = uses.every((amount, at) => amount <= BLOCK_LIMITS[at]!);
+        if (!isWithin) expect(transactions.length).toBe(1);
+        if (!isWithin) seen.add('one larger than a block');
+      }
+      expect(ids(projection)).toEqual(plainly(candidates, next));
+      // The order in which they are read says nothing.
+      expect(ids(await project(candidates.toReversed(), next))).toEqual(ids(projection));
+      if (projection.blocks.length > 1) seen.add('a second block');
+      if (placed.some(({ spends }) => spends.length > 1)) seen.add('a sponsored one');
+      if (placed.length < candidates.length) seen.add('one that waits');
+    }),
+    { seen },
+  );
+});
+
+test('with the fee for the first block a transaction is in it, and with less it is not', async () => {
+  const seen = new Seen({ 'more than it offers': 20, 'no fee would do': 20, 'any fee': 20 });
+  await assertProperty(
+    fc.asyncProperty(fc.array(drawn, { minLength: 1, maxLength: 20 }), async (list) => {
+      const next = [0, 0, 0, 0, 0];
+      const candidates = withoutRivals(list.map(candidateOf));
+      const projection = await project(candidates, next);
+      for (const own of candidates) {
+        const blockWith = async (fee: number): Promise<number | undefined> => {
+          const others = candidates.filter((one) => one !== own);
+          return (await project([...others, { ...own, fee }], next)).places.get(own.txId.toHex())?.block;
+        };
+        const fee = feeForFirstBlock(own, projection);
+        if (fee === null) {
+          expect(await blockWith(1e15)).not.toBe(1);
+          seen.add('no fee would do');
+        } else if (fee === own.uses.at(-1)) {
+          expect(await blockWith(0)).toBe(1);
+          seen.add('any fee');
+        } else {
+          expect(await blockWith(fee)).toBe(1);
+          const less = { ...own, fee: fee - 1 };
+          // One with an equal rate comes before it or behind it, by their receipt.
+          const isEqual = candidates.some((one) => one !== own && rateOf(one) === rateOf(less));
+          if (!isEqual) expect(await blockWith(less.fee)).not.toBe(1);
+          if (fee > own.fee) seen.add('more than it offers');
+        }
+      }
+    }),
+    { seen, cases: 60 },
+  );
+});

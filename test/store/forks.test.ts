@@ -1,0 +1,115 @@
+/** Forks over generated chains: the branches of orphaned blocks, and what became of their transactions, against a plain model. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { openNew } from '../support/data/ingest.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  type MadeBlock,
+  type Transaction,
+  transfer,
+} from '../support/events/handmade.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+
+/** Transfers that blocks hold, each on at most one block of a branch. */
+const pool = [...Array.from({ length: 8 }, (_, nonce) => transfer(nonce % 2 === 0 ? alice : bob, nonce >> 1, 300))];
+
+interface Node extends MadeBlock {
+  parent: Node | null;
+  holds: readonly Transaction[];
+  /** Whether it was higher than all before it when it came. */
+  wasTip: boolean;
+}
+
+/** Each block by the number of its parent among those before, and the transactions of the pool that it takes. */
+const tree = fc.array(
+  fc.record({ parent: fc.nat(20), takes: fc.subarray([0, 1, 2, 3, 4, 5, 6, 7], { maxLength: 3 }) }),
+  {
+    minLength: 3,
+    maxLength: 14,
+  },
+);
+
+const lineOf = (node: Node | null): Node[] => (node === null ? [] : [...lineOf(node.parent), node]);
+
+function grown(drawn: readonly { parent: number; takes: readonly number[] }[]): Node[] {
+  const nodes: Node[] = [];
+  let highest = 0;
+  for (const [index, { parent: chosen, takes }] of drawn.entries()) {
+    // Mostly the newest ones go on.
+    const parent = nodes[Math.max(0, nodes.length - 1 - (chosen % 5))] ?? null;
+    const before = new Set(lineOf(parent).flatMap(({ holds }) => holds));
+    const holds = takes.map((at) => pool[at]!).filter((one) => !before.has(one));
+    const made = block(parent, `fork ${index}`, holds);
+    nodes.push({ ...made, parent, holds, wasTip: made.height > highest });
+    highest = Math.max(highest, made.height);
+  }
+  return nodes;
+}
+
+test('forks are the branches beside the chain, and each transaction of theirs has its fate', async () => {
+  const seen = new Seen({
+    'a fork of several blocks': 10,
+    mined: 10,
+    pending: 5,
+    'never canonical': 10,
+    'once canonical': 10,
+  });
+  await assertProperty(
+    fc.asyncProperty(tree, async (drawn) => {
+      const nodes = grown(drawn);
+      using open = openNew();
+      open.ingest.receive(announcement(pool));
+      for (const { event } of nodes) open.ingest.receive(event);
+      const tip = nodes.reduce((best, node) => (node.height > best.height ? node : best));
+      const chain = new Set(lineOf(tip));
+      const orphans = nodes.filter((node) => !chain.has(node));
+      const isFirst = ({ parent }: Node): boolean => parent === null || chain.has(parent);
+      const branchOf = (first: Node): Node[] => orphans.filter((node) => lineOf(node).includes(first));
+      const canonical = new Set([...chain].flatMap(({ holds }) => holds));
+      const snapshots = openSnapshots(open.directory);
+      try {
+        await snapshots.read(async ({ forks }) => {
+          const { items } = await forks.page(50, Number.MAX_SAFE_INTEGER, null);
+          const expected = orphans.filter(isFirst).sort((a, b) => b.height - a.height || (a.hash < b.hash ? 1 : -1));
+          expect(items.map(({ indexHash }) => `0x${indexHash.toHex()}`)).toEqual(expected.map(({ hash }) => hash));
+          for (const [index, first] of expected.entries()) {
+            const branch = branchOf(first);
+            expect(items[index]).toMatchObject({
+              height: first.height,
+              blocks: branch.length,
+              topHeight: Math.max(...branch.map(({ height }) => height)),
+              wasCanonical: branch.some(({ wasTip }) => wasTip),
+            });
+            seen.add(branch.some(({ wasTip }) => wasTip) ? 'once canonical' : 'never canonical');
+            if (branch.length > 1) seen.add('a fork of several blocks');
+            // Any of its blocks names the fork.
+            const detail = await forks.find(Uint8Array.fromHex(branch.at(-1)!.hash.slice(2)));
+            expect(detail?.orphans.map(({ indexHash }) => `0x${indexHash.toHex()}`).sort()).toEqual(
+              branch.map(({ hash }) => hash).sort(),
+            );
+            const held = branch.flatMap((node) => node.holds.map(({ id }) => `${node.hash} ${id}`));
+            const found = detail?.transactions ?? [];
+            expect(found.map(({ txId, orphan }) => `0x${orphan.indexHash.toHex()} 0x${txId.toHex()}`).sort()).toEqual(
+              held.sort(),
+            );
+            for (const { txId, fate, height } of found) {
+              const one = pool.find(({ id }) => id === `0x${txId.toHex()}`)!;
+              const holder = [...chain].find(({ holds }) => holds.includes(one));
+              if (canonical.has(one)) expect({ fate, height }).toEqual({ fate: 'mined', height: holder!.height });
+              else expect(['pending', 'dropped']).toContain(fate);
+              if (fate === 'mined' || fate === 'pending') seen.add(fate);
+            }
+          }
+          expect(await forks.find(Uint8Array.fromHex(tip.hash.slice(2)))).toBeUndefined();
+        });
+      } finally {
+        snapshots.close();
+      }
+    }),
+    { seen, cases: 25 },
+  );
+});

@@ -1,0 +1,110 @@
+/** The projection of the mempool: what it reads of any number of pending transactions, and its laws over what it reads. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { Reader, WorkLimits } from '../../src/store/read/index-reader.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { alice, announcement, block, bob, transfer } from '../support/events/handmade.ts';
+
+/** Rows that were read. */
+let rows = 0;
+let spy: Disposable;
+beforeAll(() => {
+  const { prepare } = Database.prototype;
+  function prepared(this: Database, sql: string, ...rest: never[]) {
+    const statement = prepare.call(this, sql, ...rest);
+    const { get, all } = statement;
+    statement.get = ((...given: never[]) => {
+      rows += 1;
+      return get.apply(statement, given);
+    }) as typeof get;
+    statement.all = ((...given: never[]) => {
+      const found = all.apply(statement, given);
+      rows += Math.max(1, found.length);
+      return found;
+    }) as typeof all;
+    return statement;
+  }
+  spy = spyOn(Database.prototype, 'prepare').mockImplementation(prepared as typeof prepare);
+});
+afterAll(() => spy[Symbol.dispose]());
+
+const HOSTILE = 20_000;
+const PROJECTED = 1_000;
+
+/** Adds pending transfers without their bytes. @param sender and nonce as SQL of the number `n` */
+function flood(open: OpenIngest, sender: string, nonce: string): void {
+  using db = new Database(indexPath(open.directory));
+  db.run('PRAGMA synchronous = OFF');
+  db.run(`WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${HOSTILE})
+    INSERT INTO principals (id, address) SELECT 1000 + n, 'hostile ' || n FROM c`);
+  db.run(`WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${HOSTILE})
+    INSERT INTO accounts SELECT 1000 + n, 'hostile ' || n, 'P1000000000000000', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM c`);
+  db.run(`WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${HOSTILE})
+    INSERT INTO mempool_transactions
+    SELECT unhex(printf('%064x', n)), 0, n, 1, NULL, 0, ${sender}, ${nonce}, NULL, NULL, 'G9' || printf('%06d', n), 1, '1', x'',
+           NULL, NULL, NULL, 200, x'00' FROM c`);
+  db.run(`UPDATE progress SET mempool_pending = mempool_pending + ${HOSTILE}, mempool_version = mempool_version + 1`);
+}
+
+/** Reads from an index with honest transactions and hostile ones, which offer more. @returns the rows that were read, too */
+async function flooded<T>(
+  sender: string,
+  nonce: string,
+  look: (read: Reader) => Promise<T>,
+  limits: WorkLimits = { projected: PROJECTED },
+) {
+  using open = openNew();
+  const honest = [transfer(alice, 0, 300), transfer(bob, 0, 400), transfer(bob, 1, 500)];
+  open.ingest.receive(block(null, 'one', []).event);
+  open.ingest.receive(announcement(honest));
+  flood(open, sender, nonce);
+  {
+    using db = new Database(indexPath(open.directory));
+    db.run(
+      "INSERT OR REPLACE INTO accounts SELECT id, address, 'G1000000', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM principals WHERE id < 1000",
+    );
+  }
+  const snapshots = openSnapshots(open.directory, { limits });
+  try {
+    rows = 0;
+    const found = await snapshots.read(look);
+    return { found, honest, rows };
+  } finally {
+    snapshots.close();
+  }
+}
+
+const projection = ({ mempool }: Reader) => mempool.projection();
+
+test('of one account with any number of transactions a bounded number is read', async () => {
+  const { found, rows: read } = await flooded('1001', 'n - 1', projection);
+  expect(found).toMatchObject({ total: HOSTILE + 3, considered: 5 * PROJECTED, withoutBalance: 0 });
+  expect(read).toBeLessThan(6 * PROJECTED);
+});
+
+test('an account with very many transactions does not hide those of others', async () => {
+  const { found, honest } = await flooded('1001', 'n - 1', projection, {});
+  expect(found.considered).toBe(HOSTILE + 3);
+  // A node accepts 25 of an account.
+  expect(found.places.size).toBe(25 + honest.length);
+  for (const { id } of honest) expect(found.places.get(id.slice(2))?.block).toBe(1);
+});
+
+test('of any number of accounts those that offer the most are in blocks', async () => {
+  const { found, rows: read } = await flooded('1000 + n', '0', projection);
+  expect(found.considered).toBe(PROJECTED);
+  expect(found.places.size).toBe(PROJECTED);
+  expect(found.blocks[0]?.transactions[0]?.fee).toBe(9_020_000);
+  expect(read).toBeLessThan(3 * PROJECTED);
+});
+
+test('what stands before others is read although it offers less than those that are looked at', async () => {
+  // Each account has two: the first offers the least of all, and the second the most.
+  const [sender, nonce] = [`1000 + iif(n > ${HOSTILE / 2}, n - ${HOSTILE / 2}, n)`, `n > ${HOSTILE / 2}`];
+  const { found, rows: read } = await flooded(sender, nonce, projection);
+  expect(found.considered).toBe(2 * PROJECTED);
+  expect(found.places.size).toBe(2 * PROJECTED);
+  expect(read).toBeLessThan(8 * PROJECTED);
+});
