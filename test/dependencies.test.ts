@@ -23,7 +23,7 @@ async function imported(pattern: string): Promise<Set<string>> {
     const text = await Bun.file(join(project, file)).text();
     for (const [, fixed, late] of text.matchAll(IMPORT)) {
       const path = fixed ?? late!;
-      if (/^(\.|bun$|bun:|node:)/.test(path)) continue;
+      if (/^(\.|#|bun$|bun:|node:)/.test(path)) continue;
       packages.add(
         path
           .split('/')

@@ -49,7 +49,7 @@ const Attribute = Type.Object(
   { $id: 'TokenAttribute' },
 );
 
-const Metadata = Type.Object(
+export const Metadata = Type.Object(
   {
     sip: Type.Literal(16),
     name: Type.String(),
@@ -237,7 +237,7 @@ const filters = {
 
 const emptyAsNull = (given: string): string | null => (given === '' ? null : given);
 
-const SIPS = { ft: 'sip-010', nft: 'sip-009', sft: 'sip-013' } as const;
+export const SIPS = { ft: 'sip-010', nft: 'sip-009', sft: 'sip-013' } as const;
 
 /** An object of the counts; undefined without any. */
 const counts = <K extends string>(list: readonly (readonly [K, number])[]): { [N in K]?: number } | null => {
@@ -246,18 +246,18 @@ const counts = <K extends string>(list: readonly (readonly [K, number])[]): { [N
   return Object.keys(sums).length === 0 ? null : sums;
 };
 
-/**
- * The routes of tokens' metadata, each with its alias without `v1`.
- * @param version as `versionText` makes it
- */
-export function metadataRoutes(version: string, { source, copies }: TokenMetadata): Route[] {
-  /** The path of the copy of an image; null without one. */
-  function copyOf(uri: string | null): string | null {
+/** Makes a function that returns the path of the copy of an image; null without one. */
+export const imageCopies =
+  (copies: TokenMetadata['copies']) =>
+  (uri: string | null): string | null => {
     const name = uri === null ? null : (copies?.nameOf(uri) ?? null);
     return name === null ? null : `${IMAGES}/${name}.png`;
-  }
+  };
 
-  function metadata(document: TokenDocument | null): Static<typeof Metadata> | null {
+/** Makes the serializer of documents. */
+export function metadataOf(copies: TokenMetadata['copies']) {
+  const copyOf = imageCopies(copies);
+  return (document: TokenDocument | null): Static<typeof Metadata> | null => {
     if (document === null) return null;
     const { name, description, image, attributes, properties } = document;
     const copy = copyOf(image);
@@ -273,7 +273,16 @@ export function metadataRoutes(version: string, { source, copies }: TokenMetadat
         properties: properties === null ? null : jsonText<Record<string, unknown>>(properties),
       }),
     };
-  }
+  };
+}
+
+/**
+ * The routes of tokens' metadata, each with its alias without `v1`.
+ * @param version as `versionText` makes it
+ */
+export function metadataRoutes(version: string, { source, copies }: TokenMetadata): Route[] {
+  const copyOf = imageCopies(copies);
+  const metadata = metadataOf(copies);
 
   function ft({ name, symbol, decimals, supply, uri }: TokenFacts, document: TokenDocument | null) {
     const copy = copyOf(document?.image ?? null);

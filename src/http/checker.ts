@@ -41,7 +41,7 @@ function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
       // A schema's `rule` describes its pattern in words.
       return {
         path: names,
-        rule: typeof schema.rule === 'string' ? `must be ${schema.rule}` : `must match pattern "${schema.pattern}"`,
+        rule: patternMistake(schema.pattern, schema.rule),
       };
     case ValueErrorType.IntegerMinimum:
     case ValueErrorType.NumberMinimum:
@@ -111,3 +111,7 @@ export async function checkedError(
   if (schema === undefined) throw new ResponseMismatch(`${path} declares no body for ${response.status}, got ${text}`);
   checkedBody(`${path} with ${response.status}`, schema, text);
 }
+
+/** What a text that doesn't match a pattern must be. @param rule the pattern in words, where its schema has them */
+export const patternMistake = (pattern: unknown, rule: unknown): string =>
+  typeof rule === 'string' ? `must be ${rule}` : `must match pattern "${pattern}"`;

@@ -285,7 +285,7 @@ function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> 
     return known.get(part);
   }
 
-  function written({ $id, anyOf, patternProperties, extends: kind, ...rest }: Json): Json {
+  function written({ $id, anyOf, patternProperties, extends: kind, rule, ...rest }: Json): Json {
     if (kind !== undefined) return written({ ...extending(kind as Json, rest), $id });
     const schema = {
       ...(anyOf === undefined ? {} : union(anyOf as Json[], $id as string | undefined)),

@@ -114,7 +114,7 @@ const CountedPage = Type.Object(
   { total: Type.Integer({ description: 'Number of items in the whole list' }), limit, cursor: PageCursors },
   { $id: 'Page' },
 );
-const PageWithoutTotal = Type.Object(
+export const PageWithoutTotal = Type.Object(
   {
     total: Type.Union([Type.Integer(), Type.Null()], {
       description: 'Number of items in the whole list; null for a list that a filter makes, which is not counted',

@@ -9,6 +9,7 @@ import {
 } from '@sinclair/typebox';
 import { lazy } from '../base/cache.ts';
 import { nearestName } from '../base/nearest-name.ts';
+import { patternMistake } from './checker.ts';
 import { badPath, ParameterError, type ParameterLocation } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
 
@@ -99,12 +100,13 @@ function choiceReader(schema: TSchema): ReadText {
   };
 }
 
-function stringReader({ pattern, minLength, maxLength }: TSchema): ReadText {
+function stringReader({ pattern, minLength, maxLength, rule }: TSchema): ReadText {
   const shape = pattern === undefined ? null : new RegExp(pattern);
+  const mistake = patternMistake(pattern, rule);
   return (text, at) => {
     if (text.length < minLength) throw new ParameterError(at, `must NOT have fewer than ${minLength} characters`);
     if (text.length > maxLength) throw new ParameterError(at, `must NOT have more than ${maxLength} characters`);
-    if (shape !== null && !shape.test(text)) throw new ParameterError(at, `must match pattern "${pattern}"`);
+    if (shape !== null && !shape.test(text)) throw new ParameterError(at, mistake);
     return text;
   };
 }

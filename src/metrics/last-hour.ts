@@ -38,6 +38,20 @@ const processResources = () => {
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : sum / count);
 
+/** Events whose times are kept. */
+const MOST_TIMES = 1_000;
+
+/** The value below which a share of sorted values lies; the nearest one that occurred. */
+const shareOf = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
+
+/** Times of the last events: how many, and their median and 99th percentile in milliseconds. */
+export interface EventTimes {
+  events: number;
+  medianMs: number;
+  p99Ms: number;
+}
+
 /** Deliveries of the current interval. */
 const noAttempts = () => ({ count: 0, milliseconds: 0, slowest: 0 });
 
@@ -47,6 +61,8 @@ export class LastHour {
   readonly #process: Required<SampledProcess>;
   readonly #samples: Sample[] = [];
   #events = 0;
+  /** Milliseconds until each of the last events was on the disk. */
+  readonly #eventTimes: number[] = [];
   #attempts = noAttempts();
   #hooks: () => Pick<HookCounters, 'delivered' | 'failed'> = () => ({ delivered: 0, failed: 0 });
   #before: { at: number; cpuMicroseconds: number; delivered: number; failed: number };
@@ -66,9 +82,19 @@ export class LastHour {
     return {
       answered: (...answered) => {
         this.#events += 1;
+        const [, , milliseconds] = answered;
+        this.#eventTimes.push(milliseconds);
+        if (this.#eventTimes.length > MOST_TIMES) this.#eventTimes.shift();
         metrics.answered(...answered);
       },
     };
+  }
+
+  /** Times of the last events; null before the first one. */
+  eventTimes(): EventTimes | null {
+    const sorted = this.#eventTimes.toSorted((a, b) => a - b);
+    if (sorted.length === 0) return null;
+    return { events: sorted.length, medianMs: shareOf(sorted, 0.5), p99Ms: shareOf(sorted, 0.99) };
   }
 
   /** Wraps timers so that attempts are also timed here. */
@@ -172,3 +198,50 @@ export class RequestCounts {
     };
   }
 }
+
+/** Free space of a disk at times of a day, from which the time follows at which the disk is full. */
+export class DiskSpace {
+  readonly #clock: Clock;
+  readonly #read: () => number | null;
+  readonly #samples: { at: number; free: number }[] = [];
+
+  /** @param read free bytes; null where they aren't known */
+  constructor(clock: Clock, read: () => number | null) {
+    this.#clock = clock;
+    this.#read = read;
+  }
+
+  /** Starts to measure. @returns a function that stops it */
+  start(): () => void {
+    this.sample();
+    return this.#clock.every(SPACE_SECONDS * 1_000, () => this.sample());
+  }
+
+  sample(): void {
+    const free = this.#read();
+    if (free === null) return;
+    this.#samples.push({ at: this.#clock.monotonic() / 1_000, free });
+    if (this.#samples.length > SPACE_SAMPLES) this.#samples.shift();
+  }
+
+  /**
+   * What the disk lost: bytes a day, over the measured seconds, and the seconds until it is full (null where it lost nothing).
+   * Null before an hour was measured, since a write-ahead log that grows or shrinks would say more than the data.
+   */
+  growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    if (first === undefined || last === undefined || last.at - first.at < LEAST_SPACE_SECONDS) return null;
+    const seconds = last.at - first.at;
+    const perSecond = (first.free - last.free) / seconds;
+    return {
+      seconds: Math.round(seconds),
+      bytesPerDay: Math.round(perSecond * 86_400),
+      fullInSeconds: perSecond > 0 ? Math.round(last.free / perSecond) : null,
+    };
+  }
+}
+
+/** Seconds between two measurements of the free space, their number, and the seconds that a statement needs. */
+const SPACE_SECONDS = 300;
+const SPACE_SAMPLES = 86_400 / SPACE_SECONDS + 1;
+const LEAST_SPACE_SECONDS = 3_600;

@@ -162,8 +162,8 @@ describe('is refused, by name:', () => {
       const [version, , principal, ...rest] = path.split('/');
       const with_ = (other: string) => [version, version === 'v1' ? 'address' : 'addresses', other, ...rest].join('/');
       expect(principal).toMatch(/^S/);
-      await refused(with_('nonsense'), 'params/principal must match pattern');
-      await refused(with_('SP000.bad'), 'params/principal must match pattern');
+      await refused(with_('nonsense'), 'params/principal must be a Stacks address, such as ');
+      await refused(with_('SP000.bad'), 'params/principal must be a Stacks address, such as ');
       if (!/^v2.*\/transactions/.test(path)) await refused(with_(MISTYPED), 'params/principal');
     }
     await refused('v1/tokens/nft/holdings', "querystring must have required property 'principal'");
@@ -195,18 +195,21 @@ describe('is refused, by name:', () => {
     await refused(`${history}?asset_identifier=${owner.asset}`, "querystring must have required property 'value'");
     await refused(`${history}?asset_identifier=${owner.asset}&value=0xzz`, 'querystring/value must match pattern');
     await refused(`${history}?asset_identifier=${owner.asset}&value=0x0100`, 'querystring/value');
-    await refused('v1/tokens/nft/mints?asset_identifier=nonsense', 'querystring/asset_identifier must match pattern');
+    await refused(
+      'v1/tokens/nft/mints?asset_identifier=nonsense',
+      'querystring/asset_identifier must be an asset identifier',
+    );
     await refused(`v1/tokens/nft/holdings?principal=${busy}&asset_identifiers=a`, 'querystring/asset_identifiers/0');
     await refused(
       `v1/tokens/nft/holdings?principal=${busy}&tx_metadata=yes`,
       'querystring/tx_metadata must be boolean',
     );
-    await refused(`v1/address/${busy}/0x12/with_transfers`, 'params/tx_id must match pattern');
+    await refused(`v1/address/${busy}/0x12/with_transfers`, 'params/tx_id must be a transaction id');
     await refused(`v1/address/${busy}/transactions?exclude_function_args=1`, 'querystring/exclude_function_args');
     await refused(`v2/addresses/${busy}/balances/stx?include_mempool=1`, 'querystring/include_mempool must be boolean');
     await refused(`v2/addresses/${busy}/transactions?cursor=*`, 'querystring/cursor must match pattern');
     await refused(`v2/addresses/${busy}/transactions?cursor=3`, 'querystring/cursor must be a cursor');
-    await refused(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must match pattern');
+    await refused(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must be a transaction id');
   });
 });
 

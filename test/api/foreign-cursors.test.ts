@@ -20,7 +20,7 @@ import { hashOf } from '../support/events/handmade.ts';
 
 const cursor: Cursor = { side: 'after', key: ['1'] };
 /** A page without items, of a list that goes on. */
-const page = { items: [], total: 2, current: cursor, next: cursor, previous: null };
+const page = { items: [], total: 2, current: cursor, next: cursor, previous: null, day: 0 };
 
 /** Answers whatever is asked with the page, but for what is given by name. */
 const stub = <T extends object>(answer: object, given: Readonly<Record<string, unknown>> = {}): T => {
@@ -67,6 +67,8 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   max_amount: ['8', '9'],
   from_time: ['7', '8'],
   to_time: ['8', '9'],
+  day: ['2026-11-23', '2026-11-24'],
+  namespace: ['btc', 'id'],
   uuid: ['01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdee'],
 };
 /** What says how a list is read, or narrows one that is walked by numbers of its own. */
@@ -99,10 +101,10 @@ async function routesWithCursors(): Promise<GetRoute[]> {
 function url({ path, parameters }: GetRoute, changed: string | null, cursor: string | null): string {
   const query = new URLSearchParams({ limit: '1' });
   let filled = path;
-  for (const { name, in: place } of parameters) {
+  for (const { name, in: place, schema } of parameters) {
     if (notTheList.has(name)) continue;
-    const known = values[name];
-    if (known === undefined) throw new Error(`${path}: no values for ${name}`);
+    const known = values[name] ?? schema.enum ?? [];
+    if (known.length === 0) throw new Error(`${path}: no values for ${name}`);
     const [usual, another] = name === 'principal' && principalOnly.test(path) ? known.map((of) => `${of}.pool`) : known;
     const value = (name === changed ? another : usual) ?? '';
     if (place === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(value));

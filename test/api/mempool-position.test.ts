@@ -1,5 +1,6 @@
-/** The rank of a pending transaction by fee, among all pending ones and among those of its type. */
+/** Where a pending transaction stands: its rank by fee, the projected blocks, and what it waits for. */
 import { expect, test } from 'bun:test';
+import type { Account } from '../../src/devnet/wallet.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import {
   alice,
@@ -10,6 +11,8 @@ import {
   deployment,
   drop,
   receipt,
+  sponsor,
+  type Transaction,
   transfer,
 } from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';
@@ -62,6 +65,83 @@ test('a dropped transaction has a status and no place; one of a block and an unk
     status: 'dropped_too_expensive',
     replaced_by_tx_id: null,
     position_by_fee: null,
+    projected: null,
+    awaits: [],
+    fee_for_next_block: null,
   } as never);
   expect([(await answer(mined.id)).status, (await answer(`0x${'00'.repeat(32)}`)).status]).toEqual([404, 404]);
+});
+
+/** A first block that gives each account a sum. */
+const funded = (to: readonly Account[]) =>
+  block(null, 'funds', [receipt(mined, 0)], {
+    events: to.map(({ address }, index) => ({
+      txid: mined.id,
+      event_index: index,
+      committed: true,
+      type: 'stx_mint_event',
+      stx_mint_event: { recipient: address, amount: '1000000' },
+    })),
+  }).event;
+
+const standing = async (app: ReturnType<typeof testApp>, { id }: Transaction) => {
+  const { body } = await app.json(`/stackside/v1/mempool/transactions/${id}`);
+  const { projected, awaits, fee_for_next_block } = body as Record<string, unknown>;
+  return { projected, awaits, fee_for_next_block } as never;
+};
+
+test('the highest fee rate comes first among the next nonces, of sender and sponsor', async () => {
+  const second = transfer(alice, 1, 90_000);
+  const first = transfer(alice, 0, 300);
+  const other = transfer(bob, 0, 500);
+  const sponsored = transfer(bob, 1, 400, { account: sponsor, nonce: 0 });
+  const app = testApp(memoryIndex([funded([alice, bob, sponsor]), announcement([second, first, other, sponsored])]));
+  const { body } = await app.json('/stackside/v1/mempool/blocks');
+  expect(body).toMatchObject({
+    total: 4,
+    considered: 4,
+    estimated: 0,
+    waiting: { nonce: 0, balance: 0 },
+    beyond: 0,
+    blocks: [{ block: 1, transactions: 4, fees: { total: '91200', least: '300', median: '500', greatest: '90000' } }],
+  } as never);
+  const inBlock = await app.json('/stackside/v1/mempool/blocks/1/transactions?limit=3');
+  const { total, results } = inBlock.body as { total: number; results: { tx_id: string }[] };
+  expect({ total, ids: results.map(({ tx_id }) => tx_id) }).toEqual({
+    total: 4,
+    ids: [other.id, first.id, second.id],
+  });
+  expect((await app.json('/stackside/v1/mempool/blocks/2/transactions')).body).toEqual({
+    total: 0,
+    results: [],
+  } as never);
+  expect(await standing(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] } as never);
+});
+
+test('a transaction says which nonce it waits for, and what its account lacks', async () => {
+  const gap = transfer(alice, 2, 300);
+  const behind = transfer(alice, 3, 300);
+  const ofSponsor = transfer(bob, 0, 300, { account: sponsor, nonce: 5 });
+  const after = transfer(bob, 1, 300);
+  const poor = transfer(carol, 1, 2_000_000);
+  const app = testApp(
+    memoryIndex([funded([alice, bob, sponsor, carol]), announcement([gap, behind, ofSponsor, after, poor])]),
+  );
+  const nonce = (of: Account, missing: number, waits: Transaction | null = null) => ({
+    for: 'nonce',
+    principal: of.address,
+    nonce: missing,
+    tx_id: waits?.id ?? null,
+  });
+  const none = { projected: null, fee_for_next_block: null };
+  expect(await standing(app, gap)).toEqual({ ...none, awaits: [nonce(alice, 0)] } as never);
+  expect(await standing(app, behind)).toEqual({ ...none, awaits: [nonce(alice, 0)] } as never);
+  expect(await standing(app, ofSponsor)).toEqual({ ...none, awaits: [nonce(sponsor, 0)] } as never);
+  expect(await standing(app, after)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] } as never);
+  expect(await standing(app, poor)).toMatchObject({
+    ...none,
+    awaits: [{ for: 'balance', needed: '2000001' }],
+  } as never);
+  const { body } = await app.json('/stackside/v1/mempool/blocks');
+  expect(body).toMatchObject({ blocks: [], waiting: { nonce: 4, balance: 1 } } as never);
 });

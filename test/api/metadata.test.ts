@@ -429,6 +429,40 @@ describe('the list of fungible tokens', () => {
     expect(await list('?order_by=symbol&order=desc')).toEqual({ total: 5, names: ['unread', 'a', ...x, 'c'] });
   });
 
+  test('has what a search finds by any part of a name or symbol', async () => {
+    const found = async (text: string) => {
+      const { body } = await chain.get(`/stackside/v1/search?q=${encodeURIComponent(text)}`);
+      const tokens = body.results.filter(({ kind }: { kind: string }) => kind === 'token');
+      return tokens.map(({ id, label, match }: Record<string, string>) => [id?.split('::')[0], label, match]);
+    };
+    expect(await found('zZ')).toEqual([[made.a, 'zz, Alpha', 'exact']]);
+    expect(await found('lie_100%')).toEqual([[made.c, 'aa, CHARLIE_100%', 'part']]);
+    expect(new Set(await found('X'))).toEqual(
+      new Set([
+        [made.b, 'X, beta', 'exact'],
+        [made.same, 'x, Alpha', 'exact'],
+      ]),
+    );
+    await chain.refresh(made.b!);
+    await chain.facts(made.b!, '1', {
+      name: 'Beta 2',
+      symbol: null,
+      decimals: '6',
+      supply: '5',
+      uri: 'https://x.example',
+    });
+    expect(await found('x')).toEqual([[made.same, 'x, Alpha', 'exact']]);
+    expect(await found('a 2')).toEqual([[made.b, 'Beta 2', 'part']]);
+    await chain.refresh(made.b!);
+    await chain.facts(made.b!, '1', {
+      name: 'beta',
+      symbol: 'X',
+      decimals: '6',
+      supply: '5',
+      uri: 'https://x.example',
+    });
+  });
+
   test('has items with what is known of each', async () => {
     const { body } = await chain.get('/metadata/v1/ft?name=beta');
     expect(body).toEqual({

@@ -36,6 +36,8 @@ function sumsOf({ movements }: Pick<Body, 'movements'>, before = new Map<string,
 
 const notZero = (sums: Map<string, bigint>) => Object.fromEntries([...sums].filter(([, sum]) => sum !== 0n).sort());
 
+const OPTIONS = { seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30, forkEvery: 6 };
+
 describe('over a simulated chain with forks', () => {
   /** Each account's history, from the beginning and in one answer. */
   const histories = new Map<string, Body>();
@@ -46,8 +48,7 @@ describe('over a simulated chain with forks', () => {
   const ask = async (path: string) => (await app.json(path)).body as never;
 
   beforeAll(async () => {
-    const options = { seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30, forkEvery: 6 };
-    app = testApp(memoryIndex([...devnetEvents(options)].map(received), { historyBatch: 3 }));
+    app = testApp(memoryIndex([...devnetEvents(OPTIONS)].map(received), { historyBatch: 3 }));
     const { results } = await ask('/extended/v3/tokens/stx/holders?limit=50');
     const waiting = (results as { principal: string }[]).map(({ principal }) => principal);
     for (let principal = waiting.pop(); principal !== undefined; principal = waiting.pop()) {
@@ -102,6 +103,94 @@ describe('over a simulated chain with forks', () => {
       }
     }
     expect(sponsored.size).toBeGreaterThan(0);
+  });
+
+  /** The balances of an asset after each block that changed it, by the movements. */
+  function changesOf({ movements }: Body, asset: string): [number, string][] {
+    const after = new Map<number, string>();
+    for (const one of movements) if (nameOf(one.asset) === asset) after.set(one.block_height, one.balance);
+    return [...after].filter(([, balance], index, all) => balance !== (all[index - 1]?.[1] ?? null));
+  }
+
+  interface OverTime {
+    complete: boolean;
+    points: { block_height: number; time: number; balance: string }[];
+  }
+
+  const overTime = (of: typeof app, principal: string, asset: string): Promise<OverTime> =>
+    of
+      .json(
+        `/stackside/v1/principals/${principal}/balance-history${asset === 'stx' ? '' : `?asset_identifier=${encodeURIComponent(asset.slice(3))}`}`,
+      )
+      .then(({ body }) => body as OverTime);
+
+  test('the balance over time has each change of the movements, and ends at the tip', async () => {
+    const tip = 44;
+    for (const [principal, body] of histories) {
+      const names = new Set(body.movements.map(({ asset }) => nameOf(asset)).filter((name) => !name.startsWith('nft')));
+      for (const asset of names) {
+        const { complete, points } = await overTime(app, principal, asset);
+        expect(complete).toBe(true);
+        const changes = changesOf(body, asset);
+        // A first point of nothing, where other assets came before.
+        const shown = points.map(({ block_height: height, balance }): [number, string] => [height, balance]);
+        const from = shown[0]?.[1] === '0' && changes[0]?.[0] !== shown[0]?.[0] ? 1 : 0;
+        expect(shown.slice(from).filter(([height]) => height < tip)).toEqual(
+          changes.filter(([height]) => height < tip),
+        );
+        expect(shown.at(-1)).toEqual([tip, changes.at(-1)?.[1] ?? '']);
+      }
+    }
+  });
+
+  test('of a busy account the balance over time has blocks that are evenly distributed', async () => {
+    const few = testApp(
+      memoryIndex([...devnetEvents(OPTIONS)].map(received), { activity: { transfers: 5, points: 5 } }),
+    );
+    let sampled = 0;
+    for (const [principal, body] of busiest()) {
+      const { complete, points } = await overTime(few, principal, 'stx');
+      if (complete) continue;
+      sampled += 1;
+      expect(points.length).toBeLessThanOrEqual(5);
+      const changes = changesOf(body, 'stx');
+      for (const { block_height: height, balance } of points) {
+        expect(balance).toBe(changes.findLast(([changed]) => changed <= height)?.[1] ?? '0');
+      }
+    }
+    expect(sampled).toBeGreaterThan(0);
+  });
+
+  test('counterparties are those of the movements, with the largest sums first', async () => {
+    for (const [principal, { movements }] of histories) {
+      const found = (await ask(`/stackside/v1/principals/${principal}/activity`)) as {
+        first: { tx_id: string } | null;
+        last: { tx_id: string } | null;
+        received: { transfers: number; results: { principal: string; transfers: number; amount: string }[] };
+        sent: { transfers: number; results: { principal: string; transfers: number; amount: string }[] };
+      };
+      const stx = movements.filter(({ asset, counterparty }) => asset.type === 'stx' && counterparty !== null);
+      for (const [of, sign] of [
+        [found.received, 1n],
+        [found.sent, -1n],
+      ] as const) {
+        const sums = new Map<string, bigint>();
+        for (const { counterparty, amount } of stx) {
+          const moved = BigInt(amount) * sign;
+          if (moved > 0n) sums.set(counterparty ?? '', (sums.get(counterparty ?? '') ?? 0n) + moved);
+        }
+        const most = [...sums.values()].sort((a, b) => (a < b ? 1 : -1)).slice(0, 10);
+        const shown = of.results.filter(({ amount }) => amount !== '0');
+        expect(shown.map(({ amount }) => BigInt(amount))).toEqual(most);
+        for (const { principal: other, amount } of shown) expect(sums.get(other)).toBe(BigInt(amount));
+      }
+      const { results, total } = (await ask(`/extended/v3/principals/${principal}/transactions?limit=50`)) as {
+        results: { transaction: { tx_id: string } }[];
+        total: number;
+      };
+      expect(found.last?.tx_id).toBe(results[0]?.transaction.tx_id as string);
+      if (total <= 50) expect(found.first?.tx_id).toBe(results.at(-1)?.transaction.tx_id as string);
+    }
   });
 
   test('periods that follow each other have what the whole has, and begin with its balances', async () => {
@@ -209,7 +298,7 @@ describe('parameters', () => {
   test.each([
     ['?from=2026-02-30', 'invalid date in querystring/from: no calendar has this day or time'],
     ['?to=2026-01-01T25:00:00Z', 'invalid date in querystring/to: no calendar has this day or time'],
-    ['?from=yesterday', 'querystring/from must match pattern'],
+    ['?from=yesterday', 'querystring/from must be a height, a day such as 2026-01-31'],
     ['?from=3&to=2', 'querystring/to must not be before from'],
     ['?from=2026-01-02&to=2026-01-01', 'querystring/to must not be before from'],
     ['?format=xml', 'querystring/format must be equal to one of the allowed values (json, csv)'],
@@ -281,7 +370,7 @@ describe('many subjects in one request', () => {
     [{ principals: Array(51).fill(HOLDER) }, 'body/principals must NOT have more than 50 items'],
     [{ principals: [HOLDER, MISTYPED] }, 'invalid STX address in body/principals/1'],
     [{ principals: [HOLDER, 7] }, 'body/principals/1 must be string'],
-    [{ principals: [HOLDER], fungible_tokens: [TOKEN, 'coin'] }, 'body/fungible_tokens/1 must match pattern'],
+    [{ principals: [HOLDER], fungible_tokens: [TOKEN, 'coin'] }, 'body/fungible_tokens/1 must be an asset identifier'],
     [{ principals: [HOLDER], tokens: [] }, 'body/tokens is not allowed'],
   ])('balances (%#) are refused by field and index', async (body, message) => {
     const { status, body: problem } = await balances(body);
@@ -290,7 +379,7 @@ describe('many subjects in one request', () => {
   });
 
   test.each([
-    [{ tx_ids: [hash(1), '0x12'] }, 'body/tx_ids/1 must match pattern'],
+    [{ tx_ids: [hash(1), '0x12'] }, 'body/tx_ids/1 must be a transaction id'],
     [{ tx_ids: [hash(1)], include: ['everything'] }, 'body/include/0 must be'],
   ])('transactions (%#) are refused by field and index', async (body, message) => {
     const { status, body: problem } = await transactions(body);

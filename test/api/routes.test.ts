@@ -1,7 +1,9 @@
 /** Each route's own parameters, answers and 404s. */
+
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { RULES } from '../../src/api/shared/parameters.ts';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { checkedBody } from '../../src/http/checker.ts';
 import { type ApiEvent, failures } from '../../src/http/errors.ts';
@@ -39,10 +41,6 @@ import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
 const usual = testApp();
 
-const HASH_PATTERN = '^(0x)?[a-fA-F0-9]{64}$';
-const BLOCK_PATTERN = '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$';
-const ADDRESS_PATTERN = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}$';
-const PRINCIPAL_PATTERN = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$';
 const CHECKSUM = 'invalid STX address in params/principal: its checksum is wrong, so a character may be mistyped';
 /** A right check sum, under a version byte that no network has. */
 const NO_NETWORK = stacksAddress(1, bytes(0x31, 20));
@@ -210,7 +208,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
       for (const tail of ['', '/events']) {
         const { status, body } = await usual.json(path(id) + tail);
         expect(status).toBe(400);
-        expect(body).toMatchObject({ message: `params/tx_id must match pattern "${HASH_PATTERN}"` } as never);
+        expect(body).toMatchObject({ message: `params/tx_id must be ${RULES.txId}` } as never);
       }
     },
   );
@@ -309,7 +307,7 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
   test.each(['-1', '0x12', '1.5', '1e3', 'Latest', 'tip', '%20', hash(1).slice(0, -1)])('%s is refused', async (id) => {
     const { status, body } = await usual.json(path(id));
     expect(status).toBe(400);
-    expect(body).toMatchObject({ message: `params/height_or_hash must match pattern "${BLOCK_PATTERN}"` } as never);
+    expect(body).toMatchObject({ message: `params/height_or_hash must be ${RULES.block}` } as never);
   });
 });
 
@@ -344,14 +342,14 @@ describe('a principal', () => {
     for (const principal of [...wrong, `${ADDRESS}.${'a'.repeat(41)}`]) {
       const { status, body } = await ask(principal, tail);
       expect([principal, status]).toEqual([principal, 400]);
-      expect(body).toMatchObject({ message: `params/principal must match pattern "${PRINCIPAL_PATTERN}"` } as never);
+      expect(body).toMatchObject({ message: `params/principal must be ${RULES.principal}` } as never);
     }
   });
 
   test('must be a standard address for nonces', async () => {
     const { status, body } = await ask(CONTRACT, 'nonces');
     expect(status).toBe(400);
-    expect(body).toMatchObject({ message: `params/principal must match pattern "${ADDRESS_PATTERN}"` } as never);
+    expect(body).toMatchObject({ message: `params/principal must be ${RULES.address}` } as never);
   });
 
   test.each(tails)('that is mistyped is refused for %s', async (tail) => {

@@ -112,7 +112,7 @@ describe('is refused:', () => {
     [`v1/burnchain/rewards/${MISTYPED}/total`, `Address ${MISTYPED} is not a valid Bitcoin or STX address.`],
     ['v2/pox/cycles/x', 'params/cycle_number must be integer'],
     ['v2/pox/cycles/6/signers/02', 'params/signer_key must match pattern'],
-    ['v2/burn-blocks/x/pox-transactions', 'params/height_or_hash must match pattern'],
+    ['v2/burn-blocks/x/pox-transactions', 'params/height_or_hash must be a height, a hash'],
     ['v3/staking/bonds/1.5', 'params/bond_index must be integer'],
     ['v3/staking/cycles/x/signers', 'params/cycle_number must match pattern "^(current|[0-9]+)$"'],
     [`v3/principals/${MISTYPED}/staking`, 'invalid STX address in params/principal'],

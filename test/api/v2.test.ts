@@ -1,5 +1,7 @@
 /** The routes of v2: their parameters, answers and 404s. */
+
 import { describe, expect, test } from 'bun:test';
+import { RULES } from '../../src/api/shared/parameters.ts';
 import { fees } from '../../src/api/v2/mempool.ts';
 import type { OfferedFee } from '../../src/store/model/transaction.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -18,9 +20,6 @@ import {
 import { emptyIndex, NOW, testApp } from './test-app.ts';
 
 const usual = testApp();
-
-const BLOCK = '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$';
-const CONTRACT_ID = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$';
 
 const ask = async (path: string) => {
   const { status, body } = await usual.json(`/extended/v2/${path}`);
@@ -55,7 +54,7 @@ describe('is refused, by name:', () => {
   const ids = (before: string, after = '') =>
     ['-1', '1.5', 'tip', hash(1).slice(0, -1)].map((id) => [
       `${before}/${id}${after}`,
-      `params/height_or_hash must match pattern "${BLOCK}"`,
+      `params/height_or_hash must be ${RULES.block}`,
     ]);
 
   test.each([
@@ -74,14 +73,14 @@ describe('is refused, by name:', () => {
     ['blocks/by-block-time/x', 'params/timestamp must be integer'],
     ['blocks/by-block-time/-1', 'params/timestamp must be >= 0'],
     ['smart-contracts/status', "querystring must have required property 'contract_id'"],
-    ['smart-contracts/status?contract_id=', `querystring/contract_id/0 must match pattern "${CONTRACT_ID}"`],
+    ['smart-contracts/status?contract_id=', `querystring/contract_id/0 must be ${RULES.contract}`],
     [
       `smart-contracts/status?contract_id=${CONTRACT}&contract_id=nonsense`,
-      `querystring/contract_id/1 must match pattern "${CONTRACT_ID}"`,
+      `querystring/contract_id/1 must be ${RULES.contract}`,
     ],
     [
       `smart-contracts/status?contract_id=${CONTRACT},${CONTRACT}`,
-      `querystring/contract_id/0 must match pattern "${CONTRACT_ID}"`,
+      `querystring/contract_id/0 must be ${RULES.contract}`,
     ],
   ])('%s', async (path, message) => {
     expect(await ask(path!)).toMatchObject({ status: 400, body: { code: 'VALIDATION', message: message! } } as never);

@@ -22,7 +22,7 @@ interface Chance {
 
 /** Lists that are too dear to count. */
 const isUncounted = (target: string): boolean =>
-  /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions)\?/.test(target);
+  /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions|contracts|tokens\/n?ft|names|forks)\?/.test(target);
 
 /** A list that is being walked, and what was shown since the walk last turned. */
 class Walk {

@@ -67,7 +67,7 @@ const answers: [path: string, status: number, says: string][] = [
   ['/extended/v3/mempool/transactions', 200, '"cursor":'],
   ['/extended/v3/transactions?limit=51', 400, 'querystring/limit must be <= 50'],
   ['/extended/v3/transactions?limit=x', 400, 'querystring/limit must be integer'],
-  ['/extended/v3/transactions/0x12', 400, 'params/tx_id must match pattern'],
+  ['/extended/v3/transactions/0x12', 400, 'params/tx_id must be a transaction id'],
   [`/extended/v3/transactions/0x${'0'.repeat(64)}`, 404, 'Transaction not found'],
   ['/extended/v3/nothing', 404, 'Route GET:/extended/v3/nothing not found'],
   ['/docs', 200, '/docs/scalar.js'],

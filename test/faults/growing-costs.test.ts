@@ -30,7 +30,9 @@ const LONG = 4 * SHORT;
 const limits: WorkLimits = {
   search: { sorted: 20, rows: 60, entries: 200 },
   walkRows: 60,
+  activity: { transfers: 10, points: 5 },
   deployments: 8,
+  foundRows: 8,
   values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };
 

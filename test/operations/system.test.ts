@@ -2,16 +2,20 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import type { InspectionsState, SystemLog, SystemState } from '../../src/api/stackside/system.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { OwnProcess } from '../../src/commands/cli/this-program.ts';
 import { inspections } from '../../src/commands/serve/inspections.ts';
 import { recentLog, systemLog } from '../../src/commands/serve/recent-log.ts';
+import { alertsState } from '../../src/commands/serve/server-readings.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
+import { watchAlerts } from '../../src/metrics/alerts.ts';
 import { eventMetrics } from '../../src/metrics/events.ts';
-import { LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
+import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
 import { tableSizes } from '../../src/store/check/tables.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
 
 /** The password of two settings: a secret, and a part of a URL. */
@@ -44,6 +48,7 @@ async function asked<T>(path: string, init: RequestInit = {}): Promise<T> {
 test.each([
   ['GET', '/stackside/v1/system'],
   ['GET', '/stackside/v1/log'],
+  ['GET', '/stackside/v1/alerts'],
   ['GET', '/stackside/v1/inspections'],
   ['POST', '/stackside/v1/inspections'],
   ['DELETE', '/stackside/v1/inspections'],
@@ -318,4 +323,70 @@ test('the last hour is recorded in intervals of ten seconds', () => {
   }
   expect(hour.samples().length).toBe(360);
   expect(hour.samples().at(-1)).toMatchObject({ eventsPerSecond: 0, requestMs: null, delivered: 0, deliveryMs: null });
+});
+
+test('the time until the disk is full follows from what it lost in a day, and is unknown before an hour', () => {
+  let [seconds, free] = [0, 100_000_000_000 as number | null];
+  const clock = { ...systemClock, monotonic: () => seconds * 1_000 };
+  const space = new DiskSpace(clock, () => free);
+  const measured = (at: number, bytes: number | null) => {
+    [seconds, free] = [at, bytes];
+    space.sample();
+    return space.growth();
+  };
+  expect(measured(0, 100_000_000_000)).toBeNull();
+  expect(measured(3_599, 99_000_000_000)).toBeNull();
+  expect(measured(3_600, null)).toBeNull();
+  expect(measured(7_200, 98_000_000_000)).toEqual({
+    seconds: 7_200,
+    bytesPerDay: 24_000_000_000,
+    fullInSeconds: 352_800,
+  });
+  expect(measured(14_400, 101_000_000_000)).toEqual({
+    seconds: 14_400,
+    bytesPerDay: -6_000_000_000,
+    fullInSeconds: null,
+  });
+  // A day later nothing older counts.
+  for (let at = 15_000; at <= 15_000 + 86_400; at += 300) measured(at, 50_000_000_000);
+  expect(space.growth()).toEqual({ seconds: 86_400, bytesPerDay: 0, fullInSeconds: null });
+});
+
+test('the latency of events is that of the last thousand', () => {
+  const hour = new LastHour({ clock: systemClock, requests: new RequestCounts() });
+  const { answered } = hour.aroundEvents({ answered: () => {} });
+  expect(hour.eventTimes()).toBeNull();
+  for (let at = 0; at < 500; at++) answered('/new_block', 'applied', 9_999);
+  for (let at = 1; at <= 1_000; at++) answered('/new_block', 'applied', at);
+  expect(hour.eventTimes()).toEqual({ events: 1_000, medianMs: 500, p99Ms: 990 });
+});
+
+test('the alerts are evaluated each minute over the metrics of the server', async () => {
+  const { every, tick } = manualClock();
+  let metrics = async () => 'stackside_store_writable 1';
+  const failures: unknown[] = [];
+  let seconds = 100;
+  const clock = { every, now: () => seconds * 1_000 };
+  const watched = watchAlerts(
+    clock,
+    () => metrics(),
+    (cause) => failures.push(cause),
+  );
+  expect(alertsState(watched.last())).toEqual({ evaluated_at: null, alerts: [] });
+  tick();
+  await until(() => watched.last()?.at === 100);
+  expect(watched.last()?.alerts.map(({ state }) => state)).not.toContain('pending');
+  metrics = async () => 'stackside_store_writable 0';
+  seconds = 160;
+  tick();
+  await until(() => watched.last()?.at === 160);
+  expect(alertsState(watched.last()).alerts[0]).toMatchObject({
+    ...{ name: 'StacksideCannotWrite', state: 'pending', since: 160 },
+    summaries: ["Stackside on this server can't write events"],
+  });
+  metrics = () => Promise.reject(new Error('no metrics'));
+  tick();
+  await until(() => failures.length === 1);
+  expect(watched.last()?.at).toBe(160);
+  watched.stop();
 });

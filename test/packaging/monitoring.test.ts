@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
+import { Alerts, type Alert as ServerAlert, seriesIn } from '../../src/metrics/alerts.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
 import { accountMetrics, comparisonMetrics } from '../../src/metrics/server.ts';
@@ -148,4 +149,55 @@ test.skipIf(Bun.which('promtool') === null)('promtool finds the alerts valid, an
     const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', what, 'rules', file], { cwd: folder });
     expect([exitCode, stdout.toString() + stderr.toString()]).toEqual([0, expect.stringContaining('SUCCESS')]);
   }
+});
+
+interface Case {
+  name: string;
+  input_series: { series: string; values: string }[];
+  promql_expr_test: { exp_samples: { labels: string; value: number }[] }[];
+}
+
+/** The values of a series of promtool at a minute: `1x60`, `0+10x60`. */
+function valueAt(values: string, minute: number): number {
+  const [, first = '', step = '0'] = /^(\d+)(?:\+(\d+))?x60$/.exec(values) ?? [];
+  return Number(first) + Number(step) * minute;
+}
+
+test.each(yaml<{ tests: Case[] }>('alerts.test.yml').tests.map((one) => [one.name, one] as const))(
+  'the server evaluates the rules as Prometheus does: %s',
+  (_, { input_series, promql_expr_test }) => {
+    const evaluated = new Alerts();
+    let found: ServerAlert[] = [];
+    for (let minute = 0; minute <= 45; minute++) {
+      // Each host reads its own metrics alone.
+      const own = input_series.filter(({ series }) => series.includes('instance="a"'));
+      const text = own.map(({ series, values }) => `${series} ${valueAt(values, minute)}`).join('\n');
+      found = evaluated.add(minute * 60, seriesIn(text));
+    }
+    const elsewhere = found.filter(({ state }) => state === 'elsewhere').map(({ name }) => name);
+    expect(elsewhere.sort()).toEqual(['StacksideDown', 'StacksideNobodyDelivers']);
+    const expected = promql_expr_test
+      .flatMap(({ exp_samples }) => exp_samples)
+      .flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1] ?? []);
+    const firing = found.filter(({ state }) => state === 'firing').map(({ name }) => name);
+    expect(firing.sort()).toEqual(expected.filter((name) => !elsewhere.includes(name)).sort());
+    expect(found.map(({ name }) => name).sort()).toEqual(alerts.map(({ alert }) => alert).sort());
+    for (const { summaries } of found) for (const summary of summaries) expect(summary).not.toContain('{{');
+  },
+);
+
+test('an alert is pending until its condition held for long enough, and quiet when it ends', () => {
+  const evaluated = new Alerts();
+  const stateAt = (seconds: number, text: string) =>
+    evaluated.add(seconds, seriesIn(text)).find(({ name }) => name === 'StacksideNoBlocks');
+  const old = 'stackside_tip_age_seconds 7300';
+  expect(stateAt(0, old)).toMatchObject({ state: 'pending', since: 0 });
+  expect(stateAt(240, old)?.state).toBe('pending');
+  expect(stateAt(300, old)).toMatchObject({
+    state: 'firing',
+    severity: 'critical',
+    summaries: ['The newest block on this server is 2 h old'],
+  });
+  expect(stateAt(360, 'stackside_tip_age_seconds 20')).toMatchObject({ state: 'quiet', since: null, summaries: [] });
+  expect(stateAt(420, old)).toMatchObject({ state: 'pending', since: 420 });
 });

@@ -30,7 +30,10 @@ const NameState = Type.Object(
   {
     ...found,
     status: words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
-    expire_block: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease of the name ends' }),
+    expire_block: Type.Integer({
+      minimum: 0,
+      description: 'Block of Stacks with which the lease of the name ends; 0 while its namespace is not open',
+    }),
   },
   { $id: 'Name' },
 );

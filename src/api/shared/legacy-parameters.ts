@@ -4,6 +4,7 @@ import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { example } from './examples/examples.ts';
+import { RULES } from './parameters.ts';
 import { typeWords } from './transaction.ts';
 import { words } from './values.ts';
 
@@ -22,6 +23,7 @@ function checksummed(text: string): string {
 export const Principal = Type.Transform(
   Type.String({
     pattern: `^${ADDRESS}(${CONTRACT})?$`,
+    rule: RULES.principal,
     description: 'Standard address or contract identifier',
     examples: example('principal'),
   }),
@@ -30,7 +32,12 @@ export const Principal = Type.Transform(
   .Encode((principal) => principal);
 
 export const Address = Type.Transform(
-  Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address', examples: example('principal') }),
+  Type.String({
+    pattern: `^${ADDRESS}$`,
+    rule: RULES.address,
+    description: 'Standard address',
+    examples: example('principal'),
+  }),
 )
   .Decode(checksummed)
   .Encode((address) => address);

@@ -11,8 +11,21 @@ import { words } from './values.ts';
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
 
+const SOMEBODY = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+
+/** What parameters must be, in words, for errors in place of their patterns. */
+export const RULES = {
+  address: `a Stacks address, such as ${SOMEBODY}`,
+  principal: `a Stacks address, such as ${SOMEBODY}, or a contract identifier, such as ${SOMEBODY}.pool`,
+  contract: `a contract identifier: a Stacks address, a dot and a name, such as ${SOMEBODY}.pool`,
+  asset: `an asset identifier: a contract identifier, two colons and the name of a token, such as ${SOMEBODY}.pool::coin`,
+  txId: 'a transaction id: 64 hexadecimal digits, with or without 0x before them',
+  block: 'a height, a hash of 64 hexadecimal digits, or latest',
+} as const;
+
 const txIdText = Type.String({
   pattern: '^(0x)?[a-fA-F0-9]{64}$',
+  rule: RULES.txId,
   description: 'Transaction id, with or without 0x',
   examples: example('tx_id'),
 });
@@ -28,6 +41,7 @@ const blockParameter = (description: string) =>
   Type.Transform(
     Type.String({
       pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
+      rule: RULES.block,
       description: `${description} A value of 64 digits is a hash.`,
       examples: example('block_height').map(String),
     }),
@@ -47,6 +61,7 @@ function blockId(text: string): BlockId {
 export const PrincipalParameter = Type.Transform(
   Type.String({
     pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
+    rule: RULES.principal,
     description: 'Standard address or contract identifier',
     examples: example('principal'),
   }),
@@ -55,7 +70,12 @@ export const PrincipalParameter = Type.Transform(
   .Encode((principal) => principal);
 
 export const AddressParameter = Type.Transform(
-  Type.String({ pattern: `^${ADDRESS}$`, description: 'Standard address', examples: example('principal') }),
+  Type.String({
+    pattern: `^${ADDRESS}$`,
+    rule: RULES.address,
+    description: 'Standard address',
+    examples: example('principal'),
+  }),
 )
   .Decode(knownPrincipal)
   .Encode((principal) => principal);
@@ -63,6 +83,7 @@ export const AddressParameter = Type.Transform(
 export const ContractParameter = Type.Transform(
   Type.String({
     pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`,
+    rule: RULES.contract,
     description: 'Contract identifier',
     examples: example('contract_id'),
   }),
@@ -75,6 +96,7 @@ const assetParameter = (examples: unknown[]) =>
     Type.String({
       examples,
       pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$`,
+      rule: RULES.asset,
       description:
         'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
     }),

@@ -1,22 +1,31 @@
-/** All movements of a principal's assets, for accounting and taxes. Stackside's own route. */
+/** All movements of a principal's assets, for accounting and taxes, and what it did in brief. Stackside's own routes. */
 import { type Static, Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { csvLine } from '../../http/csv.ts';
 import { ApiError, ParameterError, Problem } from '../../http/errors.ts';
+import { chainTip, principal as principalTag } from '../../http/etag.ts';
 import { jsonOf } from '../../http/json.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
-import type { Bound, HistoryWalk, Period, Movement as StoredMovement } from '../../store/model/account.ts';
+import type {
+  Bound,
+  Counterparties,
+  HistoryWalk,
+  Period,
+  SeenTransaction,
+  Movement as StoredMovement,
+} from '../../store/model/account.ts';
 import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { example } from '../shared/examples/examples.ts';
-import { PrincipalParameter } from '../shared/parameters.ts';
+import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
 import {
+  Amount,
   Asset,
   ClarityPair,
   clarity,
@@ -25,7 +34,9 @@ import {
   IsoTime,
   isoTime,
   nullable,
+  Principal as PrincipalText,
   SignedAmount,
+  UnixTime,
   words,
 } from '../shared/values.ts';
 
@@ -54,6 +65,7 @@ const bound = (decode: (text: string) => Bound, description: string) =>
     Type.Transform(
       Type.String({
         pattern: '^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?)$',
+        rule: 'a height, a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z',
         description,
         examples: example('block_height').map(String),
       }),
@@ -272,7 +284,79 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
 const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): Promise<HistoryWalk | null> =>
   read.history.begin(principal, periodOf(query));
 
+const Seen = Type.Object({ tx_id: Hash, block_height: Height, time: UnixTime }, { $id: 'SeenTransaction' });
+const Counted = Type.Object(
+  {
+    transfers: Type.Integer({ description: 'Number of transfers that were counted, the newest' }),
+    results: Type.Array(
+      Type.Object({ principal: PrincipalText, transfers: Type.Integer(), amount: Amount }, { $id: 'Counterparty' }),
+      { description: 'Principals with the largest sums, in micro-STX' },
+    ),
+  },
+  { $id: 'Counterparties' },
+);
+
+const counted = ({ transfers, most }: Counterparties): Static<typeof Counted> => ({
+  transfers,
+  results: most.map((one) => ({ ...one, amount: String(one.amount) })),
+});
+
+const seen = (one: SeenTransaction | null): Static<typeof Seen> | null =>
+  one === null ? null : { tx_id: toHex(one.txId), block_height: one.height, time: one.time };
+
+/** What a principal did, in brief. */
+const activity = [
+  route({
+    path: '/stackside/v1/principals/{principal}/activity',
+    operationId: 'getPrincipalActivity',
+    summary: 'What a principal did, in brief',
+    description:
+      'Returns the first and the last transaction of a principal, and with whom it exchanged the most STX in its newest 1,000 transfers of each direction.',
+    tag: 'Stackside',
+    params: { principal: PrincipalParameter },
+    response: Type.Object(
+      { first: nullable(Seen), last: nullable(Seen), received: Counted, sent: Counted },
+      { $id: 'PrincipalActivity' },
+    ),
+    etag: principalTag,
+    history: 'whole',
+    handle: async ({ params: { principal }, read }) => {
+      const { first, last, received, sent } = await read.activity.of(principal);
+      return { first: seen(first), last: seen(last), received: counted(received), sent: counted(sent) };
+    },
+  }),
+  route({
+    path: '/stackside/v1/principals/{principal}/balance-history',
+    operationId: 'getPrincipalBalanceHistory',
+    summary: 'Balance of a principal over time',
+    description:
+      'Returns the balance of STX, or of a fungible token, after blocks, oldest first: after each block that changed it where the principal has few transactions, else after 100 blocks that are evenly distributed since its first.',
+    tag: 'Stackside',
+    params: { principal: PrincipalParameter },
+    query: { asset_identifier: Type.Optional(AssetParameter) },
+    response: Type.Object(
+      {
+        complete: Type.Boolean({ description: 'Whether each block that changed the balance is there' }),
+        points: Type.Array(
+          Type.Object({ block_height: Height, time: UnixTime, balance: SignedAmount }, { $id: 'BalancePoint' }),
+        ),
+      },
+      { $id: 'PrincipalBalanceHistory' },
+    ),
+    etag: chainTip,
+    history: 'whole',
+    handle: async ({ params: { principal }, query: { asset_identifier: asset = null }, read }) => {
+      const { complete, points } = await read.activity.balances(principal, asset);
+      return {
+        complete,
+        points: points.map(({ height, time, balance }) => ({ block_height: height, time, balance: String(balance) })),
+      };
+    },
+  }),
+];
+
 export const principalHistory = [
+  ...activity,
   route({
     path: '/stackside/v1/principals/{principal}/history',
     operationId: 'getPrincipalHistory',

@@ -168,6 +168,16 @@ export const ServerStatus = Type.Object(
             description: 'Address that the node posts its events to, as its configuration names it',
           }),
           per_second: Type.Number({ description: 'Events per second over the last minute' }),
+          latency: nullable(
+            Type.Object(
+              {
+                events: Type.Integer({ description: 'Number of the last events that were timed, 1,000 at most' }),
+                median_ms: Type.Number(),
+                p99_ms: Type.Number({ description: '99 of 100 events took no longer' }),
+              },
+              { description: 'Time until an event was on the disk' },
+            ),
+          ),
           last_received_at: orNull('Integer', 'Unix time of the last event since the start; null before the first one'),
         }),
         Type.Null(),
@@ -182,7 +192,18 @@ export const ServerStatus = Type.Object(
       index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),
       journal_bytes: Type.Integer({ description: 'Size of the journal with its write-ahead log' }),
       free_bytes: orNull('Integer', 'Free space on the disk of the data directory; null where it isn’t known'),
+      growth: nullable(
+        Type.Object(
+          {
+            measured_seconds: Type.Integer(),
+            bytes_per_day: Type.Integer({ description: 'What the disk lost a day; negative where space became free' }),
+            full_in_seconds: orNull('Integer', 'Seconds until the disk is full; null where it lost nothing'),
+          },
+          { description: 'What was measured of the free space in the last day; null before an hour was' },
+        ),
+      ),
     }),
+    simulated_node: Type.Boolean({ description: 'Whether the node is a simulated one, which the API steers' }),
   },
   { $id: 'ServerStatus' },
 );

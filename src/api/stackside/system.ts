@@ -5,6 +5,7 @@ import { type Access, route } from '../../http/route.ts';
 import { nullable, UnixTime, words } from '../shared/values.ts';
 import { digestRoute, type JournalRange, journalRoute, type MakeDigests } from './journal.ts';
 import { type HostsState, hostsRoute, type OperatorFamily } from './server.ts';
+import { type Queries, sqlRoutes } from './sql.ts';
 
 const kinds = ['check', 'tables'] as const;
 export type InspectionKind = (typeof kinds)[number];
@@ -181,6 +182,26 @@ export const SystemState = Type.Object(
 /** Settings and files of a server. */
 export type SystemState = Static<typeof SystemState>;
 
+export const AlertsState = Type.Object(
+  {
+    evaluated_at: nullable(UnixTime),
+    alerts: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        severity: words('critical', 'warning'),
+        state: words('firing', 'pending', 'quiet', 'elsewhere'),
+        since: nullable(UnixTime),
+        summaries: Type.Array(Type.String(), { description: 'What is wrong; empty where nothing is' }),
+        description: Type.String({ description: 'What to do' }),
+      }),
+      { description: 'Those that fire first; empty before the first evaluation' },
+    ),
+  },
+  { $id: 'AlertsState' },
+);
+/** The alerts of a server. */
+export type AlertsState = Static<typeof AlertsState>;
+
 export const SystemLog = Type.Object(
   {
     kinds: Type.Array(
@@ -271,6 +292,8 @@ export interface SystemApi {
   journal(after: number): JournalRange;
   /** Null where nobody is asked about tokens. */
   refreshTokens: RefreshTokens | null;
+  queries: Queries;
+  alerts(): AlertsState;
 }
 
 /**
@@ -318,9 +341,20 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       response: SystemLog,
       handle: () => own().log(),
     }),
+    route({
+      ...family,
+      path: '/stackside/v1/alerts',
+      operationId: 'getAlerts',
+      summary: 'Alerts that would fire',
+      description:
+        'Returns the alerts of packaging/prometheus/alerts.yml, which this process evaluates each minute over its own metrics. An alert is `pending` until its condition has held for long enough, and `elsewhere` where only Prometheus, which sees all hosts, can tell. Only the admin key may ask.',
+      response: AlertsState,
+      handle: () => own().alerts(),
+    }),
     ...inspectionRoutes(family, () => own().inspections),
     hostsRoute(family, () => own().hosts()),
     journalRoute(family, (after) => own().journal(after)),
     refreshRoute(family, () => own().refreshTokens),
+    ...sqlRoutes(family, () => own().queries),
   ];
 }

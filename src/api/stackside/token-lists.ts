@@ -15,7 +15,7 @@ import {
   UncountedCursorPage,
 } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import type { FtTransfer, NftEvent } from '../../store/model/token.ts';
+import type { FtTransfer, NftMint as StoredMint } from '../../store/model/token.ts';
 import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
 import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
 import {
@@ -34,14 +34,16 @@ const Mint = Type.Object(
   {
     value: ClarityPair,
     recipient: Type.Union([Type.String(), Type.Null()], { description: 'Who got the token when it was minted' }),
+    owner: Type.Union([Type.String(), Type.Null()], { description: 'Present owner; null for a token that was burnt' }),
     transaction: EventPosition,
   },
   { $id: 'NftMint' },
 );
 
-const mint = ({ txId, event }: NftEvent): Static<typeof Mint> => ({
+const mint = ({ txId, event, owner }: StoredMint): Static<typeof Mint> => ({
   value: clarity(event.value),
   recipient: event.recipient,
+  owner,
   transaction: { tx_id: toHex(txId), event_index: event.index },
 });
 

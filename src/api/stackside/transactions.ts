@@ -1,16 +1,18 @@
 /**
- * The mempool's fee distribution and oldest transaction, the fee rank of a pending transaction, and the bytes of any
- * transaction. Stackside's own routes: v1's route of bytes is deprecated, and its replacement is the node's.
+ * The mempool's fee distribution and oldest transaction, the blocks that it would fill, where a pending transaction stands, and
+ * the bytes of any transaction. Stackside's own routes: v1's route of bytes is deprecated, and its replacement is the node's.
  */
 import { Type } from '@sinclair/typebox';
+import { BLOCK_LIMITS, type ProjectedBlock } from '../../chain/projection.ts';
+import { TENURE_BUDGET } from '../../chain/tenure-budget.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { mempool as mempoolTag, transaction as transactionTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
-import type { OfferedFee } from '../../store/model/transaction.ts';
+import type { OfferedFee, PendingAwaits } from '../../store/model/transaction.ts';
 import { TxId } from '../shared/parameters.ts';
 import { waitingStatuses } from '../shared/transaction-parts.ts';
-import { Hash, Hex, nullable, UnixTime } from '../shared/values.ts';
+import { Amount, Hash, Hex, nullable, Principal, UnixTime } from '../shared/values.ts';
 
 /** Minimum fees of the ranges in micro-STX, each about three times the one before; the last range has no maximum. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
@@ -54,9 +56,106 @@ const Position = Type.Object(
         description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction',
       },
     ),
+    projected: nullable(
+      Type.Object(
+        { block: Type.Integer({ minimum: 1 }), place: Type.Integer({ minimum: 1 }) },
+        { description: 'The projected block that it would be in, and its place there; null where it is in none' },
+      ),
+    ),
+    awaits: Type.Array(
+      Type.Union([
+        Type.Object({
+          for: Type.Literal('nonce'),
+          principal: Principal,
+          nonce: Type.Integer({ minimum: 0 }),
+          tx_id: Type.Union([Hash, Type.Null()], {
+            description: 'The pending transaction with the nonce, which waits itself; null where the nonce is missing',
+          }),
+        }),
+        Type.Object({ for: Type.Literal('balance'), principal: Principal, needed: Amount, available: Amount }),
+      ]),
+      {
+        description:
+          'What it waits for: nonces that its sender or sponsor must use before, and STX that an account lacks for its fee or amount',
+      },
+    ),
+    fee_for_next_block: Type.Union([Amount, Type.Null()], {
+      description:
+        'The least fee in micro-STX with which it would be in the first projected block; null where no fee would do',
+    }),
   },
   { $id: 'MempoolPosition' },
 );
+
+/** Projected blocks of an answer. */
+const MOST_BLOCKS = 8;
+
+const limits = [
+  ...Object.keys(TENURE_BUDGET).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
+  'size',
+];
+const share = Type.Number({ minimum: 0 });
+
+const Projected = Type.Object(
+  {
+    total: Type.Integer({ description: 'Number of pending transactions' }),
+    considered: Type.Integer({
+      description: 'Number of pending transactions that the projection is of: all, or those with the highest fees',
+    }),
+    estimated: Type.Integer({
+      description: 'How many of them are contract calls whose cost is estimated from earlier calls of the function',
+    }),
+    waiting: Type.Object(
+      { nonce: Type.Integer(), balance: Type.Integer() },
+      {
+        description:
+          'How many of them are in no block: those that wait for another nonce, and those whose account has less than the fee or the amount',
+      },
+    ),
+    beyond: Type.Integer({ description: 'Number of transactions in blocks after those that are returned' }),
+    blocks: Type.Array(
+      Type.Object(
+        {
+          block: Type.Integer({ minimum: 1 }),
+          transactions: Type.Integer(),
+          size: Type.Integer({ description: 'Bytes of the transactions' }),
+          fees: Type.Object(
+            { total: Amount, least: Amount, median: Amount, greatest: Amount },
+            { description: 'Fees in micro-STX' },
+          ),
+          shares: Type.Object(Object.fromEntries(limits.map((name) => [name, share])), {
+            description:
+              'Shares of what a block has at most: a quarter of a tenure’s budget of each dimension, and 2 MiB. More than 1 for a single transaction that needs more',
+          }),
+        },
+        { $id: 'ProjectedBlock' },
+      ),
+    ),
+  },
+  { $id: 'MempoolProjection' },
+);
+
+function projectedBlock({ transactions, uses }: ProjectedBlock, index: number) {
+  const fees = transactions.map(({ fee }) => fee).sort((a, b) => a - b);
+  const text = (fee: number | undefined): string => BigInt(fee ?? 0).toString();
+  return {
+    block: index + 1,
+    transactions: transactions.length,
+    size: uses.at(-1) ?? 0,
+    fees: {
+      total: text(fees.reduce((sum, fee) => sum + fee, 0)),
+      least: text(fees[0]),
+      median: text(fees[fees.length >> 1]),
+      greatest: text(fees.at(-1)),
+    },
+    shares: Object.fromEntries(limits.map((name, at) => [name, uses[at]! / BLOCK_LIMITS[at]!])),
+  };
+}
+
+const awaited = (of: PendingAwaits) =>
+  of.for === 'nonce'
+    ? { for: of.for, principal: of.principal, nonce: of.nonce, tx_id: of.txId === null ? null : toHex(of.txId) }
+    : { for: of.for, principal: of.principal, needed: of.needed.toString(), available: of.available.toString() };
 
 const NOT_WAITING = 'Transaction not found among those that are pending or were dropped';
 
@@ -94,27 +193,56 @@ export const mempoolState = [
     },
   }),
   route({
+    path: '/stackside/v1/mempool/blocks',
+    operationId: 'getProjectedBlocks',
+    summary: 'Blocks that pending transactions would fill',
+    description: `Returns the first ${MOST_BLOCKS} blocks that the pending transactions would fill, if no other came. As a miner with the default settings of a node does, the transaction with the highest fee for its cost and size comes next, among those whose nonces are the next of their accounts; equal ones are in the order of receipt. The cost of a contract call is estimated from the newest calls of its function; where there are none, and for a deployment, the size alone counts. What is to come, the settings of the miner and the time at which a block ends are unknown.`,
+    tag: 'Stackside',
+    response: Projected,
+    etag: mempoolTag,
+    history: 'none',
+    long: true,
+    handle: async ({ read }) => {
+      const { blocks, places, total, considered, estimated, withoutBalance, withoutNonce } =
+        await read.mempool.projection();
+      const first = blocks.slice(0, MOST_BLOCKS).map(projectedBlock);
+      return {
+        total,
+        considered,
+        estimated,
+        waiting: { nonce: withoutNonce, balance: withoutBalance },
+        beyond: places.size - first.reduce((sum, { transactions }) => sum + transactions, 0),
+        blocks: first,
+      };
+    },
+  }),
+  route({
     path: '/stackside/v1/mempool/transactions/{tx_id}',
     operationId: 'getMempoolPosition',
-    summary: 'Position of a pending transaction by fee',
+    summary: 'Position of a pending transaction',
     description:
-      'Returns the rank of a pending transaction by fee, among all and among those of its type; for a dropped one its status and replacement.',
+      'Returns the rank of a pending transaction by fee, among all and among those of its type, its place in the projected blocks, what it waits for, and the fee for the next block; for a dropped one its status and replacement.',
     tag: 'Stackside',
     params: { tx_id: TxId },
     response: Position,
     notFound: NOT_WAITING,
     etag: mempoolTag,
     history: 'none',
+    long: true,
     handle: async ({ params: { tx_id }, read }) => {
       const found = await read.transactions.find(tx_id);
       if (found === undefined || found.mined) throw notFound(NOT_WAITING);
       const { status, replacedByTxId } = found.transaction;
       const rank = await read.mempool.feeRank(tx_id);
+      const projected = await read.mempool.projected(tx_id);
       return {
         tx_id: toHex(tx_id),
         status,
         replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
         position_by_fee: rank === null ? null : { all: rank.ofAll, type: rank.ofType },
+        projected: projected?.place ?? null,
+        awaits: (projected?.awaits ?? []).map(awaited),
+        fee_for_next_block: projected?.fee == null ? null : String(projected.fee),
       };
     },
   }),

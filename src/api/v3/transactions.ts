@@ -352,4 +352,35 @@ export const mempool = [
       return cursorPage(list, limit, page, pendingSummary);
     },
   }),
+  route({
+    path: '/stackside/v1/mempool/blocks/{block}/transactions',
+    operationId: 'getProjectedBlockTransactions',
+    summary: 'Transactions of a projected block',
+    description:
+      'Returns the first transactions of a block of `/stackside/v1/mempool/blocks`, in the order in which a miner would take them. There are no cursors, and no transactions of a block that is not filled, since each event may make other blocks.',
+    tag: 'Stackside',
+    params: {
+      block: Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Number of the projected block: 1 for the next one',
+        examples: [1],
+      }),
+    },
+    query: { limit: cursorQuery.limit },
+    response: Type.Object(
+      {
+        total: Type.Integer({ description: 'Number of transactions of the block' }),
+        results: Type.Array(PendingSummary),
+      },
+      { $id: 'ProjectedTransactions' },
+    ),
+    etag: mempoolTag,
+    history: 'none',
+    long: true,
+    handle: async ({ params: { block: number }, query: { limit }, read }) => {
+      const found = await read.mempool.inProjectedBlock(number, limit);
+      return { total: found.total, results: found.items.map(pendingSummary) };
+    },
+  }),
 ];

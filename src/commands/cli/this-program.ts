@@ -26,8 +26,8 @@ export interface OwnProcess {
   kill(): void;
 }
 
-/** @param args the command and its options */
-export type StartOwnProcess = (args: readonly string[]) => OwnProcess;
+/** @param args the command and its options @param input the text of its stdin, which is empty by default */
+export type StartOwnProcess = (args: readonly string[], input?: string) => OwnProcess;
 
 /** The command line of this program: the executable, or Bun with the source. */
 export const program = (): string[] =>
@@ -50,8 +50,8 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
 }
 
 /** Starts a command of this program with low priority. */
-export const startOwnProcess: StartOwnProcess = (args) => {
-  const child = Bun.spawn([...program(), ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+export const startOwnProcess: StartOwnProcess = (args, input = '') => {
+  const child = Bun.spawn([...program(), ...args], { stdin: Buffer.from(input), stdout: 'pipe', stderr: 'pipe' });
   setPriority(child.pid, LOW_PRIORITY);
   const errors = new Response(child.stderr).text();
   return {

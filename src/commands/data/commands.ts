@@ -134,8 +134,13 @@ export const sql = command({
     numberOption('--timeout <seconds>', 'Seconds after which a query is cancelled', 1, 60, LONGEST_SECONDS),
     numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is cancelled', 100, 1000),
     numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),
+    switchOption('--request', 'Read a request of the server from stdin, and print its result as lines of JSON'),
   ],
   async run({ settings }, options: SqlOptions, query?: string) {
+    if (options.request) {
+      const { runRequest } = await import('../query/request.ts');
+      return runRequest(settings.data, options);
+    }
     const { runSql } = await import('../query/sql.ts');
     await runSql(settings.data, query, options);
   },

@@ -229,11 +229,28 @@ function* json(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Ge
   yield before === '[' ? '[]\n' : '\n]\n';
 }
 
-const encoders: Readonly<Record<Format, Encode>> = { table, csv, ndjson, json, parquet };
+/** An integer as JSON; a text where a program that reads JSON would round it. */
+const safeInteger = (value: CsvValue): CsvValue =>
+  typeof value === 'bigint' && !Number.isSafeInteger(Number(value)) ? String(value) : value;
+
+/** The columns, and each row as an array: JSON of an object without its closing brace, for the API to go on. */
+function* rowArrays(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
+  yield `{"columns":${JSON.stringify(columns.map(({ name }) => name))},"rows":[`;
+  let before = '\n';
+  for (const row of rows) {
+    yield `${before}[${row.map((value) => exactJson(safeInteger(shown(value)))).join(',')}]`;
+    before = ',\n';
+  }
+  yield ']';
+}
+
+const encoders = { table, csv, ndjson, json, parquet, rows: rowArrays } satisfies Record<Format | 'rows', Encode>;
+/** How rows are written: in a format of the command line, or as the API has them. */
+export type Encoding = keyof typeof encoders;
 
 /** @param printable whether to replace control characters, which a terminal would obey */
-export function encoderOf(format: Format, printable: boolean): Encode {
-  const encode = encoders[format];
+export function encoderOf(format: Encoding, printable: boolean): Encode {
+  const encode: Encode = encoders[format];
   if (!printable) return encode;
   return function* (columns, rows) {
     for (const part of encode(columns, rows)) yield typeof part === 'string' ? printableText(part) : part;

@@ -6,6 +6,8 @@ export type Format = (typeof formats)[number];
 export const exportFormats = ['csv', 'ndjson', 'parquet'] as const satisfies readonly Format[];
 export type ExportFormat = (typeof exportFormats)[number];
 
+export const BYTES_PER_MEGABYTE = 1_000_000;
+
 export interface SqlOptions {
   format: Format;
   /** Seconds after which a query is cancelled. */
@@ -14,6 +16,8 @@ export interface SqlOptions {
   maxMemory: number;
   /** Maximum rows of a result; the rest is omitted. */
   maxRows: number;
+  /** Whether stdin has a request of the server. */
+  request: boolean;
 }
 
 export interface ExportOptions {

@@ -2,18 +2,27 @@
 import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { EXIT, OperatorError, PassingError } from '../../base/errors.ts';
+import type { SqlParameter } from '../../store/sql/result.ts';
 import type { AskedHeights, ExportedBlocks } from '../../store/sql/view-rows.ts';
 import { queryThreadUrl } from '../../thread-urls.ts';
-import type { Format } from './options.ts';
+import type { Encoding } from './formats.ts';
+import { BYTES_PER_MEGABYTE } from './options.ts';
 
 /** The rows to read: those of a query, or those of a view and a range of blocks. */
-export type QuerySource = { sql: string } | { view: string; heights: AskedHeights };
+export type QuerySource =
+  | {
+      sql: string;
+      parameters?: readonly SqlParameter[];
+      /** Whether a query that reads anything but the views is refused. */
+      viewsAlone?: boolean;
+    }
+  | { view: string; heights: AskedHeights };
 
 /** The thread's data at its start. */
 export interface QueryStart {
   directory: string;
   source: QuerySource;
-  format: Format;
+  format: Encoding;
   /** Whether the output goes to a terminal. */
   printable: boolean;
   /** Maximum rows of the result; null for no limit. */
@@ -36,6 +45,11 @@ export type FromQuery =
   /** An OperatorError of the thread. */
   | { kind: 'refused'; problem: string; remedy: string; exitCode: number };
 
+/** A query reached a limit. */
+export class QueryLimitError extends OperatorError {
+  override readonly name = 'QueryLimitError';
+}
+
 export interface QueryLimits {
   /** Seconds after which the query is cancelled; null for no limit. */
   seconds: number | null;
@@ -53,17 +67,16 @@ const thisProcess: Watched = { clock: systemClock, memory: () => process.memoryU
 
 /** Milliseconds between two checks of the memory, in which a query can allocate some tens of megabytes. */
 const LOOK_MS = 20;
-const MEGABYTE = 1_000_000;
 
-const tooLong = (seconds: number): OperatorError =>
-  new OperatorError(
+const tooLong = (seconds: number): QueryLimitError =>
+  new QueryLimitError(
     `The query took longer than ${seconds} seconds and was cancelled.`,
     'Use a column that an index finds (docs/sql.md), or raise --timeout.',
   );
 
-const tooLarge = (bytes: number): OperatorError =>
-  new OperatorError(
-    `The query needs more than ${bytes / MEGABYTE} MB of memory and was cancelled.`,
+const tooLarge = (bytes: number): QueryLimitError =>
+  new QueryLimitError(
+    `The query needs more than ${bytes / BYTES_PER_MEGABYTE} MB of memory and was cancelled.`,
     'Sort or group fewer rows, or raise --max-memory.',
   );
 

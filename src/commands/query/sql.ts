@@ -7,10 +7,8 @@ import type { View } from '../../store/views/view.ts';
 import { views } from '../../store/views/views.ts';
 import { closedOutput, printError } from '../cli/output.ts';
 import { program } from '../cli/this-program.ts';
-import { type Format, formats, requireReadable, type SqlOptions } from './options.ts';
+import { BYTES_PER_MEGABYTE, type Format, formats, requireReadable, type SqlOptions } from './options.ts';
 import { runQuery } from './run.ts';
-
-const BYTES_PER_MEGABYTE = 1_000_000;
 
 /** Writes to stdout; resolves when it is written. */
 const write = (bytes: Uint8Array): Promise<void> =>

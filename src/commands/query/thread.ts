@@ -6,13 +6,13 @@ import {
   beginSnapshot,
   openForQueries,
   type Result,
+  requireViewsAlone,
   resultOf,
   type SqlValue,
   withForms,
 } from '../../store/sql/result.ts';
 import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from '../../store/sql/view-rows.ts';
-import { encoderOf, inLargeParts } from './formats.ts';
-import type { Format } from './options.ts';
+import { type Encoding, encoderOf, inLargeParts } from './formats.ts';
 import type { FromQuery, QueryEnd, QuerySource, QueryStart } from './run.ts';
 
 /** The first rows of a result, counted. */
@@ -28,9 +28,16 @@ function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryE
 }
 
 /** The requested rows, and their blocks. */
-function found(db: Connection, source: QuerySource, format: Format): { result: Result; blocks: ExportedBlocks | null } {
+function found(
+  db: Connection,
+  source: QuerySource,
+  format: Encoding,
+): { result: Result; blocks: ExportedBlocks | null } {
   if ('sql' in source) {
-    return { result: format === 'parquet' ? withForms(db, source.sql) : resultOf(db, source.sql), blocks: null };
+    const { sql, parameters, viewsAlone = false } = source;
+    const result = resultOf(db, sql, parameters);
+    if (viewsAlone) requireViewsAlone(sql, parameters);
+    return { result: format === 'parquet' ? withForms(db, sql, parameters) : result, blocks: null };
   }
   const view = viewNamed(source.view);
   const blocks = view.range === null ? null : blocksOf(db, source.heights);

@@ -9,7 +9,10 @@ import { type Operations, operationRoutes } from '../../api/operations.ts';
 import answers from '../../api/shared/examples/answers.json' with { type: 'json' };
 import { blockSeries } from '../../api/stackside/block-series.ts';
 import { contractSearch } from '../../api/stackside/contract-search.ts';
+import { directories } from '../../api/stackside/directories.ts';
+import { forks } from '../../api/stackside/forks.ts';
 import { principalHistory } from '../../api/stackside/principal-history.ts';
+import { searches } from '../../api/stackside/search.ts';
 import { type ServerHistory, type ServerStatus, serverHistory, serverStatus } from '../../api/stackside/server.ts';
 import { type SystemApi, systemRoutes } from '../../api/stackside/system.ts';
 import { tokenLists } from '../../api/stackside/token-lists.ts';
@@ -165,8 +168,11 @@ export const resources = (
   poxCycles,
   poxTransactions,
   blockSeries,
+  forks,
   mempoolState,
+  searches,
   tokenLists,
+  directories(tokenMetadata),
   rawTransactions,
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),

@@ -14,8 +14,9 @@ import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { openWithHooks } from '../../hooks/machine.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { type Log, reportingDropped } from '../../log.ts';
+import { watchAlerts } from '../../metrics/alerts.ts';
 import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
-import { LastHour, RequestCounts } from '../../metrics/last-hour.ts';
+import { DiskSpace, LastHour, RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics, storeMetrics } from '../../metrics/server.ts';
 import { EventRate, type IntakeOptions } from '../../node/event-intake.ts';
@@ -28,6 +29,7 @@ import { unknownVariables } from '../../settings/unknown.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { isOffered } from '../../store/files/new-index.ts';
 import { openToOthers } from '../../store/files/private-files.ts';
+import { freeBytes } from '../../store/files/status.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startRetention } from '../../store/ingest/retention.ts';
@@ -50,14 +52,23 @@ import { inspections } from './inspections.ts';
 import { verifyNode } from './node-verification.ts';
 import { importOldNames } from './old-names.ts';
 import { readOrReason, serverOperations } from './operations.ts';
+import { queries } from './queries.ts';
 import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
-import { journalRange, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
+import {
+  alertsState,
+  journalRange,
+  type Sources,
+  serverHistory,
+  serverStatus,
+  systemState,
+} from './server-readings.ts';
 import { requireLoopback, requireNodesChain } from './start-checks.ts';
 import { askAboutTokens, refreshingTokens } from './tokens.ts';
 
 /** Observations of a server about its own work; kept when it starts anew. */
 interface Watch {
   hour: LastHour;
+  space: DiskSpace;
   requests: RequestCounts;
   recent: ReturnType<typeof recentLog>;
 }
@@ -138,8 +149,9 @@ export interface Started {
 function watchOf(settings: Settings, { clock, createLog, outputs }: Environment): Watch {
   const requests = new RequestCounts();
   const hour = new LastHour({ clock, requests });
+  const space = new DiskSpace(clock, () => freeBytes(settings.data));
   const { log, read } = recentLog(createLog(settings.logLevel), settings.logLevel, clock.now);
-  return { hour, requests, recent: { log: reportingDropped(log, outputs), read } };
+  return { hour, space, requests, recent: { log: reportingDropped(log, outputs), read } };
 }
 
 /** The hosts of a server without a shared log. */
@@ -151,7 +163,7 @@ const ALONE: HostsState = { host: null, log: null, problem: null };
  * @param logs reads the log events of the API threads
  */
 function systemOf(
-  { settings, environment, watch, closing }: Base,
+  { settings, environment, operations, log, watch, closing }: Base,
   ingest: Ingest,
   cluster: ServedCluster | null,
   sources: Sources,
@@ -161,6 +173,12 @@ function systemOf(
   const { clock, chance, startOwnProcess } = environment;
   const inspected = inspections({ directory: settings.data, clock, start: startOwnProcess });
   closing.unshift(() => inspected.stop());
+  const asked = queries({ directory: settings.data, start: startOwnProcess });
+  closing.unshift(() => asked.stop());
+  const alerts = watchAlerts(clock, operations.metrics, (cause) =>
+    log({ event: 'request_failed', method: 'GET', path: '/metrics', cause }),
+  );
+  closing.unshift(alerts.stop);
   return {
     state: () => systemState({ settings, sources, listeners, valueIndexes: ingest.valueIndexes.all() }),
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
@@ -168,6 +186,8 @@ function systemOf(
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
     journal: (after) => journalRange(settings.data, after),
     refreshTokens: refreshingTokens(settings, cluster?.commander ?? ingest.commander(clock, chance)),
+    queries: asked,
+    alerts: () => alertsState(alerts.last()),
   };
 }
 
@@ -395,6 +415,7 @@ async function startServer(
     });
     const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, turns, closing };
     closing.unshift(watch.hour.start());
+    closing.unshift(watch.space.start());
     // A process that only reads manages no hooks, though a host of a cluster writes the entries that it follows.
     const managing = settings.mode === 'read' ? null : writing;
     const faucets =
@@ -434,6 +455,9 @@ async function startServer(
         operations,
         snapshots,
         events: events === null ? null : { rate, url: events.url },
+        hour: watch.hour,
+        space: watch.space,
+        isSimulated: steering !== undefined,
         host: () => cluster?.host() ?? null,
         verified: verification?.last ?? (() => null),
       }),

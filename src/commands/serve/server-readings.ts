@@ -2,9 +2,10 @@
 import type { Operations } from '../../api/operations.ts';
 import type { JournalRange, StoredEntry } from '../../api/stackside/journal.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
-import type { SystemState } from '../../api/stackside/system.ts';
+import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { LastHour } from '../../metrics/last-hour.ts';
+import type { Alert } from '../../metrics/alerts.ts';
+import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import { type Settings, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
@@ -24,6 +25,10 @@ export interface ServerStatusOptions {
   snapshots: Snapshots;
   /** Events from the node, with the URL of the port; null in a process that accepts none. */
   events: { rate: EventRate; url: string } | null;
+  hour: Pick<LastHour, 'eventTimes'>;
+  space: Pick<DiskSpace, 'growth'>;
+  /** Whether the server was started with a simulated node. */
+  isSimulated: boolean;
   /** The status of this host of a cluster; null without a shared log. */
   host: () => ServerStatus['cluster'];
   /** The last comparison with the node. */
@@ -39,6 +44,9 @@ export function serverStatus({
   operations,
   snapshots,
   events,
+  hour,
+  space,
+  isSimulated,
   host,
   verified,
 }: ServerStatusOptions): () => Promise<ServerStatus> {
@@ -64,6 +72,7 @@ export function serverStatus({
           : {
               endpoint: new URL(events.url).host,
               per_second: events.rate.perSecond(),
+              latency: latencyOf(hour.eventTimes()),
               last_received_at: events.rate.last(),
             },
       cluster: host(),
@@ -72,10 +81,24 @@ export function serverStatus({
         index_bytes: sizeOf('index'),
         journal_bytes: sizeOf('journal'),
         free_bytes: freeBytes(settings.data),
+        growth: growthOf(space.growth()),
       },
+      simulated_node: isSimulated,
     };
   };
 }
+
+const latencyOf = (times: EventTimes | null) =>
+  times === null ? null : { events: times.events, median_ms: rounded(times.medianMs), p99_ms: rounded(times.p99Ms) };
+
+const growthOf = (growth: ReturnType<DiskSpace['growth']>): ServerStatus['disk']['growth'] =>
+  growth === null
+    ? null
+    : {
+        measured_seconds: growth.seconds,
+        bytes_per_day: growth.bytesPerDay,
+        full_in_seconds: growth.fullInSeconds,
+      };
 
 const comparedOf = (last: Verified | null): ServerStatus['node']['compared'] =>
   last === null
@@ -216,3 +239,9 @@ export function journalRange(directory: string, after: number): JournalRange {
     journal.close();
   }
 }
+
+/** The alerts as the API has them. @param last null before the first evaluation */
+export const alertsState = (last: { at: number; alerts: readonly Alert[] } | null): AlertsState => ({
+  evaluated_at: last?.at ?? null,
+  alerts: [...(last?.alerts ?? [])],
+});

@@ -4,7 +4,7 @@ import type { Prng } from '../../../src/devnet/prng.ts';
 
 /** Routes that only a process which accepts events answers: of the server itself. */
 export const isOfOperator = ({ path }: GetRoute): boolean =>
-  /^\/stackside\/v1\/(system|log|inspections|journal|digests|hosts)\b/.test(path);
+  /^\/stackside\/v1\/(system|log|inspections|journal|digests|hosts|alerts|sql)\b/.test(path);
 
 /** What is used of a JSON schema. */
 export interface Schema {
@@ -157,7 +157,10 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
       return prng.pick(TRAITS);
     case 'name':
       return some(of.names, 'nobody.btc');
+    case 'day':
+      return new Date(Number(some(of.times, '1')) * 1000).toISOString().slice(0, 10);
     case 'tld':
+    case 'namespace':
       return some(of.namespaces, 'btc');
     case 'zoneFileHash':
       return 'ab'.repeat(20);
@@ -171,6 +174,12 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
       return String(prng.between(1, 8));
     case 'burnchain_address':
       return some(of.bitcoinAddresses, BITCOIN_ADDRESS);
+    case 'q': {
+      // What somebody has typed of an identifier, from any of its characters on.
+      const text = prng.pick([hash(), anyPrincipal(), contract(), height(), some(of.names, 'nobody.btc'), 'token']);
+      const from = prng.chance(0.5) ? 0 : prng.below(text.length);
+      return text.slice(from, from + 1 + prng.below(text.length));
+    }
     case 'bond_index':
       return String(prng.between(0, 3));
   }

@@ -42,6 +42,7 @@ import {
   type Transaction,
   transfer,
 } from '../events/handmade.ts';
+import { operated } from '../events/names.ts';
 import { BOOT, bonds, burnBlock, keyOf, type PoxEvent, p, rewardSet, stacked, u } from '../events/pox.ts';
 
 const VERSION = 'stackside v0.0.0 (test:test)';
@@ -524,6 +525,12 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
     [
       ...(isFirst ? [['nft_mint_event', { ...value(0), recipient: holder }] as const] : []),
       ['nft_mint_event', { ...value(n + 1), recipient: holder }],
+      ...(isFirst ? [1, 2, 3, 4, 5, 6, 7, 8] : []).map(
+        (kind): TypedEvent => [
+          'nft_mint_event',
+          { asset_identifier: `${contract}::kind-${kind}`, raw_value: toHex(u(kind)), recipient: holder },
+        ],
+      ),
       nft(holder, other),
       nft(other, holder),
     ],
@@ -544,6 +551,9 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
       ...users.map(({ address }) => bonds.register(n, address, `${holder}.manager`, 1_000 + n)),
     ].map(print),
     n === 2 ? stacking(n).map(print) : [],
+    operated({ op: 'name-register', name: `name-${n}` }).events.map(
+      (event): TypedEvent => ['contract_event', (event as { contract_event: object }).contract_event],
+    ),
     [
       bonds.key('grant', `${holder}.manager-${n}`, keyOf(n % 200)),
       bonds.key('register', `${holder}.manager-${n}`, keyOf(n % 200)),
@@ -628,6 +638,11 @@ export class WalkedWorld implements Disposable {
     for (const event of events) this.#open.ingest.receive(event);
     this.#hashes = [hash];
     for (let i = 0; i < blocks; i++) this.mine(0);
+    // A fork at each height: a block beside the one that stands there.
+    for (const parent of this.#hashes.slice(0, -1)) {
+      for (const event of chain.mine(parent).events) this.#open.ingest.apply(event);
+    }
+    this.#open.ingest.commit();
     this.#snapshots = openSnapshots(this.#open.directory);
     this.#app = createApp({
       snapshots: this.#snapshots,

@@ -210,6 +210,8 @@ function byOperationOf(
     'getTransactionsById tx_id': [...pendingIds, ...txIds].map((id) => [id]),
     'getSmartContractsStatus contract_id': contracts.map((id) => [id]),
     'getNftHistory asset_identifier': nftAssets,
+    'getCollectionToken asset_identifier': nftAssets,
+    'getCollectionMints asset_identifier': nftAssets,
     'getNonFungibleTokenHistory asset_identifier': nftAssets,
     'getNonFungibleTokenMints asset_identifier': nftAssets,
     'getStakingSigner principal': managers,

@@ -101,6 +101,7 @@ export async function hookExamples(
     const ask = asking(app);
     const { record, answers } = recorder(ask, cut);
     await record('getSystem', 'GET', '/stackside/v1/system');
+    await record('getAlerts', 'GET', '/stackside/v1/alerts');
     await record('getSystemLog', 'GET', '/stackside/v1/log');
     await record('getJournal', 'GET', '/stackside/v1/journal');
     await record('getHosts', 'GET', '/stackside/v1/hosts');
@@ -109,6 +110,10 @@ export async function hookExamples(
     await record('refreshTokens', 'POST', '/stackside/v1/tokens/refresh', {
       body: { contract_id: coin, token_ids: ['1'] },
     });
+    const sql = '/stackside/v1/sql';
+    await record('getSqlViews', 'GET', sql);
+    const query = 'SELECT block_height, tx_count FROM v1_blocks WHERE tx_count > ?1';
+    await record('runSql', 'POST', sql, { body: { query, parameters: [5] } });
     const inspections = '/stackside/v1/inspections';
     await record('getInspections', 'GET', inspections);
     await record('startInspection', 'POST', inspections, { body: { kind: 'check' } });

@@ -62,6 +62,17 @@ export const exampleHosts: HostsState = {
 /** What the operator sees of such a server. */
 export const exampleSystem: SystemApi = {
   refreshTokens: async () => null,
+  alerts: () => ({
+    evaluated_at: 1_700_028_000,
+    alerts: [
+      {
+        ...{ name: 'StacksideNoBlocks', severity: 'critical', state: 'firing', since: 1_700_027_000 },
+        summaries: ['The newest block on this server is 2 h old'],
+        description: 'No blocks arrive. Look at the node, then at its events_observer and at refused events.',
+      },
+    ],
+  }),
+  queries: { run: async () => Buffer.from('{"columns":["block_height","tx_count"],"rows":[[140,6]],"cut":false}') },
   hosts: async () => exampleHosts,
   journal: () => ({
     chain: new Uint8Array(32),

@@ -158,10 +158,19 @@ const status: ServerReadings['status'] = async () => ({
       mismatch_height: null,
     },
   },
-  events: { endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
+  events: {
+    ...{ endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
+    latency: { events: 1_000, median_ms: 4.2, p99_ms: 31 },
+  },
   cluster: null,
   memory_bytes: 150_000_000,
-  disk: { index_bytes: 19_000_000, journal_bytes: 4_500_000, free_bytes: 80_000_000_000 },
+  disk: {
+    index_bytes: 19_000_000,
+    journal_bytes: 4_500_000,
+    free_bytes: 80_000_000_000,
+    growth: { measured_seconds: 86_400, bytes_per_day: 1_200_000_000, full_in_seconds: 5_760_000 },
+  },
+  simulated_node: false,
 });
 const server: ServerReadings = {
   status,
@@ -269,6 +278,20 @@ async function semiFungibleExample(routes: readonly Route[]): Promise<RecordedEx
   });
 }
 
+const FORKS = ['getForks', 'getFork'];
+
+/** The examples of forks, which the chain of the other examples has none of. */
+async function forkExamples(routes: readonly Route[]): Promise<Examples['answers']> {
+  const simulated = devnetEvents({ seed: 2, blocks: 30, accounts: 8, transactionsPerBlock: 2, forkEvery: 10 });
+  return overChain([...simulated].map(received), async (get) => {
+    const { body } = await get('/stackside/v1/forks');
+    const hashes = body.results.map((one: { index_block_hash: string }) => one.index_block_hash);
+    const of = (_: string, name: string) => (name === 'hash' ? hashes : undefined);
+    const own = routes.filter(({ detail }) => FORKS.includes(detail.operationId));
+    return recorded(own, get, { of, also: () => false });
+  });
+}
+
 /** What a chain answers to each operation that isn't deprecated, and values of it for parameters. */
 export async function recordExamples(): Promise<Examples> {
   const routes = resources(VERSION, () => 0, faucets, server)
@@ -277,10 +300,11 @@ export async function recordExamples(): Promise<Examples> {
   const simulated = [...devnetEvents(chainOptions)].map(received);
   const { values, most } = await overChain(simulated, async (get) => {
     const candidates = await candidatesOf(get);
-    const others = routes.filter(({ detail }) => detail.operationId !== SEMI_FUNGIBLE);
+    const others = routes.filter(({ detail: { operationId: id } }) => id !== SEMI_FUNGIBLE && !FORKS.includes(id));
     return { values: candidates.values, most: await recorded(others, get, candidates) };
   });
-  const answers = { ...most, getSftMetadata: await semiFungibleExample(routes) };
+  const forks = await forkExamples(routes);
+  const answers = { ...most, ...forks, getSftMetadata: await semiFungibleExample(routes) };
   const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
   return { values, answers: { ...answers, ...hooks } };
 }

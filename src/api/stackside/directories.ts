@@ -1,0 +1,336 @@
+/** Directories of contracts, tokens and names, and single tokens and names in full. Stackside's own routes. */
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { dayIn, dayText } from '../../chain/day.ts';
+import { decodeClarity } from '../../codec/clarity.ts';
+import { toHex } from '../../codec/hex.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip, chainTipAndAttachments, chainTipAndTokens } from '../../http/etag.ts';
+import {
+  cursorPage,
+  cursorQuery,
+  listOf,
+  PageWithoutTotal,
+  pageCursor,
+  UncountedCursorPage,
+} from '../../http/pagination.ts';
+import { InvalidValue } from '../../http/parameters.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { ListedContract } from '../../store/model/contract.ts';
+import type { ListedName } from '../../store/model/name.ts';
+import type { FtListing, NftListing } from '../../store/model/token.ts';
+import { imageCopies, Metadata, metadataOf, SIPS, type TokenMetadata } from '../metadata.ts';
+import { example } from '../shared/examples/examples.ts';
+import { NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
+import { Decimals, exactDecimals, TokenSymbol } from '../shared/unit.ts';
+import {
+  ClarityPair,
+  clarity,
+  Hash,
+  Height,
+  IsoTime,
+  isoTime,
+  nullable,
+  Principal,
+  SignedAmount,
+  UnixTime,
+  words,
+} from '../shared/values.ts';
+
+const tag = 'Stackside';
+const count = Type.Integer({ minimum: 0 });
+
+const DayPage = Type.Object(
+  {
+    ...PageWithoutTotal.properties,
+    day: Type.String({ description: 'Day of the counts, in UTC: `2026-11-24`' }),
+  },
+  { $id: 'DayPage' },
+);
+const dayPage = <T extends TSchema>(item: T) => listOf(DayPage, item);
+
+const Day = Type.Transform(
+  Type.String({
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+    description: 'Day of the counts, in UTC (default: that of the newest block)',
+    examples: ['2026-11-24'],
+  }),
+)
+  .Decode((text) => {
+    const day = dayIn(text);
+    if (day === null) throw new InvalidValue('day', 'there is no such date');
+    return day;
+  })
+  .Encode(dayText);
+
+/** The query parameter `order`. */
+const orderOf = <const W extends readonly string[]>(description: string, ...list: W) =>
+  Type.Unsafe<W[number]>({ ...words(...list), default: list[0], description });
+
+const TRAITS = { 'sip-009': 'nft', 'sip-010': 'ft', 'sip-013': 'sft' } as const;
+const trait = words('sip-009', 'sip-010', 'sip-013');
+
+const Contract = Type.Object(
+  {
+    contract_id: Type.String(),
+    deployment: Type.Union([Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), Type.Null()], {
+      description: 'Null for a contract that no transaction of the known chain deployed',
+    }),
+    calls: Type.Union([count, Type.Null()], { description: 'Null where the server does not know the whole chain' }),
+    calls_of_day: count,
+    trait: nullable(trait),
+  },
+  { $id: 'ListedContract' },
+);
+
+const contract = (
+  { contractId, deployment, calls, callsOfDay, family }: ListedContract,
+  isWhole: boolean,
+): Static<typeof Contract> => ({
+  contract_id: contractId,
+  deployment:
+    deployment === null
+      ? null
+      : { block_height: deployment.height, time: isoTime(deployment.time), tx_id: toHex(deployment.txId) },
+  calls: isWhole ? calls : null,
+  calls_of_day: callsOfDay,
+  trait: family === null ? null : SIPS[family],
+});
+
+const moved = {
+  asset_identifier: Type.String(),
+  holders: count,
+  transfers: Type.Integer({ minimum: 0, description: 'Transfers, mints and burns' }),
+  transfers_of_day: count,
+};
+
+const Ft = Type.Object(
+  {
+    ...moved,
+    supply: SignedAmount,
+    name: nullable(Type.String()),
+    symbol: nullable(TokenSymbol),
+    decimals: nullable(Decimals),
+    image: Type.Union([Type.String(), Type.Null()], { description: 'URL of the small copy that this server keeps' }),
+  },
+  { $id: 'ListedFt' },
+);
+
+const Nft = Type.Object(
+  {
+    ...moved,
+    minted: count,
+    supply: Type.Integer({ minimum: 0, description: 'Tokens that are not burnt' }),
+  },
+  { $id: 'ListedCollection' },
+);
+
+const counts = ({ asset, holders, events, eventsOfDay }: FtListing | NftListing) => ({
+  asset_identifier: asset,
+  holders,
+  transfers: events,
+  transfers_of_day: eventsOfDay,
+});
+
+const nft = ({ mints, instances, ...of }: NftListing): Static<typeof Nft> => ({
+  ...counts({ mints, instances, ...of }),
+  minted: mints,
+  supply: instances,
+});
+
+const Instance = Type.Object(
+  {
+    value: ClarityPair,
+    owner: Type.Union([Principal, Type.Null()], { description: 'Null for a token that was burnt' }),
+    token_uri: nullable(Type.String()),
+    metadata: nullable(Metadata),
+  },
+  { $id: 'OwnedNft' },
+);
+
+const Name = Type.Object(
+  {
+    name: Type.String(),
+    owner: Principal,
+    status: Type.String({ description: 'The last operation, such as `name-register`' }),
+    tx_id: Type.Union([Hash, Type.Null()], { description: 'Of the last operation' }),
+    lease: Type.Union(
+      [
+        Type.Object({
+          tenure_height: Type.Integer({ minimum: 0, description: 'Last tenure of the lease' }),
+          has_ended: Type.Boolean(),
+          expected_time: UnixTime,
+        }),
+        Type.Null(),
+      ],
+      {
+        description:
+          'Null for a name that does not expire, or whose namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
+      },
+    ),
+  },
+  { $id: 'ListedName' },
+);
+
+const name = ({ name: text, owner, operation, txId, lease }: ListedName): Static<typeof Name> => ({
+  name: text,
+  owner,
+  status: operation,
+  tx_id: txId === null ? null : toHex(txId),
+  lease:
+    lease === null
+      ? null
+      : { tenure_height: lease.tenureHeight, has_ended: lease.hasEnded, expected_time: lease.expectedTime },
+});
+
+const NEVER_MINTED = 'Token not found: it was never minted';
+const NO_NAME = 'Name not found';
+
+/** The number of a token by its value; null for a value that is no unsigned integer. */
+function numberOf(value: Uint8Array): bigint | null {
+  const decoded = decodeClarity(value);
+  return decoded.ok && decoded.value.type === 'uint' ? decoded.value.value : null;
+}
+
+export function directories({ copies }: TokenMetadata): Route[] {
+  const copyOf = imageCopies(copies);
+  const metadata = metadataOf(copies);
+  const ft = ({ supply, name: called, symbol, decimals, image, ...of }: FtListing): Static<typeof Ft> => ({
+    ...counts({ supply, name: called, symbol, decimals, image, ...of }),
+    supply,
+    name: called,
+    symbol,
+    decimals: exactDecimals(decimals),
+    image: copyOf(image),
+  });
+
+  return [
+    route({
+      path: '/stackside/v1/contracts',
+      operationId: 'getContracts',
+      summary: 'Directory of contracts',
+      description:
+        'Returns the contracts that were deployed, newest first, or those that were called on a day, most calls first.',
+      tag,
+      query: {
+        order: orderOf('Newest deployment first, or most calls of the day', 'newest', 'calls'),
+        trait: Type.Optional(
+          Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard whose functions the contract has' }),
+        ),
+        day: Type.Optional(Day),
+        ...cursorQuery,
+      },
+      response: dayPage(Contract),
+      etag: chainTip,
+      history: 'since',
+      handle: async ({ query: { order, trait: sip, day, limit, cursor }, read }) => {
+        const list = `contracts ${order} ${sip ?? ''} ${day ?? ''}`;
+        const filter = { order, family: sip === undefined ? null : TRAITS[sip] };
+        const page = await read.directories.contracts(filter, day ?? null, limit, pageCursor(list, cursor));
+        const isWhole = read.chain.historyFrom() === null;
+        return { ...cursorPage(list, limit, page, (of) => contract(of, isWhole)), day: dayText(page.day) };
+      },
+    }),
+    route({
+      path: '/stackside/v1/tokens/ft',
+      operationId: 'getFungibleTokens',
+      summary: 'Directory of fungible tokens',
+      description:
+        'Returns fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
+      tag,
+      query: {
+        order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
+        day: Type.Optional(Day),
+        ...cursorQuery,
+      },
+      response: dayPage(Ft),
+      etag: chainTipAndTokens,
+      history: 'whole',
+      handle: async ({ query: { order, day, limit, cursor }, read }) => {
+        const list = `fts ${order} ${day ?? ''}`;
+        const page = await read.directories.fts(order, day ?? null, limit, pageCursor(list, cursor));
+        return { ...cursorPage(list, limit, page, ft), day: dayText(page.day) };
+      },
+    }),
+    route({
+      path: '/stackside/v1/tokens/nft',
+      operationId: 'getCollections',
+      summary: 'Directory of collections',
+      description:
+        'Returns non-fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
+      tag,
+      query: {
+        order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
+        day: Type.Optional(Day),
+        ...cursorQuery,
+      },
+      response: dayPage(Nft),
+      etag: chainTip,
+      history: 'whole',
+      handle: async ({ query: { order, day, limit, cursor }, read }) => {
+        const list = `collections ${order} ${day ?? ''}`;
+        const page = await read.directories.nfts(order, day ?? null, limit, pageCursor(list, cursor));
+        return { ...cursorPage(list, limit, page, nft), day: dayText(page.day) };
+      },
+    }),
+    route({
+      path: '/stackside/v1/tokens/nft/{asset_identifier}/{value}',
+      operationId: 'getCollectionToken',
+      summary: 'Token of a collection',
+      description:
+        'Returns the present owner of a non-fungible token, with the document at its URI as far as it was read.',
+      tag,
+      params: { asset_identifier: NftAssetParameter, value: NftValueParameter },
+      response: Instance,
+      notFound: NEVER_MINTED,
+      etag: chainTipAndTokens,
+      history: 'thing',
+      handle: async ({ params: { asset_identifier: asset, value }, read }) => {
+        const owner = await read.tokenLists.nftOwner(asset, value);
+        if (owner === undefined) throw notFound(NEVER_MINTED);
+        const [contractId, number] = [asset.slice(0, asset.indexOf('::')), numberOf(value)];
+        const token = number === null ? undefined : await read.tokenMetadata.token(contractId, number);
+        const document = number === null ? null : await read.tokenMetadata.document(contractId, number, null);
+        return { value: clarity(value), owner, token_uri: token?.uri ?? null, metadata: metadata(document) };
+      },
+    }),
+    route({
+      path: '/stackside/v1/names',
+      operationId: 'getListedNames',
+      summary: 'Directory of names',
+      description:
+        'Returns names (BNS) that are not revoked, in their order, with their owners and the end of their leases.',
+      tag,
+      query: {
+        namespace: Type.Optional(
+          Type.String({ maxLength: 20, description: 'Namespace, such as `btc`', examples: example('namespace') }),
+        ),
+        ...cursorQuery,
+      },
+      response: UncountedCursorPage(Name),
+      etag: chainTipAndAttachments,
+      history: 'whole',
+      handle: async ({ query: { namespace = null, limit, cursor }, read }) => {
+        const list = `names ${namespace ?? ''}`;
+        const page = await read.names.list(namespace, limit, pageCursor(list, cursor));
+        return cursorPage(list, limit, page, name);
+      },
+    }),
+    route({
+      path: '/stackside/v1/names/{name}',
+      operationId: 'getListedName',
+      summary: 'Owner and lease of a name',
+      description: 'Returns the owner of a name (BNS) and the end of its lease.',
+      tag,
+      params: { name: Type.String({ description: 'Name with its namespace', examples: example('name') }) },
+      response: Name,
+      notFound: NO_NAME,
+      etag: chainTipAndAttachments,
+      history: 'whole',
+      handle: async ({ params, read }) => {
+        const found = await read.names.listed(params.name);
+        if (found === undefined) throw notFound(NO_NAME);
+        return name(found);
+      },
+    }),
+  ];
+}

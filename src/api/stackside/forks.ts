@@ -1,0 +1,138 @@
+/** Forks: the branches of orphaned blocks, beside the chain, and what became of their transactions. Stackside's own routes. */
+import { Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import { notFound } from '../../http/errors.ts';
+import { anyFork, mempoolAndAnyFork } from '../../http/etag.ts';
+import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import type { Fork as StoredFork, ForkBlock as StoredForkBlock } from '../../store/model/block.ts';
+import { HexHash } from '../shared/legacy-parameters.ts';
+import { describedHex, Hash, Height, UnixTime, words } from '../shared/values.ts';
+
+const wasCanonical = Type.Union([Type.Boolean(), Type.Null()], {
+  description: 'Whether it was on the canonical chain once; null where that is no longer known',
+});
+
+const fork = {
+  index_block_hash: describedHex('Index block hash of the first block of the fork'),
+  height: Type.Integer({ minimum: 1, description: 'Height of its first block' }),
+  parent_index_block_hash: describedHex('Index block hash of the newest block on both branches'),
+  top_height: Type.Integer({ minimum: 1, description: 'Height of its highest block' }),
+  blocks: Type.Integer({ description: 'Number of its blocks, of which 100 are counted at most' }),
+  was_canonical: wasCanonical,
+  time: Type.Union([UnixTime, Type.Null()], {
+    description: 'Time of the canonical block in the place of the first one, in Unix seconds',
+  }),
+};
+const Fork = Type.Object(fork, { $id: 'Fork' });
+
+const ForkBlock = Type.Object(
+  { height: Height, index_block_hash: Hash, hash: Hash, burn_block_height: Height, was_canonical: wasCanonical },
+  { $id: 'ForkBlock' },
+);
+
+const ForkDetail = Type.Object(
+  {
+    ...fork,
+    orphaned: Type.Array(ForkBlock, { description: 'The blocks of the fork by height, 100 at most' }),
+    canonical: Type.Array(ForkBlock, { description: 'The canonical blocks beside them, and the one above' }),
+    transactions: Type.Array(
+      Type.Object({
+        tx_id: Hash,
+        type: Type.String(),
+        orphaned_in: Type.Object({ height: Height, index_block_hash: Hash }),
+        fate: {
+          ...words('mined', 'pending', 'dropped', 'lost'),
+          description:
+            'What became of it: it is in a canonical block, came back to the mempool, was dropped from it, or is in neither, as those that miners make for a block',
+        },
+        block_height: Type.Union([Height, Type.Null()], { description: 'Height of the canonical block that has it' }),
+        status: Type.Union([Type.String(), Type.Null()], { description: 'Status in the mempool' }),
+      }),
+      { description: 'The transactions of the orphaned blocks, 500 at most' },
+    ),
+    is_whole: Type.Boolean({ description: 'Whether all blocks and transactions of the fork are returned' }),
+  },
+  { $id: 'ForkDetail' },
+);
+
+const forkOf = (of: StoredFork) => ({
+  index_block_hash: toHex(of.indexHash),
+  height: of.height,
+  parent_index_block_hash: toHex(of.parentIndexHash),
+  top_height: of.topHeight,
+  blocks: of.blocks,
+  was_canonical: of.wasCanonical,
+  time: of.time,
+});
+
+const blockOf = (of: StoredForkBlock) => ({
+  height: of.height,
+  index_block_hash: toHex(of.indexHash),
+  hash: toHex(of.hash),
+  burn_block_height: of.burnHeight,
+  was_canonical: of.wasTip,
+});
+
+const NO_FORK = 'Fork not found: no orphaned block has this hash';
+
+export const forks = [
+  route({
+    path: '/stackside/v1/forks',
+    operationId: 'getForks',
+    summary: 'Forks',
+    description:
+      'Returns the branches of orphaned blocks that this server saw, the highest first. A page may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
+    tag: 'Stackside',
+    query: {
+      ...cursorQuery,
+      to_height: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Height of the highest first block that is listed',
+          examples: [100],
+        }),
+      ),
+    },
+    response: UncountedCursorPage(Fork),
+    etag: anyFork,
+    history: 'since',
+    long: true,
+    handle: async ({ query: { limit, cursor, to_height: height = Number.MAX_SAFE_INTEGER }, read }) => {
+      const page = await read.forks.page(limit, height, pageCursor('forks', cursor));
+      return cursorPage('forks', limit, page, forkOf);
+    },
+  }),
+  route({
+    path: '/stackside/v1/forks/{hash}',
+    operationId: 'getFork',
+    summary: 'Fork of an orphaned block',
+    description:
+      'Returns the branch of an orphaned block beside the canonical one, and what became of its transactions, block by block.',
+    tag: 'Stackside',
+    params: { hash: HexHash },
+    response: ForkDetail,
+    notFound: NO_FORK,
+    etag: mempoolAndAnyFork,
+    history: 'thing',
+    handle: async ({ params: { hash }, read }) => {
+      const found = await read.forks.find(hash);
+      if (found === undefined) throw notFound(NO_FORK);
+      return {
+        ...forkOf(found),
+        orphaned: found.orphans.map(blockOf),
+        canonical: found.canonical.map(blockOf),
+        transactions: found.transactions.map((one) => ({
+          tx_id: toHex(one.txId),
+          type: one.type,
+          orphaned_in: { height: one.orphan.height, index_block_hash: toHex(one.orphan.indexHash) },
+          fate: one.fate,
+          block_height: one.height,
+          status: one.status,
+        })),
+        is_whole: found.isWhole,
+      };
+    },
+  }),
+];

@@ -1,0 +1,91 @@
+/** Search as you type. Stackside's own route: v1's search finds whole ids alone. */
+import { type Static, Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import { route } from '../../http/route.ts';
+import { type Found, foundKinds, matches } from '../../store/model/search.ts';
+import { assetNameOf, contractNameOf } from '../../store/rows/name-parts.ts';
+import { Height, words } from '../shared/values.ts';
+
+/** Maximum number of characters of a text: no id is longer. */
+const LONGEST = 256;
+
+const Item = Type.Object(
+  {
+    kind: { ...words(...foundKinds), $id: 'FoundKind' },
+    match: words(...matches),
+    id: Type.String({
+      description:
+        'What other routes find it by: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
+    }),
+    label: Type.String({ description: 'What it is called' }),
+    detail: Type.Union([Type.String(), Type.Null()], { description: 'What tells it from others with this label' }),
+    block_height: Type.Union([Height, Type.Null()], {
+      description: 'Height of the block, of the Bitcoin block, or of the block of the transaction',
+    }),
+  },
+  { $id: 'FoundItem' },
+);
+
+const Results = Type.Object({ results: Type.Array(Item) }, { $id: 'FoundItems' });
+
+const shown = (...texts: (string | null)[]): string => texts.filter((text) => text !== null).join(', ');
+
+function item(found: Found): Static<typeof Item> {
+  const { kind, match } = found;
+  const at = { kind, match, block_height: null };
+  switch (found.kind) {
+    case 'block': {
+      const { indexHash, hash, height, canonical } = found;
+      const label = canonical ? `Block ${height}` : `Orphaned block ${height}`;
+      return { ...at, id: toHex(indexHash), label, detail: toHex(hash), block_height: height };
+    }
+    case 'burn_block':
+      return {
+        ...at,
+        id: toHex(found.hash),
+        label: `Bitcoin block ${found.height}`,
+        detail: toHex(found.hash),
+        block_height: found.height,
+      };
+    case 'transaction': {
+      const { type, status, height } = found;
+      const detail =
+        type === null ? 'in orphaned blocks' : shown(type, status, height === null ? null : `block ${height}`);
+      return { ...at, id: toHex(found.txId), label: toHex(found.txId), detail, block_height: height };
+    }
+    case 'address':
+      return { ...at, id: found.address, label: found.address, detail: found.bitcoinAddress };
+    case 'token': {
+      const { asset, name, symbol } = found;
+      return {
+        ...at,
+        id: asset,
+        label: shown(...new Set([symbol, name])) || assetNameOf(asset),
+        detail: asset,
+      };
+    }
+    case 'contract':
+      return { ...at, id: found.contractId, label: contractNameOf(found.contractId), detail: found.contractId };
+    case 'name':
+      return { ...at, id: found.name, label: found.name, detail: null };
+  }
+}
+
+export const searches = [
+  route({
+    path: '/stackside/v1/search',
+    operationId: 'search',
+    summary: 'Search by a part of a name or id',
+    description:
+      'Returns what a text may mean, while somebody types it: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, which stand for the Stacks address of the same key. Case does not matter. What equals the text comes first, then what begins with it, then what has it elsewhere. What left the chain is found by its whole id alone. Each search reads a bounded number of rows: where very many things match, a longer text finds the others.',
+    tag: 'Stackside',
+    query: {
+      q: Type.String({ maxLength: LONGEST, description: 'Text to search for', examples: ['token'] }),
+      limit: Type.Integer({ minimum: 1, maximum: 50, default: 20, description: 'Maximum number of results' }),
+    },
+    response: Results,
+    etag: null,
+    history: 'since',
+    handle: async ({ query: { q, limit }, read }) => ({ results: (await read.search(q, limit)).map(item) }),
+  }),
+];

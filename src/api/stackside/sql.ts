@@ -1,0 +1,166 @@
+/** SQL for the operator: queries of the index's views, and what these views have. */
+import { type Static, Type } from '@sinclair/typebox';
+import { route } from '../../http/route.ts';
+import { exampleQueries, someRows, views } from '../../store/views/views.ts';
+import { words } from '../shared/values.ts';
+import type { OperatorFamily } from './server.ts';
+
+/** Limits of a query. */
+export const SQL_LIMITS = {
+  /** Queries that run at a time; each has a process of its own. */
+  atOnce: 2,
+  seconds: 60,
+  rows: 100_000,
+  /** Bytes of an answer. */
+  bytes: 20_000_000,
+  /** Megabytes of memory of the process. */
+  megabytes: 500,
+} as const;
+
+const formats = ['json', 'csv', 'ndjson', 'parquet'] as const;
+
+const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+
+const SqlQuery = Type.Object(
+  {
+    query: Type.String({
+      minLength: 1,
+      maxLength: 100_000,
+      description: 'One `SELECT`, `VALUES` or `WITH` over the views, or `EXPLAIN` before one of these',
+    }),
+    parameters: Type.Optional(
+      Type.Array(Value, { maxItems: 100, description: 'Values of the parameters of the query, from `?1` on' }),
+    ),
+    format: Type.Optional(words(...formats)),
+    max_rows: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: SQL_LIMITS.rows, default: 10_000, description: 'Maximum number of rows' }),
+    ),
+    timeout: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: SQL_LIMITS.seconds,
+        default: SQL_LIMITS.seconds,
+        description: 'Seconds after which the query is cancelled',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const SqlResult = Type.Object(
+  {
+    columns: Type.Array(Type.String()),
+    rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Null()])), {
+      description: 'Values by column. Bytes are hex, and integers beyond 2^53 are texts.',
+    }),
+    cut: Type.Boolean({ description: 'Whether the result has more rows' }),
+  },
+  { $id: 'SqlResult' },
+);
+
+const SqlViews = Type.Object(
+  {
+    views: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        help: Type.String({ description: 'What a row is' }),
+        query: Type.String({ description: 'A query of some rows' }),
+        columns: Type.Array(
+          Type.Object({
+            name: Type.String(),
+            type: Type.String({ description: 'How the values are written' }),
+            help: Type.String(),
+            indexed: Type.Boolean({ description: 'Whether an index finds rows by the value' }),
+          }),
+        ),
+      }),
+    ),
+    queries: Type.Array(Type.Object({ title: Type.String(), query: Type.String() })),
+  },
+  { $id: 'SqlViews' },
+);
+type SqlViews = Static<typeof SqlViews>;
+
+/** A query with its limits. */
+export interface AskedQuery {
+  query: string;
+  parameters: readonly Static<typeof Value>[];
+  format: (typeof formats)[number];
+  maxRows: number;
+  /** Seconds after which it is cancelled. */
+  timeout: number;
+}
+
+/** The queries of a process. */
+export interface Queries {
+  /**
+   * Runs a query to its end.
+   * @param signal cancels it
+   * @returns the body of the answer
+   * @throws ApiError where the query is refused, fails, is cancelled or reaches a limit, or too many are under way
+   */
+  run(query: AskedQuery, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+const TYPES: Readonly<Record<AskedQuery['format'], string>> = {
+  json: 'application/json; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
+  ndjson: 'application/x-ndjson',
+  parquet: 'application/vnd.apache.parquet',
+};
+
+/** The views, without the forms of amounts for sums. */
+const viewsAnswer = (): SqlViews => ({
+  views: views.map(({ name, help, columns, indexed }) => ({
+    ...{ name, help, query: someRows({ name }) },
+    columns: Object.entries(columns)
+      .filter(([, { isDerived = false }]) => !isDerived)
+      .map(([column, { type, help: meaning }]) => ({
+        ...{ name: column, type, help: meaning },
+        indexed: indexed.includes(column),
+      })),
+  })),
+  queries: [...exampleQueries],
+});
+
+/** The routes of SQL. @param queries of this process */
+export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
+  const path = '/stackside/v1/sql';
+  return [
+    route({
+      ...family,
+      path,
+      operationId: 'getSqlViews',
+      summary: 'Views that SQL can read',
+      description:
+        'Returns the views of the index with their columns, as docs/sql.md lists them. Only the admin key may ask.',
+      response: SqlViews,
+      handle: viewsAnswer,
+    }),
+    route({
+      ...family,
+      refusals: {
+        ...family.refusals,
+        429: 'Too many requests with wrong keys came, or too many queries are under way',
+      },
+      method: 'POST',
+      path,
+      operationId: 'runSql',
+      summary: 'Query the index with SQL',
+      description: `Runs one query that reads the views, as \`stackside sql\` does, in a process of its own with low priority. The query ends when the client closes the connection. A result of more rows is cut in JSON, and refused in the other formats, as is an answer of more than ${SQL_LIMITS.bytes / 1e6} MB. Only the admin key may ask.`,
+      body: SqlQuery,
+      response: SqlResult,
+      otherTypes: {
+        'text/csv': 'The rows for `csv`',
+        'application/x-ndjson': 'A JSON object in each line for `ndjson`',
+        'application/vnd.apache.parquet': 'The rows for `parquet`',
+      },
+      async handle({ body, request: { signal } }) {
+        const { query, parameters = [], format = 'json', max_rows: maxRows = 10_000 } = body;
+        const { timeout = SQL_LIMITS.seconds } = body;
+        const bytes = await queries().run({ query, parameters, format, maxRows, timeout }, signal);
+        return new Response(bytes, { headers: { 'content-type': TYPES[format] } });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,501 @@
+/** Directories of contracts, tokens and names: over generated chains with forks they list what a plain model counts. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { dayIn, dayOf, dayText } from '../../src/chain/day.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
+import { networks } from '../../src/devnet/network.ts';
+import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
+import { accounts } from '../../src/devnet/wallet.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { openApi } from '../support/api/api.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { alice, block, bob, deployment, type MadeBlock, receipt, START, transfer } from '../support/events/handmade.ts';
+import { launched, mintTo, moveTo, nameBlock, operated } from '../support/events/names.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+import { testApp } from './test-app.ts';
+
+const DAY = 86_400;
+const MOST = 2n ** 128n - 1n;
+const users = accounts('directories', 'user', 4, networks.testnet).map(({ address }) => address);
+const contractOf = (name: string): string => `${alice.address}.${name}`;
+
+/** Functions of the standards, with the types of their arguments. */
+const standards = {
+  'sip-009': 'get-last-token-id() get-token-uri(uint128) get-owner(uint128) transfer(uint128,principal,principal)',
+  'sip-010':
+    'transfer(uint128,principal,principal,optional) get-name() get-symbol() get-decimals() get-balance(principal) get-total-supply() get-token-uri()',
+  'sip-013':
+    'get-balance(uint128,principal) get-overall-balance(principal) get-total-supply(uint128) get-overall-supply() get-decimals(uint128) get-token-uri(uint128) transfer(uint128,uint128,principal,principal) transfer-memo(uint128,uint128,principal,principal,buffer)',
+} as const;
+type Trait = keyof typeof standards;
+
+function interfaceOf(trait: Trait | null): object {
+  const functions = (trait === null ? '' : standards[trait]).matchAll(/([a-z-]+)\(([^)]*)\)/g);
+  return {
+    functions: [...functions].map(([, name, types]) => ({
+      name,
+      access: 'public',
+      args: (types ?? '').split(',').flatMap((type) => (type === '' ? [] : [{ name: 'a', type }])),
+      outputs: { type: 'bool' },
+    })),
+    fungible_tokens: [{ name: 'coin' }],
+    non_fungible_tokens: [{ name: 'card', type: 'uint128' }],
+  };
+}
+
+/** What a transaction does. */
+type Action =
+  | { does: 'call'; contract: number }
+  | { does: 'deploy'; succeeds: boolean; trait: Trait | null }
+  | { does: 'ft'; token: number; from: number | null; to: number | null; amount: bigint }
+  | { does: 'nft'; token: number; id: number; from: number | null; to: number | null };
+
+interface Step {
+  /** Blocks that leave the chain. */
+  below: number;
+  /** Seconds after the block before. */
+  later: number;
+  actions: readonly Action[];
+}
+
+const end = fc.option(fc.nat({ max: users.length - 1 }), { freq: 4 });
+const action: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ does: fc.constant('call' as const), contract: fc.nat({ max: 5 }) }),
+  fc.record({
+    does: fc.constant('deploy' as const),
+    succeeds: fc.boolean(),
+    trait: fc.constantFrom<Trait | null>(null, 'sip-009', 'sip-010', 'sip-013'),
+  }),
+  fc.record({
+    does: fc.constant('ft' as const),
+    token: fc.nat({ max: 4 }),
+    from: end,
+    to: end,
+    amount: fc.oneof(fc.constant(MOST), fc.bigInt({ min: 0n, max: 9n })),
+  }),
+  fc.record({
+    does: fc.constant('nft' as const),
+    token: fc.nat({ max: 4 }),
+    id: fc.nat({ max: 3 }),
+    from: end,
+    to: end,
+  }),
+);
+const steps = fc.array(
+  fc.record({
+    below: fc.constantFrom(0, 0, 0, 1, 2),
+    later: fc.constantFrom(60, 60, DAY / 2, 2 * DAY),
+    actions: fc.array(action, { maxLength: 5 }),
+  }),
+  { minLength: 6, maxLength: 12 },
+);
+
+const userAt = (at: number | null): string | null => (at === null ? null : users[at]!);
+
+/** The node's event of a movement of a token; null where nobody takes part in it. */
+function eventOf(one: Action): readonly [type: string, body: object] | null {
+  if (one.does !== 'ft' && one.does !== 'nft') return null;
+  const [sender, recipient] = [userAt(one.from), userAt(one.to)];
+  if (sender === null && recipient === null) return null;
+  const verb = sender === null ? 'mint' : recipient === null ? 'burn' : 'transfer';
+  const ends = { ...(sender === null ? {} : { sender }), ...(recipient === null ? {} : { recipient }) };
+  const asset_identifier = `${contractOf('tokens')}::${one.does}-${one.token}`;
+  const body = one.does === 'ft' ? { amount: String(one.amount) } : { raw_value: toHex(clarity.uint(BigInt(one.id))) };
+  return [`${one.does}_${verb}_event`, { asset_identifier, ...ends, ...body }];
+}
+
+let nonce = 0;
+function transactionOf(one: Action) {
+  const at = nonce++;
+  if (one.does === 'deploy') return deployment(alice, at, 1, `made-${at}`);
+  if (one.does !== 'call') return transfer(alice, at, 1);
+  const payload = contractCall(contractOf(`called-${one.contract}`), 'do', []);
+  const raw = signTransaction({ payload, origin: { account: alice, nonce: at, fee: 1n } }, networks.testnet);
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+}
+
+interface Made {
+  block: MadeBlock;
+  time: number;
+  /** With the names of what was deployed. */
+  actions: readonly (Action & { name: string })[];
+}
+
+/** One more block with a step's actions. */
+function mine(parent: Made | undefined, { later, actions }: Step): Made {
+  const time = (parent?.time ?? START) + later;
+  const made = actions.map((one) => ({ one, name: `made-${nonce}`, transaction: transactionOf(one) }));
+  const receipts = made.map(({ one, transaction }, index) =>
+    receipt(
+      transaction,
+      index,
+      one.does !== 'deploy'
+        ? {}
+        : one.succeeds
+          ? { contract_interface: interfaceOf(one.trait) }
+          : { status: 'abort_by_response' },
+    ),
+  );
+  const events = made.flatMap(({ one, transaction: { id } }) => {
+    const event = eventOf(one);
+    return event === null ? [] : [{ txid: id, committed: true, type: event[0], [event[0]]: event[1] }];
+  });
+  const label = `directories ${nonce++}`;
+  const fields = { block_time: time, events: events.map((event, event_index) => ({ ...event, event_index })) };
+  return {
+    block: block(parent?.block ?? null, label, receipts, fields),
+    time,
+    actions: made.map(({ one, name }) => ({ ...one, name })),
+  };
+}
+
+/** Feeds the steps. @returns the chain that won */
+function grow(open: OpenIngest, all: readonly Step[]): Made[] {
+  const chain: Made[] = [];
+  for (const step of all) {
+    const length = chain.length;
+    chain.length = Math.max(Math.min(1, length), length - step.below);
+    do {
+      chain.push(mine(chain.at(-1), step));
+      open.ingest.apply(chain.at(-1)!.block.event);
+    } while (chain.length <= length);
+  }
+  open.ingest.commit();
+  return chain;
+}
+
+interface Item {
+  contract_id?: string;
+  asset_identifier?: string;
+  deployment?: { block_height: number } | null;
+  calls?: number;
+  calls_of_day?: number;
+  trait?: Trait | null;
+  holders?: number;
+  transfers?: number;
+  transfers_of_day?: number;
+  supply?: string | number;
+  minted?: number;
+}
+interface Body {
+  day: string;
+  results: Item[];
+  cursor: { next: string | null; previous: string | null };
+}
+type Get = (path: string) => Promise<Response>;
+
+/** A whole list, by pages of a few there, and the same pages back. */
+async function listed(get: Get, path: string): Promise<{ day: string; items: Item[] }> {
+  const at = async (cursor: string | null): Promise<Body> => {
+    const response = await get(`${path}limit=3${cursor === null ? '' : `&cursor=${cursor}`}`);
+    expect({ path, status: response.status }).toEqual({ path, status: 200 });
+    return (await response.json()) as Body;
+  };
+  const pages = [await at(null)];
+  while (pages.at(-1)!.cursor.next !== null) pages.push(await at(pages.at(-1)!.cursor.next));
+  const back = [pages.at(-1)!];
+  while (back[0]!.cursor.previous !== null) back.unshift(await at(back[0]!.cursor.previous));
+  expect(back.flatMap(({ results }) => results)).toEqual(pages.flatMap(({ results }) => results));
+  return { day: pages[0]!.day, items: pages.flatMap(({ results }) => results) };
+}
+
+/** Those alike may stand in any order: whole items are compared by name, and the order by what they are ordered by. */
+function expectRanked(shown: readonly Item[], expected: readonly Item[], by: (item: Item) => number): void {
+  const nameOf = (item: Item) => item.contract_id ?? item.asset_identifier ?? '';
+  const byName = (items: readonly Item[]) => [...items].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  expect(byName(shown)).toEqual(byName(expected));
+  expect(shown.map(by)).toEqual(shown.map(by).sort((a, b) => b - a));
+}
+
+const increase = <K>(counts: Map<K, number>, key: K): Map<K, number> => counts.set(key, (counts.get(key) ?? 0) + 1);
+
+/** What a chain comes to, counted block by block. */
+function modelOf(chain: readonly Made[], day: number) {
+  const calls = new Map<string, number>();
+  const callsOfDay = new Map<string, number>();
+  const deployed: Item[] = [];
+  const moves = { ft: [] as [Action & { does: 'ft' }, boolean][], nft: [] as [Action & { does: 'nft' }, boolean][] };
+  for (const { block: made, time, actions } of chain) {
+    const isOfDay = dayOf(time) === day;
+    for (const one of actions) {
+      if (one.does === 'call') {
+        increase(calls, contractOf(`called-${one.contract}`));
+        if (isOfDay) increase(callsOfDay, contractOf(`called-${one.contract}`));
+      } else if (one.does === 'deploy') {
+        const item = { contract_id: contractOf(one.name), deployment: { block_height: made.height } };
+        if (one.succeeds) deployed.unshift({ ...item, calls: 0, calls_of_day: 0, trait: one.trait });
+      } else if (eventOf(one) !== null) {
+        if (one.does === 'ft') moves.ft.push([one, isOfDay]);
+        else moves.nft.push([one, isOfDay]);
+      }
+    }
+  }
+  const called = [...callsOfDay].map(
+    ([contract_id, count]): Item => ({
+      contract_id,
+      deployment: null,
+      calls: calls.get(contract_id)!,
+      calls_of_day: count,
+      trait: null,
+    }),
+  );
+  const fts = [...Map.groupBy(moves.ft, ([{ token }]) => token)].map(([token, its]): Item => {
+    const balances = users.map((_, user) =>
+      its.reduce(
+        (sum, [{ from, to, amount }]) => sum + (to === user ? amount : 0n) - (from === user ? amount : 0n),
+        0n,
+      ),
+    );
+    return {
+      asset_identifier: `${contractOf('tokens')}::ft-${token}`,
+      holders: balances.filter((balance) => balance > 0n).length,
+      transfers: its.length,
+      transfers_of_day: its.filter(([, isOfDay]) => isOfDay).length,
+      supply: String(balances.reduce((sum, balance) => sum + balance, 0n)),
+    };
+  });
+  const nfts = [...Map.groupBy(moves.nft, ([{ token }]) => token)].map(([token, its]): Item => {
+    const owners = new Map(its.map(([{ id, to }]) => [id, to]));
+    const owned = [...owners.values()].filter((owner) => owner !== null);
+    return {
+      asset_identifier: `${contractOf('tokens')}::nft-${token}`,
+      holders: new Set(owned).size,
+      transfers: its.length,
+      transfers_of_day: its.filter(([, isOfDay]) => isOfDay).length,
+      minted: its.filter(([{ from }]) => from === null).length,
+      supply: owned.length,
+    };
+  });
+  return { deployed, called, fts, nfts };
+}
+
+/** An item without what the model doesn't know. */
+const known = ({ contract_id, asset_identifier, deployment: at, ...rest }: Item): Item => {
+  const { name, symbol, decimals, image, ...counts } = rest as Item & Record<string, unknown>;
+  expect([name, symbol, decimals, image].filter(Boolean)).toEqual([]);
+  return {
+    ...(contract_id === undefined
+      ? { asset_identifier: asset_identifier! }
+      : { contract_id, deployment: at ? { block_height: at.block_height } : null }),
+    ...counts,
+  };
+};
+
+test('directories list what a plain model of the winning chain counts, of every day', async () => {
+  const seen = new Seen({
+    'orphaned blocks': 2,
+    days: 4,
+    contracts: 5,
+    calls: 5,
+    'fungible tokens': 5,
+    collections: 5,
+  });
+  await assertProperty(
+    fc.asyncProperty(steps, async (all) => {
+      using open = openNew();
+      const chain = grow(open, all);
+      expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+      using api = openApi(open.directory);
+      const days = [...new Set(chain.map(({ time }) => dayOf(time)))];
+      const newest = dayOf(chain.at(-1)!.time);
+      seen.add(
+        'orphaned blocks',
+        all.reduce((sum, { below }) => sum + below, 0),
+      );
+      seen.add('days', days.length);
+      for (const day of [null, ...days]) {
+        const model = modelOf(chain, day ?? newest);
+        const ofDay = day === null ? '' : `day=${dayText(day)}&`;
+        const list = async (path: string): Promise<Item[]> => {
+          const { day: told, items } = await listed(api.get, `/stackside/v1/${path}${ofDay}`);
+          expect(told).toBe(dayText(day ?? newest));
+          return items.map(known);
+        };
+        const ofTrait = (items: readonly Item[], trait: Trait) => items.filter((item) => item.trait === trait);
+        const contracts = await list('contracts?');
+        expect(contracts.map(({ deployment: at }) => at?.block_height)).toEqual(
+          model.deployed.map(({ deployment: at }) => at?.block_height),
+        );
+        expectRanked(contracts, model.deployed, ({ deployment: at }) => at?.block_height ?? 0);
+        for (const trait of Object.keys(standards) as Trait[]) {
+          expectRanked(await list(`contracts?trait=${trait}&`), ofTrait(model.deployed, trait), () => 0);
+          expectRanked(await list(`contracts?order=calls&trait=${trait}&`), ofTrait(model.called, trait), () => 0);
+        }
+        expectRanked(await list('contracts?order=calls&'), model.called, ({ calls_of_day: count = 0 }) => count);
+        for (const [path, tokens] of [
+          ['ft', model.fts],
+          ['nft', model.nfts],
+        ] as const) {
+          expectRanked(await list(`tokens/${path}?`), tokens, ({ holders = 0 }) => holders);
+          const moved = tokens.filter(({ transfers_of_day: count = 0 }) => count > 0);
+          const ranked = await list(`tokens/${path}?order=transfers&`);
+          expectRanked(ranked, moved, ({ transfers_of_day: count = 0 }) => count);
+        }
+        seen.add('contracts', contracts.length);
+        seen.add('calls', model.called.length);
+        seen.add('fungible tokens', model.fts.length);
+        seen.add('collections', model.nfts.length);
+      }
+    }),
+    { seen, cases: 6 },
+  );
+});
+
+test('a walk along the calls of the newest day stays in that day when the next one begins', async () => {
+  using open = openNew();
+  const calls = [0, 1, 2, 3].map((contract): Action => ({ does: 'call', contract }));
+  const first = mine(undefined, { below: 0, later: 60, actions: calls });
+  open.ingest.receive(first.block.event);
+  using api = openApi(open.directory);
+  const page = async (query: string) =>
+    (await (await api.get(`/stackside/v1/contracts?order=calls&limit=2${query}`)).json()) as Body;
+  const head = await page('');
+  open.ingest.receive(mine(first, { below: 0, later: DAY, actions: calls.slice(0, 1) }).block.event);
+  const rest = await page(`&cursor=${head.cursor.next}`);
+  expect([head.day, rest.day]).toEqual([head.day, head.day]);
+  expect(new Set([...head.results, ...rest.results].map(({ contract_id }) => contract_id)).size).toBe(4);
+  expect((await page('')).results).toHaveLength(1);
+});
+
+test('a page of contracts reads a bounded number of deployments that failed', async () => {
+  using open = openNew();
+  const failing: Action = { does: 'deploy', succeeds: false, trait: null };
+  const first = mine(undefined, { below: 0, later: 60, actions: [{ ...failing, succeeds: true }] });
+  open.ingest.receive(first.block.event);
+  open.ingest.receive(mine(first, { below: 0, later: 60, actions: Array(12).fill(failing) }).block.event);
+  const snapshots = openSnapshots(open.directory, { limits: { walkRows: 5 } });
+  try {
+    const { json } = testApp(snapshots);
+    const page = async (query: string) => (await json(`/stackside/v1/contracts?${query}`)).body as unknown as Body;
+    let at = await page('');
+    const lengths = [at.results.length];
+    while (at.cursor.next !== null) {
+      at = await page(`cursor=${at.cursor.next}`);
+      lengths.push(at.results.length);
+    }
+    expect(lengths).toEqual([0, 0, 1]);
+  } finally {
+    snapshots.close();
+  }
+});
+
+test('a day that is none is refused by its name', async () => {
+  const { json } = testApp();
+  for (const day of ['2026-02-30', '0000-00-00', '26-01-01']) {
+    const { status, body } = await json(`/stackside/v1/contracts?day=${day}`);
+    expect({ status, named: (body as { message: string }).message.includes('querystring/day') }).toEqual({
+      status: 400,
+      named: true,
+    });
+  }
+  expect([dayIn('2024-02-29'), dayIn('1970-01-01'), dayIn('2023-02-29')]).toEqual([19_782, 0, null]);
+});
+
+test('names have owners, and leases that end with a tenure; the names of a namespace without a lifetime have none', async () => {
+  using open = openNew();
+  const TENURE = 500;
+  const opened = nameBlock(
+    null,
+    'opened',
+    launched(1000),
+    operated({ op: 'name-register', token: mintTo(bob.address) }),
+  );
+  open.ingest.receive(opened.event);
+  const second = block(opened, 'second', [], { tenure_height: TENURE });
+  open.ingest.receive(second.event);
+  const { event } = nameBlock(
+    second,
+    'more',
+    operated({ op: 'name-register', name: 'bert', token: mintTo(bob.address) }),
+  );
+  open.ingest.receive({ ...event, text: event.text.replace('{', `{"tenure_height":${TENURE + 1},`) });
+  using api = openApi(open.directory);
+  const get = async (path: string) => (await (await api.get(`/stackside/v1/${path}`)).json()) as never;
+  const tip = { time: START + 3 * 60, tenure: TENURE + 1 };
+  const lease = (tenure: number) => ({
+    tenure_height: tenure,
+    has_ended: false,
+    expected_time: tip.time + (tenure - tip.tenure) * 600,
+  });
+  const [alices, berts] = [
+    // The block that registered it names no tenure: it is one of its own.
+    {
+      name: 'alice.btc',
+      owner: bob.address,
+      status: 'name-register',
+      tx_id: expect.any(String),
+      lease: lease(1 + 1000),
+    },
+    {
+      name: 'bert.btc',
+      owner: bob.address,
+      status: 'name-register',
+      tx_id: expect.any(String),
+      lease: lease(TENURE + 1 + 1000),
+    },
+  ];
+  expect(await get('names')).toMatchObject({ total: null, results: [alices, berts] } as never);
+  expect(await get('names?namespace=btc')).toMatchObject({ results: [alices, berts] } as never);
+  expect(await get('names?namespace=id')).toMatchObject({ results: [] } as never);
+  expect(await get('names/bert.btc')).toEqual(berts as never);
+  expect((await api.get('/stackside/v1/names/nobody.btc')).status).toBe(404);
+
+  const third: MadeBlock = {
+    hash: (JSON.parse(event.text) as { index_block_hash: string }).index_block_hash,
+    height: 3,
+    event,
+  };
+  const fourth = nameBlock(third, 'forever', launched(0), operated({ op: 'name-transfer', token: moveTo(users[0]!) }));
+  open.ingest.receive(fourth.event);
+  expect(await get('names/alice.btc')).toMatchObject({
+    owner: users[0],
+    status: 'name-transfer',
+    lease: null,
+  } as never);
+});
+
+test('a lease that ran out says so', async () => {
+  using open = openNew();
+  const opened = nameBlock(null, 'opened', launched(2), operated({ op: 'name-register' }));
+  let tip = opened;
+  const said: boolean[] = [];
+  using api = openApi(open.directory);
+  for (let height = 1; height <= 4; height++) {
+    open.ingest.receive(tip.event);
+    const { lease } = (await (await api.get('/stackside/v1/names/alice.btc')).json()) as {
+      lease: { has_ended: boolean };
+    };
+    said.push(lease.has_ended);
+    tip = block(tip, `later ${height}`);
+  }
+  // Of two tenures from block 1 on, block 3 is the last.
+  expect(said).toEqual([false, false, false, true]);
+});
+
+test('a token of a collection has its present owner, and none once it is burnt', async () => {
+  using open = openNew();
+  const asset = `${contractOf('tokens')}::nft-0`;
+  const at = (id: number) => `/stackside/v1/tokens/nft/${encodeURIComponent(asset)}/${id}`;
+  const move = (from: number | null, to: number | null, id = 1): Action => ({ does: 'nft', token: 0, id, from, to });
+  let parent: Made | undefined;
+  const step = (...actions: Action[]) => {
+    parent = mine(parent, { below: 0, later: 60, actions });
+    open.ingest.receive(parent.block.event);
+  };
+  using api = openApi(open.directory);
+  const get = async (path: string) => (await (await api.get(path)).json()) as { owner: string | null; results: never };
+  const owners = async () => {
+    const { results } = await get(`${at(1).replace(/1$/, 'mints')}`);
+    return [(await get(at(1))).owner, (results as { owner: string | null }[]).map(({ owner }) => owner)];
+  };
+  step(move(null, 0), move(null, 3, 2));
+  expect(await owners()).toEqual([users[0]!, [users[3]!, users[0]!]]);
+  step(move(0, 1));
+  expect(await owners()).toEqual([users[1]!, [users[3]!, users[1]!]]);
+  step(move(1, null));
+  expect(await owners()).toEqual([null, [users[3]!, null]]);
+  expect((await api.get(at(7))).status).toBe(404);
+});

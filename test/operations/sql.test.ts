@@ -1,0 +1,198 @@
+/** SQL over HTTP: who may ask, what is refused, and the limits. Queries are processes of their own. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { type AskedQuery, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
+import { type OwnProcess, startOwnProcess } from '../../src/commands/cli/this-program.ts';
+import { queries } from '../../src/commands/serve/queries.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory } from '../support/data/ingest.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { until } from '../support/time/until.ts';
+
+const PATH = '/stackside/v1/sql';
+const CONSUMER = 'a-key-of-a-consumer-who-is-no-operator';
+const ENDLESS = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c';
+
+let keys: DataDirectory;
+let server: Serving;
+let admin: string;
+/** The processes of the server's queries. */
+const started: OwnProcess[] = [];
+
+beforeAll(async () => {
+  const begin = (...of: Parameters<typeof startOwnProcess>) => {
+    const process = startOwnProcess(...of);
+    started.push(process);
+    return process;
+  };
+  keys = emptyDirectory(true);
+  const hookKeys = join(keys.path, 'keys');
+  await Bun.write(hookKeys, `team ${CONSUMER}\n`);
+  server = await serving({ hookKeys }, undefined, {}, { startOwnProcess: begin });
+  admin = readAdminKey(server.directory) ?? '';
+  await server.post(devnetEvents({ seed: 3, blocks: 5, transactionsPerBlock: 1 }));
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  keys[Symbol.dispose]();
+});
+
+const withBody = (body: object, headers: Record<string, string> = {}): RequestInit => ({
+  method: 'POST',
+  body: JSON.stringify(body),
+  headers: { 'content-type': 'application/json', ...headers },
+});
+
+const ask = (query: string, others: object = {}, signal?: AbortSignal): Promise<Response> =>
+  server.get(PATH, {
+    ...withBody({ query, ...others }, { 'x-api-key': admin }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+/** The session cookie of a browser in which the operator signed in. */
+async function signedIn(): Promise<string> {
+  const answer = await server.get('/stackside/v1/session', { method: 'POST', headers: { 'x-api-key': admin } });
+  return (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+}
+
+test('the operator alone may ask, and a browser only from a page of this server', async () => {
+  const own = { cookie: await signedIn(), 'sec-fetch-site': 'same-origin' };
+  const callers: [Record<string, string>, number][] = [
+    [{}, 401],
+    [{ 'x-api-key': 'wrong' }, 401],
+    [{ 'x-api-key': CONSUMER }, 403],
+    [{ cookie: own.cookie }, 403],
+    [{ ...own, 'sec-fetch-site': 'cross-site' }, 403],
+    [{ ...own, 'sec-fetch-site': 'same-site' }, 403],
+    [{ 'x-api-key': admin, host: 'evil.example' }, 421],
+    [own, 200],
+    [{ 'x-api-key': admin }, 200],
+  ];
+  const before = started.length;
+  for (const [headers, status] of callers) {
+    const answer = await server.get(PATH, withBody({ query: 'SELECT 1' }, headers));
+    expect([headers, answer.status]).toEqual([headers, status]);
+  }
+  expect(started.length - before).toBe(2);
+  expect((await server.get(PATH)).status).toBe(401);
+});
+
+test('open access is for pages of this server and programs alone, and a process that reads answers none', async () => {
+  await using open = await serving({ hookAccess: 'open' }, undefined, {}, { startOwnProcess: () => answering([]) });
+  const statusOf = async (headers: Record<string, string>) =>
+    (await open.get(PATH, withBody({ query: 'SELECT 1' }, headers))).status;
+  expect(await statusOf({ 'sec-fetch-site': 'cross-site' })).toBe(403);
+  expect(await statusOf({ origin: 'http://evil.example' })).toBe(403);
+  expect(await statusOf({ host: 'evil.example' })).toBe(421);
+  // No form can send JSON.
+  expect((await open.get(PATH, { method: 'POST', body: '{"query":"SELECT 1"}' })).status).toBe(415);
+  // The query's process ended without a word.
+  expect(await statusOf({})).toBe(503);
+  await using reading = await serving({ mode: 'read' }, server.directory);
+  expect((await reading.get(PATH, withBody({ query: 'SELECT 1' }))).status).toBe(503);
+});
+
+test('a result has its columns, its values and whether it was cut, and each format is that of `stackside sql`', async () => {
+  const query = "SELECT ?1 AS a, 9007199254740993 AS b, NULL AS c, x'00ff' AS a, -1.5 UNION ALL SELECT ?2, 1, 2, 3, 4";
+  const parameters = ['ä', true];
+  const answer = await ask(query, { parameters });
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(await answer.json()).toEqual({
+    columns: ['a', 'b', 'c', 'a', '-1.5'],
+    rows: [
+      ['ä', '9007199254740993', null, '0x00ff', -1.5],
+      [1, 1, 2, 3, 4],
+    ],
+    cut: false,
+  });
+  expect(await (await ask(query, { parameters, max_rows: 1 })).json()).toMatchObject({ cut: true });
+  const file = await ask(query, { parameters, format: 'parquet' });
+  expect(Buffer.from(await file.bytes()).toString('latin1')).toMatch(/^PAR1[\s\S]*PAR1$/);
+  const cut = await ask(query, { parameters, format: 'csv', max_rows: 1 });
+  expect([cut.status, await cut.json()]).toEqual([
+    400,
+    expect.objectContaining({
+      code: 'TOO_MUCH_WORK',
+      message: expect.stringContaining('The result has more than 1 rows.'),
+    }),
+  ]);
+});
+
+test.each([
+  ['SELECT 1,\n  unknown', 'no such column: unknown (line 2, column 3).'],
+  ['SELECT * FROM hook_secrets', 'Only the views, whose names begin with v1_, can be read here.'],
+  ['SELECT ?1', 'The number of parameters of the query is 1, and that of the values is 0.'],
+])('%s is refused in words', async (query, words) => {
+  const answer = await ask(query);
+  const { message } = (await answer.json()) as { message: string };
+  expect([answer.status, message]).toEqual([400, expect.stringContaining(words)]);
+});
+
+test('an endless query ends after its time, and one that needs much memory before it has it', async () => {
+  for (const [query, words] of [
+    [ENDLESS, 'took longer than 1 seconds'],
+    ['SELECT length(randomblob(999999999))', 'more than 500 MB of memory'],
+  ] as const) {
+    const answer = await ask(query, query === ENDLESS ? { timeout: 1 } : {});
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ code: 'TOO_MUCH_WORK', message: expect.stringContaining(words) }),
+    ]);
+  }
+});
+
+test('a client that goes away ends its query, and the server its queries when it stops', async () => {
+  const leaving = new AbortController();
+  const before = started.length;
+  const left = ask(ENDLESS, {}, leaving.signal).catch((error: unknown) => error);
+  await until(() => started.length > before);
+  leaving.abort();
+  expect(await left).toBeInstanceOf(DOMException);
+  expect((await started.at(-1)?.ended)?.code).toBeNull();
+  const own = queries({ directory: server.directory, start: startOwnProcess });
+  const stopped = own.run(asked(ENDLESS), new AbortController().signal).catch((error: unknown) => error);
+  await own.stop();
+  expect(await stopped).toMatchObject({ status: 503 });
+});
+
+const asked = (query: string): AskedQuery => ({
+  query,
+  parameters: [],
+  format: 'csv',
+  maxRows: 10,
+  timeout: SQL_LIMITS.seconds,
+});
+
+/** A process that prints lines, and then ends once it may. */
+const answering = (lines: readonly object[], ended: Promise<void> = Promise.resolve()): OwnProcess => ({
+  lines: (async function* () {
+    for (const line of lines) yield JSON.stringify(line);
+    await ended;
+  })(),
+  ended: Promise.resolve({ code: 0, errors: '' }),
+  kill: () => {},
+});
+
+test('few queries run at a time, and an answer has few bytes', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { signal } = new AbortController();
+  const waiting = queries({ directory: '', start: () => answering([], promise) });
+  const all = Array.from({ length: SQL_LIMITS.atOnce }, () => waiting.run(asked('SELECT 1'), signal));
+  await expect(waiting.run(asked('SELECT 1'), signal)).rejects.toMatchObject({
+    status: 429,
+    message: '2 queries are under way; cancel one, or wait until it ends',
+  });
+  resolve();
+  expect((await Promise.allSettled(all)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const part = Buffer.alloc(1_000_000).toString('base64');
+  const end = { end: { rows: 1, cut: false } };
+  const large = (parts: number) =>
+    queries({
+      directory: '',
+      start: () => answering([...Array.from({ length: parts }, () => ({ part })), end]),
+    }).run(asked('SELECT 1'), signal);
+  expect((await large(20)).length).toBe(SQL_LIMITS.bytes);
+  await expect(large(21)).rejects.toMatchObject({ status: 400, code: 'TOO_MUCH_WORK' });
+});
