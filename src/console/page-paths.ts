@@ -4,13 +4,17 @@ export const pagePaths = {
   overview: '/',
   blocks: '/blocks',
   block: '/blocks/{id}',
+  forks: '/forks',
+  fork: '/forks/{hash}',
   bitcoinBlocks: '/bitcoin-blocks',
   bitcoinBlock: '/bitcoin-blocks/{id}',
   transactions: '/transactions',
   transaction: '/transactions/{id}',
   mempool: '/mempool',
   principal: '/principals/{id}',
+  contracts: '/contracts',
   contract: '/contracts/{id}',
+  tokens: '/tokens',
   token: '/tokens/{asset}',
   nft: '/tokens/{asset}/{value}',
   staking: '/staking',
@@ -22,6 +26,7 @@ export const pagePaths = {
   editHook: '/hooks/{id}/edit',
   delivery: '/hooks/{id}/deliveries/{delivery}',
   system: '/system',
+  sql: '/sql',
 } as const;
 
 export type PageName = keyof typeof pagePaths;
@@ -29,12 +34,15 @@ export type PageName = keyof typeof pagePaths;
 /** The pages of the navigation, each with those that belong to it. */
 export const sections: readonly (readonly [page: PageName, title: string, members: readonly PageName[]])[] = [
   ['overview', 'Overview', []],
-  ['blocks', 'Blocks', ['block']],
+  ['blocks', 'Blocks', ['block', 'forks', 'fork']],
   ['bitcoinBlocks', 'Bitcoin blocks', ['bitcoinBlock']],
   ['transactions', 'Transactions', ['transaction']],
   ['mempool', 'Mempool', []],
+  ['contracts', 'Contracts', ['contract']],
+  ['tokens', 'Tokens', ['token', 'nft']],
   ['staking', 'Staking', []],
   ['names', 'Names', ['name']],
   ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
   ['system', 'System', []],
+  ['sql', 'SQL', []],
 ];

@@ -2,15 +2,21 @@
 import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
+import { answerRpc } from '../../src/devnet/rpc.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { alice, announcement, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
-import { exampleHosts } from '../support/generate/example-system.ts';
+import { exampleHosts, exampleSystem } from '../support/generate/example-system.ts';
 import { isFullRun } from '../support/property.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
+import { served } from '../support/servers/simulated-rpc.ts';
+import { until } from '../support/time/until.ts';
 import {
   browserTest,
   endBrowser,
@@ -117,8 +123,15 @@ const TABLES: Readonly<Record<string, string>> = {
   token: 'Holders',
   'transfers of a token': 'Transfers',
   'a collection': 'Tokens, newest first',
+  contracts: 'Contracts',
+  'called contracts': 'Contracts',
+  'fungible tokens': 'Fungible tokens',
+  collections: 'Collections',
+  'holders of STX': 'Holders of STX',
   calls: 'Calls of transfer',
+  deployments: 'Contracts of the same deployer',
   hosts: 'Hosts',
+  alerts: 'Alerts',
   'moves of a token': 'Transfers of coin',
 };
 
@@ -146,15 +159,23 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     tokens: `/principals/${sender}?tab=tokens`,
     pending: `/principals/${sender}?tab=pending`,
     staked: `/principals/${sender}?tab=staking`,
+    'a balance over time': `/principals/${sender}?tab=balance`,
+    counterparties: `/principals/${sender}?tab=counterparties`,
     contract: `/contracts/${contract}`,
     interface: `/contracts/${contract}?tab=functions`,
     calls: `/contracts/${contract}?tab=calls&function=transfer`,
     logs: `/contracts/${contract}?tab=logs`,
+    deployments: `/contracts/${contract}?tab=deployer`,
     'moves of a token': `/principals/${deployer}?tab=tokens&token=${contract}::coin`,
     token: `/tokens/${contract}::coin`,
     'transfers of a token': `/tokens/${contract}::coin?tab=transfers`,
     'a collection': `/tokens/${await collectionOf(transactions)}`,
     'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
+    contracts: '/contracts',
+    'called contracts': '/contracts?order=calls&trait=sip-010',
+    'fungible tokens': '/tokens',
+    collections: '/tokens?tab=collections&order=transfers',
+    'holders of STX': '/tokens?tab=stx',
     staking: '/staking',
     bonds: '/staking?tab=bonds',
     signers: '/staking?tab=signers',
@@ -168,11 +189,15 @@ async function pathsOfPages(): Promise<Record<string, string>> {
     'a receiver': `/hooks/${hook}?tab=receiver`,
     'an edited chainhook': `/hooks/${hook}/edit`,
     system: '/system',
+    alerts: '/system?tab=alerts',
     settings: '/system?tab=settings',
     data: '/system?tab=data',
     log: '/system?tab=log',
     hosts: '/system?tab=hosts',
-    'pending of a type': '/mempool?type=contract_call',
+    'pending of a type': '/mempool?type=contract_call&sort=fee',
+    'a projected block': '/mempool?block=1',
+    SQL: '/sql?q=SELECT',
+    forks: '/forks',
   };
 }
 
@@ -194,6 +219,8 @@ browserTest(
     const { page, complaints } = visited;
     // The server itself shares no log.
     await page.route('**/stackside/v1/hosts', (route) => route.fulfill({ json: exampleHosts }));
+    // The rules are evaluated after a minute.
+    await page.route('**/stackside/v1/alerts', (route) => route.fulfill({ json: exampleSystem.alerts() }));
     const sources = new Set<string>();
     let shown = WIDE;
     for (const [name, path] of Object.entries(paths)) {
@@ -213,6 +240,11 @@ browserTest(
         shown = next;
         await expectAccessible(page, isFullRun && next !== WIDE ? 'look' : 'all', name === 'overview');
         expect([name, await overflow(page)]).toEqual([name, 0]);
+      }
+      if (shown === WIDE) {
+        await page.setViewportSize(NARROW.viewport);
+        expect([name, await overflow(page)]).toEqual([name, 0]);
+        await page.setViewportSize(WIDE.viewport);
       }
     }
     expect(complaints).toEqual([]);
@@ -266,7 +298,7 @@ browserTest('a difference from the node stays on the overview, also while the no
     node: { height: 5_200_000, compared },
   };
   await page.reload();
-  await look(page, { ...NARROW, viewport: { width: 320, height: 480 } });
+  await look(page, { ...NARROW, viewport: { ...NARROW.viewport, height: 480 } });
   await page.getByRole('banner').getByText('4,680,000 of 5,200,000').waitFor();
   await page.getByRole('progressbar').waitFor();
   expect(await overflow(page)).toBe(0);
@@ -277,7 +309,7 @@ browserTest('a difference from the node stays on the overview, also while the no
   expect(complaints).toEqual([]);
 });
 
-browserTest('a block that a fork took back stays on the overview, struck out', async () => {
+browserTest('a block that a fork took back stays on the overview, struck out, and leads to the fork', async () => {
   await using forked = await serving();
   const first = block(null, 'first');
   const lost = block(first, 'lost');
@@ -301,6 +333,15 @@ browserTest('a block that a fork took back stays on the overview, struck out', a
   expect(await table.getByText('–', { exact: true }).count()).toBe(4);
   // The page of its height is that of the other block.
   expect(await table.getByRole('link', { name: '2', exact: true }).count()).toBe(1);
+  await table.getByRole('link', { name: 'replaced by a fork' }).click();
+  const branches = page.getByRole('table', { name: 'Branches by height' });
+  await branches.getByText('was on the chain').waitFor();
+  expect(await branches.getByRole('row').count()).toBe(3);
+  await look(page, NARROW);
+  await expectAccessible(page);
+  expect(await overflow(page)).toBe(0);
+  await branches.getByRole('link').first().click();
+  await page.getByText('Another block of this height is not on the chain').waitFor();
 });
 
 browserTest('the keyboard alone finds a block, shows the keys and follows links', async () => {
@@ -324,7 +365,7 @@ browserTest('the keyboard alone finds a block, shows the keys and follows links'
   const opening = page.waitForEvent('popup');
   await page.keyboard.press('Enter');
   const data = await opening;
-  await data.waitForURL('**/extended/v1/tx/mempool/stats');
+  await data.waitForURL('**/stackside/v1/mempool/blocks');
   await data.close();
   await page.goBack();
   await page.getByRole('heading', { level: 1, name: '12' }).waitFor();
@@ -335,7 +376,7 @@ browserTest('the search finds transactions, accounts and names, and says when it
   await using visited = await visit(server.api);
   const { page } = visited;
   const search = async (text: string) => {
-    await page.getByRole('searchbox', { name: 'Search the chain' }).fill(text);
+    await page.getByRole('combobox', { name: 'Search the chain' }).fill(text);
     await page.keyboard.press('Enter');
   };
   await search(transaction?.tx_id.slice(2).toUpperCase() ?? '');
@@ -362,10 +403,46 @@ browserTest('the search finds transactions, accounts and names, and says when it
       .waitFor();
     await expectAccessible(page, 'all', false);
   }
-  await page.getByRole('main').getByRole('searchbox').fill(sender);
+  await page.getByRole('main').getByRole('combobox').fill(sender);
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/principals/${sender}`);
 });
+
+browserTest(
+  'what is typed is found by keyboard alone, and what was opened is listed again, also on a narrow screen',
+  async () => {
+    await using visited = await visit(server.api);
+    const { page } = visited;
+    await page.setViewportSize({ width: 320, height: 640 });
+    const field = page.getByRole('banner').getByRole('combobox', { name: 'Search the chain' });
+    const list = page.getByRole('listbox', { name: 'Search results' });
+    const active = async () => page.locator(`[id="${await field.getAttribute('aria-activedescendant')}"]`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    expect(await field.getAttribute('aria-expanded')).toBe('false');
+    await page.keyboard.type('oLLectible', { delay: 1 });
+    await list.getByRole('option').first().waitFor();
+    await expectAccessible(page, 'all', false);
+    expect(await overflow(page)).toBe(0);
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'hidden' });
+    await page.keyboard.press('ArrowDown');
+    await list.waitFor();
+    const chosen = await (await active()).locator('.found-label').textContent();
+    expect(chosen).toContain('ollectible');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: chosen ?? '' }).waitFor();
+    await page.keyboard.press('/');
+    await list.getByRole('group', { name: 'Recent' }).waitFor();
+    await page.keyboard.press('ArrowUp');
+    expect(await (await active()).locator('.found-label').textContent()).toBe(chosen);
+    await page.keyboard.press('Delete');
+    await list.waitFor({ state: 'hidden' });
+    expect(await page.evaluate(() => localStorage.getItem('stackside.recent'))).toBe('[]');
+    await page.keyboard.type('nothing has this name');
+    await page.getByText('Nothing was found.').last().waitFor();
+  },
+);
 
 browserTest('a collection goes on behind its first page', async () => {
   const collection = await collectionOf(await listed('/extended/v3/transactions?limit=50'));
@@ -377,7 +454,7 @@ browserTest('a collection goes on behind its first page', async () => {
   const { page } = visited;
   const rows = page.getByRole('table', { name: 'Tokens, newest first' }).locator('tbody tr');
   await rows.first().waitFor();
-  expect(await rows.count()).toBe(Math.min(25, total - 1));
+  expect(await rows.count()).toBe(Math.min(50, total - 1));
   const first = rows.first().getByRole('link').first();
   expect(await first.getAttribute('href')).toEndWith(`/${results[0]?.value.hex}`);
   await page.getByRole('link', { name: 'Previous' }).click();
@@ -402,9 +479,86 @@ browserTest('logs of a contract are narrowed by a field, and a mistake in the co
   await narrow('name-register');
   await rows.first().waitFor();
   const texts = await rows.allTextContents();
-  expect(texts.filter((text) => !text.includes('(op "name-register")'))).toEqual([]);
+  expect(texts.filter((text) => !text.includes('name-register'))).toEqual([]);
   await page.getByRole('link', { name: 'Show all' }).click();
   await page.waitForURL((url) => !url.search.includes('is='));
+});
+
+browserTest(
+  'transactions are filtered by a form, by a link and by chips, and a wrong value names its field',
+  async () => {
+    await using visited = await visit(`${server.api}/transactions`);
+    const { page, complaints } = visited;
+    const rows = page.getByRole('table', { name: 'Transactions' }).locator('tbody tr');
+    const queryIs = (query: string) => page.waitForURL((url) => url.search === query);
+    await page.getByText('Filter', { exact: true }).click();
+    await page.getByLabel('Type').selectOption('Contract call');
+    await page.getByLabel('Status').selectOption('Failed, for any reason');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await queryIs('?type=contract_call&status=failed');
+    const found = await listed(
+      '/stackside/v1/transactions?type=contract_call&status=abort_by_response,abort_by_post_condition,problematic_skipped&limit=50',
+    );
+    await rows.nth(found.length - 1).waitFor();
+    expect(await rows.count()).toBe(found.length);
+    await page.getByRole('link', { name: 'Remove the filter Status: Failed, for any reason' }).click();
+    await queryIs('?type=contract_call');
+    await page.goBack();
+    await queryIs('?type=contract_call&status=failed');
+    await rows.nth(found.length - 1).waitFor();
+    expect(await rows.count()).toBe(found.length);
+    const sender = found[0]?.sender.address ?? '';
+    await page.goto(`${server.api}/principals/${sender}?status=failed`);
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(found.filter((one) => one.sender.address === sender).length);
+    await page.goto(`${server.api}/transactions?sender=SPNOPE&min=much`);
+    await page.getByRole('alert').getByText('Sender: This is no Stacks address: SPNOPE.').waitFor();
+    await page.getByRole('alert').getByText('STX sent, at least: “much”').waitFor();
+    for (const shown of [WIDE, NARROW]) {
+      await look(page, shown);
+      await expectAccessible(page, 'all', false);
+      expect(await overflow(page)).toBe(0);
+    }
+    await page.getByRole('textbox', { name: 'Sender' }).fill(sender);
+    await page.getByRole('textbox', { name: 'STX sent, at least' }).fill('400000000');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('No transaction matches all of these filters.').waitFor();
+    await page.getByRole('link', { name: 'Remove all' }).click();
+    await queryIs('');
+    expect(complaints).toEqual([]);
+  },
+);
+
+browserTest('Back shows the page of a list that one was at, where one had scrolled to', async () => {
+  await using visited = await visit(`${server.api}/transactions`);
+  const { page } = visited;
+  const rows = page.getByRole('table', { name: 'Transactions' }).locator('tbody tr');
+  const scrolled = () => page.evaluate('scrollY') as Promise<number>;
+  const isScrolledTo = (position: number) => until(async () => Math.abs((await scrolled()) - position) <= 1);
+  await rows.nth(49).waitFor();
+  await page.getByRole('link', { name: 'Next' }).scrollIntoViewIfNeeded();
+  const atNext = await scrolled();
+  expect(atNext).toBeGreaterThan(300);
+  await page.getByRole('link', { name: 'Next' }).click();
+  await page.waitForURL('**/transactions?cursor=*');
+  await rows.first().waitFor();
+  expect(await scrolled()).toBeLessThan(200);
+  await rows.nth(30).scrollIntoViewIfNeeded();
+  const [left, there] = [page.url(), await scrolled()];
+  expect(there).toBeGreaterThan(300);
+  await rows.nth(30).getByRole('link').last().click();
+  await page.waitForURL((url) => url.href !== left);
+  await loaded(page);
+  expect(await scrolled()).toBe(0);
+  await page.goBack();
+  await isScrolledTo(there);
+  expect(page.url()).toBe(left);
+  await page.goto(`${server.api}/docs`);
+  await page.goBack();
+  await isScrolledTo(there);
+  await page.goBack();
+  await isScrolledTo(atNext);
+  expect(new URL(page.url()).search).toBe('');
 });
 
 browserTest(
@@ -534,6 +688,95 @@ browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered 
   expect(complaints).toEqual([]);
 });
 
+browserTest('a query runs when its reader says so, is shown and saved, and is cancelled', async () => {
+  const query = 'SELECT block_height, tx_count, 1.5 AS half FROM v1_blocks WHERE block_height < 4';
+  await using visited = await visit(`${server.api}/sql?${new URLSearchParams({ q: query })}`);
+  const { page, complaints } = visited;
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') asked.push(request.postData() ?? '');
+  });
+  const editor = page.getByRole('textbox', { name: 'SQL' });
+  await page.reload();
+  await page.getByText('v1_hook_deliveries', { exact: true }).waitFor();
+  await loaded(page);
+  expect([await editor.inputValue(), asked]).toEqual([query, []]);
+  await editor.press('Control+Enter');
+  const result = page.getByRole('table', { name: 'Result' });
+  await result.getByRole('link', { name: '3', exact: true }).waitFor();
+  expect(await result.getByRole('row').count()).toBe(4);
+  await page.getByRole('img', { name: /^tx_count/ }).waitFor();
+  await expectAccessible(page);
+  await look(page, NARROW);
+  await expectAccessible(page, 'look');
+  expect(await overflow(page)).toBe(0);
+  const saving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV' }).click();
+  const file = await saving;
+  expect(await Bun.file(await file.path()).text()).toStartWith('block_height,tx_count,half\r\n1,');
+  await editor.fill('');
+  await page.getByText('v1_chain', { exact: true }).click();
+  await page.getByRole('button', { name: 'Insert v1_chain' }).click();
+  expect(await editor.inputValue()).toBe('SELECT *\nFROM v1_chain\nLIMIT 20');
+  await editor.fill('SELECT 1,\n  <b>');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('alert').getByText('line 2, column 3').waitFor();
+  expect(new URL(page.url()).searchParams.get('q')).toBe('SELECT 1,\n  <b>');
+  await editor.fill('WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('The query was cancelled').waitFor({ state: 'attached' });
+  expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+  // The browser itself complains of the 400.
+  expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
+});
+
+browserTest(
+  'the simulated node of a demo is steered on the page of the system, which says what came of it',
+  async () => {
+    await using visited = await visit(`${server.api}/system`);
+    const { page, complaints } = visited;
+    await loaded(page);
+    expect(await page.getByRole('region', { name: 'Simulated node' }).count()).toBe(0);
+    const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
+    await page.route('**/stackside/v1/status', (route) => route.fulfill({ json: { ...status, simulated_node: true } }));
+    const steered: unknown[] = [];
+    await page.route('**/devnet/*', (route) => {
+      const { pathname } = new URL(route.request().url());
+      steered.push([pathname, route.request().postDataJSON()]);
+      const blocks = [{ height: 46 }, { height: 47 }];
+      if (pathname === '/devnet/fund')
+        return route.fulfill({ status: 400, json: { message: 'body/address must be ours' } });
+      return route.fulfill({ json: { blocks, orphaned: [{ height: 46 }] } });
+    });
+    await page.reload();
+    const panel = page.getByRole('region', { name: 'Simulated node' });
+    await panel.getByLabel('Blocks', { exact: true }).fill('2');
+    await panel.getByRole('button', { name: 'Mine' }).click();
+    await panel.getByText('Mined 2 blocks, up to 47.').waitFor();
+    await panel.getByRole('button', { name: 'Fork' }).click();
+    await panel.getByText('Mined another branch with 2 blocks, up to 47, in place of 1 block.').waitFor();
+    await panel.getByRole('button', { name: 'Let time pass' }).click();
+    await panel.getByText('The next block is 10 min later.').waitFor();
+    await panel.getByLabel('Address').fill('nobody');
+    await panel.getByLabel('STX').fill('15');
+    await panel.getByRole('button', { name: 'Fund' }).click();
+    await panel.getByRole('alert').getByText('body/address must be ours').waitFor();
+    expect(steered).toEqual([
+      ['/devnet/mine', { count: 2 }],
+      ['/devnet/fork', { depth: 1 }],
+      ['/devnet/time', { seconds: 600 }],
+      ['/devnet/fund', { address: 'nobody', amount: '15000000' }],
+    ]);
+    for (const shown of [WIDE, NARROW]) {
+      await look(page, shown);
+      await expectAccessible(page, 'look');
+      expect(await overflow(page)).toBe(0);
+    }
+    expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
+  },
+);
+
 /** Enables, renames and deletes a chainhook of another consumer in the browser of the operator. */
 async function managesOfAnother(closed: Serving, page: Page, key: string): Promise<void> {
   await waitingHook(closed, { 'x-api-key': key, 'x-chainhook-consumer': 'a-team' });
@@ -581,6 +824,7 @@ browserTest('texts of the chain are shown as text, whatever they hold', async ()
     `/contracts/${CONTRACT}`,
     `/contracts/${CONTRACT}?tab=functions`,
     `/contracts/${CONTRACT}?tab=logs`,
+    `/contracts/${CONTRACT}?tab=deployer`,
     `/principals/${alice.address}?tab=sent`,
     `/principals/${bob.address}?tab=tokens`,
   ];
@@ -600,6 +844,139 @@ browserTest('texts of the chain are shown as text, whatever they hold', async ()
   }
   await follow(page, `/transactions/${sent.id}`);
   await page.getByText(MEMO.slice(0, 20)).first().waitFor();
+  expect(complaints).toEqual([]);
+});
+
+/** What only hostile contracts have: many functions with odd names and deep types, and results of 1 MB. */
+const ODD = {
+  functions: Array.from({ length: 200 }, (_, nth) => ({
+    name: `<b>get-${nth}?/${'y'.repeat(100)}`,
+    access: 'read_only',
+    args: [
+      {
+        name: `who-${'z'.repeat(100)}`,
+        type: Array.from({ length: 30 }).reduce<object | string>(
+          (type) => ({ tuple: [{ name: 'within-another', type }] }),
+          'uint128',
+        ),
+      },
+    ],
+    outputs: { type: { list: { type: 'uint128', length: 61_000 } } },
+  })),
+  variables: [{ name: 'total/all?', access: 'variable', type: 'bool' }],
+  maps: [{ name: 'owners', key: 'uint128', value: 'bool' }],
+};
+
+browserTest('a contract is read through the node, by a form of its interface', async () => {
+  const chain = new SimulatedChain({ seed: 3, accounts: 4 });
+  using node = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answerRpc(served(chain), request) });
+  await using own = await serving({ nodeRpc: node.url.origin });
+  await postEvents([chain.genesis(), ...chain.mine(null, { newTenure: true }).events], own.events);
+  await using visited = await visit(`${own.api}/contracts/${BNS}?tab=read`);
+  const { page, complaints } = visited;
+  const result = page.getByRole('region', { name: 'Result' });
+  await page.getByLabel('What to read').selectOption('can-name-be-registered');
+  await page.getByRole('textbox', { name: /^namespace\b/ }).fill('btc');
+  await page.getByRole('textbox', { name: /^name\b/ }).fill('0xzz');
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('region', { name: 'Mistakes' })
+    .getByText('name must have hex digits in pairs after 0x')
+    .waitFor();
+  await expectAccessible(page);
+  await page.getByRole('textbox', { name: /^name\b/ }).fill('somebody');
+  await page.keyboard.press('Enter');
+  await result.getByText('false ok bool').waitFor();
+  await result.getByText('0x0704', { exact: true }).waitFor();
+  // The link has the call.
+  await page.reload();
+  await result.getByText('false ok bool').waitFor();
+  await expectAccessible(page);
+  await page.getByRole('textbox', { name: /^Sender\b/ }).fill('nobody');
+  await page.getByRole('button', { name: 'Read' }).click();
+  await page.getByText('Sender must be an address').waitFor();
+  await follow(page, `/contracts/${BNS}?tab=read&read=name-register`);
+  await page.getByText('has no name-register that can be read').waitFor();
+
+  // A hostile contract, on the smallest screen.
+  await page.route('**/v2/contracts/interface/**', (route) => route.fulfill({ json: ODD }));
+  const items = Array.from({ length: 61_000 }, (_, n) => clarity.uint(n));
+  const json = { okay: true, result: toHex(clarity.list(items)) };
+  await page.route('**/v2/contracts/call-read/**', (route) => route.fulfill({ json }));
+  await look(page, { ...NARROW, viewport: { width: 320, height: 700 } });
+  await page.goto(`${own.api}/contracts/${BNS}?tab=read`);
+  await loaded(page);
+  expect(await page.getByRole('option').count()).toBe(202);
+  await page.getByRole('textbox', { name: /within-another uint/ }).fill('7');
+  await page.getByRole('button', { name: 'Read' }).click();
+  await result.getByText('99', { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Show more parts' }).click();
+  await result.getByText('199', { exact: true }).first().waitFor();
+  await expectAccessible(page, 'look');
+  expect(await overflow(page)).toBe(0);
+
+  const asked: string[] = [];
+  await page.route(/\/v2\/(data_var|map_entry)\//, async (route) => {
+    asked.push(`${route.request().url().slice(own.api.length)} ${route.request().postData()}`);
+    await route.fulfill({ json: { data: '0x03' } });
+  });
+  await page.getByLabel('What to read').selectOption('total/all?');
+  await result.getByText('true bool').waitFor();
+  await page.getByLabel('What to read').selectOption('owners');
+  await page.getByRole('textbox', { name: /^key\b/ }).fill('5');
+  await page.getByRole('button', { name: 'Read' }).click();
+  await result.getByText('true bool').waitFor();
+  const path = BNS.replace('.', '/');
+  expect(asked).toEqual([
+    `/v2/data_var/${path}/total%2Fall%3F?proof=0 null`,
+    `/v2/map_entry/${path}/owners?proof=0 "0x0100000000000000000000000000000005"`,
+  ]);
+  await page.route('**/v2/contracts/call-read/**', (route) =>
+    route.fulfill({ json: { okay: false, cause: 'Unchecked(<b>\u202e)' } }),
+  );
+  await page.getByLabel('What to read').selectOption({ index: 0 });
+  await page.getByRole('textbox', { name: /within-another uint/ }).fill('7');
+  await page.getByRole('button', { name: 'Read' }).click();
+  await result.getByText('The node refused the call: Unchecked(<b>\\u{202e})').waitFor();
+  expect(complaints).toEqual([]);
+});
+
+browserTest('a contract is not read where the node is away, and its page says so', async () => {
+  await using visited = await visit(`${server.api}/contracts/${BNS}?tab=read`);
+  const { page } = visited;
+  await page.getByRole('alert').getByText('The node reads contracts, and it can’t be reached now.').waitFor();
+  await page.getByRole('button', { name: 'Try again' }).waitFor();
+  await expectAccessible(page);
+});
+
+browserTest('logs are a table of the fields that they have, and each is shown whole when asked for', async () => {
+  await using visited = await visit(`${hostile.api}/contracts/${CONTRACT}?tab=logs`);
+  const { page, complaints } = visited;
+  const table = page.getByRole('table', { name: 'Logs' });
+  await table.waitFor();
+  expect(await table.getByRole('columnheader').allTextContents()).toEqual([
+    ...['Topic', 'event'],
+    expect.stringMatching(/^<b onclick=/),
+    ...['flood', 'memo', 'Value', 'Transaction', 'Block', 'Age', 'Whole'],
+  ]);
+  await table.getByText('340,282,366,920,938,463,463,374,607,431,768,211,455').waitFor();
+  await table.getByRole('button', { name: '2 more' }).click();
+  await table
+    .getByText(`${'a-name-of-some-length.'.repeat(23)}a-name-of-some-length`.slice(0, 200))
+    .first()
+    .waitFor();
+  await expectAccessible(page);
+  for (const width of [1440, 900, 320]) {
+    await look(page, { ...NARROW, viewport: { width, height: 800 } });
+    expect([width, await overflow(page)]).toEqual([width, 0]);
+  }
+  await expectAccessible(page, 'look');
+  const found = await page.evaluate(`({
+    attacked: window.attacked,
+    foreign: document.querySelectorAll('main script, main img, main b').length,
+    hidden: /[\\u202e\\u2066\\u2069]/.test(document.body.textContent),
+  })`);
+  expect(found).toEqual({ foreign: 0, hidden: false });
   expect(complaints).toEqual([]);
 });
 

@@ -9,26 +9,35 @@ import {
   chartInWords,
   mergedRanges,
   sampledPlaces,
+  scaleOf,
   secondsBetween,
   stepsOf,
   timeLabel,
   withGaps,
 } from '../../src/console/app/chain/chart.ts';
 import { definitions, errorLocation, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
+import { CHAIN_FILTERS, chosenFilters, PENDING_FILTERS } from '../../src/console/app/chain/filters.ts';
+import { branchRows } from '../../src/console/app/chain/forks.ts';
 import {
   ago,
+  amountMistake,
   amountParts,
   bytes,
   count,
+  dayBeside,
+  decimalText,
   duration,
   percent,
   shortPrincipal,
+  smallestOf,
   stxText,
   textOfHex,
+  typedOf,
   unitIn,
   visible,
 } from '../../src/console/app/chain/format.ts';
 import {
+  amountUnit,
   draftOf,
   fieldsOf,
   filterTypes,
@@ -38,11 +47,32 @@ import {
   withType,
 } from '../../src/console/app/chain/hook-definition.ts';
 import { behindIt, failingFirst, failureLine, type Hook, healthOf } from '../../src/console/app/chain/hooks.ts';
+import {
+  blockTitle,
+  feeLevel,
+  feeRange,
+  fullness,
+  type Projection,
+  placeSentence,
+  projectionNotes,
+} from '../../src/console/app/chain/mempool.ts';
 import { checksumMistake, pathMistake } from '../../src/console/app/chain/path-mistake.ts';
-import { blocksPerSecond, chainState } from '../../src/console/app/chain/state.ts';
+import {
+  type FoundItem,
+  foundGroups,
+  markedParts,
+  pageOfFound,
+  pageOfSearch,
+  recentOf,
+  withoutRecent,
+  withRecent,
+} from '../../src/console/app/chain/search.ts';
+import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
+import { blocksPerSecond, chainState, diskText } from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
   conditionWords,
+  confirmations,
   failedCondition,
   feePlace,
   plainText,
@@ -268,7 +298,7 @@ describe('the form of a chainhook', () => {
     const wrong = { type: 'contract_call', status: ['lost'], sender: 'me', of: 1 };
     expect(mistakes(wrong)).toEqual([
       'filters.events.0.status must be one of success, abort_by_response, abort_by_post_condition, problematic_skipped',
-      'filters.events.0.sender has not its form',
+      'filters.events.0.sender must be of this form: Standard address or contract identifier',
       'filters.events.0.of is no field of contract_call',
     ]);
   });
@@ -337,6 +367,62 @@ describe('formats', () => {
     expect(amountParts('-5', 0)).toEqual({ sign: '−', whole: '5', fraction: '' });
   });
 
+  test('a typed amount becomes the smallest unit exactly, and back', () => {
+    const amounts = ['1', '0', '0.0', '1.', '.5', '1.5', '1.50000000', '340282366920938463463374607431768.211455'];
+    expect(amounts.map((typed) => [smallestOf(typed, 6), amountMistake(typed, 6, 'STX')])).toEqual(
+      ['1000000', '0', '0', '1000000', '500000', '1500000', '1500000', String(2n ** 128n - 1n)].map((one) => [
+        one,
+        null,
+      ]),
+    );
+    expect([smallestOf('', 6), amountMistake('', 6, 'STX'), typedOf('', 6)]).toEqual(['', null, '']);
+    assertProperty(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }), fc.nat({ max: 38 }), (amount, decimals) => {
+        const typed = typedOf(String(amount), decimals);
+        expect([smallestOf(typed, decimals), amountMistake(typed, decimals, 'X')]).toEqual([String(amount), null]);
+        expect(smallestOf(decimalText(amount, decimals), decimals)).toBe(String(amount));
+      }),
+      { always: 'each amount is one' },
+    );
+  });
+
+  test.each([
+    ['1,5', 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'],
+    ["1'000", 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'],
+    ['1,0000', 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'],
+    ['-1', 'An amount is not negative.'],
+    ['.', 'This is no number.'],
+    ['1e3', 'This is no number.'],
+    ['0x10', 'This is no number.'],
+    ['0.0000001', 'STX has 6 decimals, and this number has more.'],
+  ])('%s is no amount, and stays as it was typed', (typed, mistake) => {
+    expect([amountMistake(typed, 6, 'STX'), smallestOf(typed, 6), typedOf(typed, 6)]).toEqual([mistake, typed, typed]);
+    // The definition refuses it, too.
+    const filters = { events: [{ type: 'stx_transfer', min_amount: typed }] };
+    expect(mistakesOf({ ...newDraft('testnet'), filters }).map(({ path }) => path)).toContain(
+      'filters.events.0.min_amount',
+    );
+  });
+
+  test('an amount beyond 128 bits is said, and refused', () => {
+    const typed = '340282366920938463463374607431768.211456';
+    expect(amountMistake(typed, 6, 'STX')).toBe('No amount is as large.');
+    const filters = { events: [{ type: 'stx_transfer', min_amount: smallestOf(typed, 6) }] };
+    expect(mistakesOf({ ...newDraft('testnet'), filters }).map(({ message }) => message)).toContain(
+      'is larger than any amount',
+    );
+  });
+
+  test('the amount of a filter is in STX, or in the unit of its token where that is known', () => {
+    const asset_identifier = `${SENDER}.pool::coin`;
+    const unitOf = (asset: string) => ({ symbol: asset === asset_identifier ? 'CN' : null, decimals: 8 });
+    expect(amountUnit({ type: 'stx_burn' }, unitOf)).toEqual({ symbol: 'STX', decimals: 6 });
+    expect(amountUnit({ type: 'ft_mint', asset_identifier }, unitOf)).toEqual({ symbol: 'CN', decimals: 8 });
+    const unknown = { symbol: null, decimals: null };
+    expect(amountUnit({ type: 'ft_mint' }, unitOf)).toEqual(unknown);
+    expect(amountUnit({ type: 'ft_mint', asset_identifier: `${SENDER}.po` }, unitOf)).toEqual(unknown);
+  });
+
   test('a memo is text without zeros at its end, or none', () => {
     expect(textOfHex('0x68690000')).toBe('hi');
     expect(textOfHex('0x0000')).toBe('');
@@ -391,7 +477,17 @@ describe('charts', () => {
     expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
     expect(stepsOf([null, 4, 0])).toEqual([4, 4, 0]);
     expect([stepsOf([1, 2]), stepsOf([null]), stepsOf([])]).toEqual([[1, 2], [null], []]);
-    expect([timeLabel(1_795_305_600, 'hour'), timeLabel(1_795_305_600, 'days')]).toEqual(['00:00', '11-22']);
+    expect((['hour', 'days', 'years'] as const).map((scale) => timeLabel(1_795_305_600, scale))).toEqual([
+      '00:00',
+      '11-22',
+      '2026-11',
+    ]);
+    expect([[0, 3_600], [0, 40 * 86_400], [0, 400 * 86_400], []].map(scaleOf)).toEqual([
+      'hour',
+      'days',
+      'years',
+      'hour',
+    ]);
   });
 });
 
@@ -561,4 +657,253 @@ test('the unit of a token is that of its own contract, and only a legible one', 
   expect(of({ decimals: -1 })).toEqual({ symbol: null, decimals: null });
   expect(unitIn('SP1.pool::other', { asset_identifier, symbol: 'CN', decimals: 6 })).toBeNull();
   expect(unitIn(asset_identifier, {})).toBeNull();
+});
+
+describe('filters of transactions', () => {
+  const chosen = (query: string, names = CHAIN_FILTERS) => chosenFilters(new URLSearchParams(query), names);
+  const mistakes = (query: string) => chosen(query).filters.flatMap(({ mistake }) => mistake ?? []);
+  const sender = 'ST3BQXHJW0VBW3PAH94CWZPV67WN3FX8KD58CXJDX';
+
+  test('the texts of a query are conditions of the API: amounts in STX, days whole and in UTC', () => {
+    const query = `type=contract_call&status=failed&sender=${sender}&recipient=${sender}.a&contract=${sender}.b&function=mint`;
+    expect(
+      chosen(`${query}&min=1.5&max=1,000&from=2026-01-31&to=2026-02-01&tab=transactions&cursor=AB`).conditions,
+    ).toEqual({
+      type: ['contract_call'],
+      status: ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped'],
+      sender,
+      recipient: `${sender}.a`,
+      contract_id: `${sender}.b`,
+      function_name: 'mint',
+      min_amount: '1500000',
+      max_amount: '1000000000',
+      from_time: 1_769_817_600,
+      to_time: 1_769_990_399,
+    });
+    expect(chosen('tab=transactions&sender=')).toMatchObject({ isAny: false, conditions: {} });
+    expect(chosen('status=failed', PENDING_FILTERS)).toMatchObject({ isAny: false, conditions: {} });
+  });
+
+  test('each filter is said in words', () => {
+    const inWords = chosen(`type=smart_contract&status=success&sender=${sender}&min=2`).filters;
+    expect(inWords.filter(({ text }) => text !== '').map(({ words }) => words)).toEqual([
+      'Type: Deployment',
+      'Status: Success',
+      'Sender: ST3BQ…CXJDX',
+      'STX sent, at least: 2',
+    ]);
+  });
+
+  test('a wrong value names its field, and nothing is asked', () => {
+    expect(mistakes('type=nft&status=toString&min=1.1234567&from=2026-02-30')).toEqual([
+      'Type: “nft” is none of token_transfer, contract_call, smart_contract, tenure_change, coinbase, poison_microblock.',
+      'Status: “toString” is none of success, failed, abort_by_response, abort_by_post_condition, problematic_skipped.',
+      'STX sent, at least: “1.1234567” is no amount of STX. STX has 6 decimals, and this number has more.',
+      'From day (UTC): “2026-02-30” is no day, such as 2026-01-31.',
+    ]);
+    const [address, contract] = mistakes(`sender=${sender}.a&contract=${sender}`);
+    expect(address).toStartWith(`Sender: This is no Stacks address: ${sender}.a.`);
+    expect(contract).toStartWith(`Called contract: This is no contract: ${sender}.`);
+    expect(mistakes('from=2026-02-02&to=2026-02-01')).toEqual(['To day (UTC): The last day is before the first one.']);
+    expect(chosen('sender=nobody').conditions).toBeNull();
+  });
+});
+
+test('the branches of a fork are rows by height, of which each orphaned block has its own', () => {
+  const made = (height: number, name: string) => ({
+    ...{ height, index_block_hash: name, hash: name, burn_block_height: 1, was_canonical: null },
+  });
+  const fork = {
+    orphaned: [made(5, 'a'), made(6, 'b'), made(6, 'c')],
+    canonical: [made(5, 'x'), made(6, 'y'), made(7, 'z')],
+  };
+  const rows = branchRows(fork).map(({ height, orphaned, canonical }) => [height, orphaned?.hash, canonical?.hash]);
+  expect(rows).toEqual([
+    [5, 'a', 'x'],
+    [6, 'b', 'y'],
+    [6, 'c', undefined],
+    [7, undefined, 'z'],
+  ]);
+});
+
+describe('projected blocks', () => {
+  const fees = (least: string, median: string, greatest: string) => ({
+    fees: { total: '0', least, median, greatest },
+  });
+
+  test('a block is as full as the limit that it is nearest to, and no fuller than whole', () => {
+    expect([{}, { runtime: 0.1, size: 0.4 }, { runtime: 3 }].map((shares) => fullness({ shares }))).toEqual([
+      0, 0.4, 1,
+    ]);
+  });
+
+  test('its colour is by its median fee, and its fees are a range', () => {
+    expect(['0', '999', '1000', '10000', '5000000'].map((median) => feeLevel(fees('0', median, '0')))).toEqual([
+      0, 0, 1, 2, 4,
+    ]);
+    expect([feeRange(fees('300', '0', '1500000')), feeRange(fees('300', '0', '300'))]).toEqual([
+      '0.0003 – 1.5 STX',
+      '0.0003 STX',
+    ]);
+    expect([blockTitle(1), blockTitle(2), blockTitle(3)]).toEqual(['Next block', '1 block later', '2 blocks later']);
+  });
+
+  test('sentences say where a transaction stands, and what is in no block', () => {
+    expect([placeSentence({ block: 1, place: 3 }), placeSentence({ block: 4, place: 1_200 })]).toEqual([
+      'As others stand, it is number 3 of the next block.',
+      'As others stand, it is number 1,200 of the block after 3 others.',
+    ]);
+    const projection: Projection = {
+      ...{ total: 30_000, considered: 20_000, estimated: 0, blocks: [] },
+      ...{ beyond: 1, waiting: { nonce: 2, balance: 1 } },
+    };
+    expect(projectionNotes(projection)).toEqual([
+      '1 transaction would be in later blocks.',
+      '2 transactions can’t be mined before another with a lower nonce.',
+      '1 transaction can’t be paid from what the account has.',
+      'The blocks are of the 20,000 transactions with the highest fees.',
+    ]);
+    expect(
+      projectionNotes({ ...projection, total: 0, considered: 0, beyond: 0, waiting: { nonce: 0, balance: 0 } }),
+    ).toEqual([]);
+  });
+});
+
+describe('results of SQL', () => {
+  const address = 'SP000000000000000000002Q6VF78';
+  const hash = `0x${'5a'.repeat(32)}`;
+
+  test('values lead to the pages of what they name', () => {
+    expect(pageOf('sender', address)).toEqual(['principal', address]);
+    expect(pageOf('anything', `${address}.pox-4`)).toEqual(['contract', `${address}.pox-4`]);
+    expect(pageOf('asset_identifier', `${address}.t::coin`)).toEqual(['token', `${address}.t::coin`]);
+    expect(pageOf('replaced_by_tx_id', hash)).toEqual(['transaction', hash]);
+    expect(pageOf('index_block_hash', hash)).toEqual(['block', hash]);
+    expect(pageOf('burn_block_hash', hash)).toEqual(['bitcoinBlock', hash]);
+    expect(pageOf('block_height', 7)).toEqual(['block', '7']);
+    expect(pageOf('burn_block_height', 7)).toEqual(['bitcoinBlock', '7']);
+    for (const [column, value] of [
+      ['miner_tx_id', hash],
+      ['memo', hash],
+      ['fee', 7],
+      ['block_height', 1.5],
+      ['block_height', '7'],
+      ['sender', 'javascript:alert(1)'],
+      ['sender', `${address}.a b`],
+      ['tx_id', null],
+    ] as const)
+      expect([column, pageOf(column, value)]).toEqual([column, null]);
+  });
+
+  test('a chart has numbers up, and times or numbers along, in their order', () => {
+    const result = {
+      columns: ['day', 'at', 'amount', 'text', 'nothing'],
+      rows: [
+        ['2026-01-02', '2026-01-02T00:00:10.000Z', '340282366920938463463374607431768211455', 'a', null],
+        ['2026-01-01', '2026-01-02T00:00:05.000Z', -7, '1', null],
+        ['2026-01-03', null, null, '2', null],
+      ],
+    };
+    expect(numericColumns(result)).toEqual([false, false, true, false, false]);
+    expect(chartColumns(result)).toEqual({ along: [0, 1, 2], up: [2] });
+    const day = Date.parse('2026-01-01') / 1000;
+    expect(pointsOf(result, 0, 2)).toEqual({
+      times: [day, day + 86_400, day + 2 * 86_400],
+      values: [-7, 2 ** 128, null],
+      scale: 'days',
+    });
+    expect(pointsOf(result, 1, 2)).toEqual({
+      times: [day + 86_405, day + 86_410],
+      values: [-7, 2 ** 128],
+      scale: 'hour',
+    });
+    expect(pointsOf(result, null, 2)).toEqual({ times: [1, 2, 3], values: [2 ** 128, -7, null], scale: 'numbers' });
+    expect(timeLabel(1_234, 'numbers')).toBe('1,234');
+  });
+});
+
+test('the disk says when it is full, and what is not known', () => {
+  const disk = { index_bytes: 1, journal_bytes: 1, free_bytes: 80_000_000_000, growth: null };
+  expect(diskText({ ...disk, free_bytes: null })).toBe('index and journal; the free space is not known');
+  expect(diskText(disk)).toBe('80 GB free; when the disk is full is known after an hour');
+  const growth = { measured_seconds: 7_200, bytes_per_day: 1_000_000_000, full_in_seconds: 80 * 86_400 };
+  expect(diskText({ ...disk, growth })).toBe('80 GB free; full in 80 d at 1 GB a day, as in the last 2 h');
+  const not = { ...growth, bytes_per_day: -1, full_in_seconds: null };
+  expect(diskText({ ...disk, growth: not })).toBe('80 GB free; the disk did not fill in the last 2 h');
+});
+
+test('the days beside a day are those of the calendar', () => {
+  expect([dayBeside('2024-02-28', 1), dayBeside('2025-01-01', -1)]).toEqual(['2024-02-29', '2024-12-31']);
+});
+
+describe('search', () => {
+  const found = (kind: FoundItem['kind'], id: string, match: FoundItem['match'] = 'start'): FoundItem => ({
+    kind,
+    id,
+    match,
+    label: id,
+    detail: null,
+    block_height: null,
+  });
+  const address = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+
+  test('lists results by kind, the kind of the best one first', () => {
+    const [token, contract, other] = [found('token', 'a'), found('contract', 'b'), found('token', 'c')];
+    expect(foundGroups([token, contract, other])).toEqual([
+      { kind: 'token', title: 'Tokens', items: [token, other] },
+      { kind: 'contract', title: 'Contracts', items: [contract] },
+    ]);
+  });
+
+  test('leads to what equals the text, else to what its form means, else to the best result', () => {
+    const part = found('contract', `${address}.pool`);
+    const tokenOf = `${address}.pool::coin`;
+    for (const [text, results, page, params] of [
+      ['12', [found('block', '0xab', 'exact')], 'block', { id: '12' }],
+      ['12', [found('burn_block', '0xab', 'exact')], 'bitcoinBlock', { id: '0xab' }],
+      ['0xab', [found('block', '0xab', 'exact')], 'block', { id: '0xab' }],
+      ['12', [found('transaction', '0x12')], 'block', { id: '12' }],
+      ['#0012', [], 'block', { id: '0012' }],
+      [address.toLowerCase(), [], 'principal', { id: address }],
+      [`${address.toLowerCase()}.Pool`, [part], 'contract', { id: `${address}.Pool` }],
+      [tokenOf, [], 'token', { asset: tokenOf }],
+      ['poo', [part], 'contract', { id: part.id }],
+      ['alice.btc', [], 'name', { name: 'alice.btc' }],
+      ['alice.btc', [found('name', 'alice.btc2')], 'name', { name: 'alice.btc2' }],
+    ] as const) {
+      expect(pageOfSearch(text, results)).toEqual({ page, params });
+    }
+    for (const text of ['what is this?', 'ab'.repeat(32), '', '::', 'SP']) expect(pageOfSearch(text, [])).toBeNull();
+    expect(pageOfFound(found('address', `${address}.pool`)).page).toBe('contract');
+    expect(pageOfFound(found('burn_block', '0x00')).page).toBe('bitcoinBlock');
+  });
+
+  test('marks what was searched for, in any case', () => {
+    expect(markedParts('Alpha', 'PH')).toEqual(['Al', 'ph', 'a']);
+    expect(markedParts('Alpha', 'x')).toEqual(['Alpha', '', '']);
+    expect(markedParts('Alpha', '')).toEqual(['Alpha', '', '']);
+  });
+
+  test('keeps the newest few, each once, and takes nothing of a form that it did not write', () => {
+    const items = Array.from({ length: 12 }, (_, n) => found('contract', String(n), 'exact'));
+    const kept = items.reduce<FoundItem[]>((recent, item) => withRecent(recent, item), []);
+    expect(kept.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
+    expect(withRecent(kept, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);
+    expect(withoutRecent(kept, items[11]!)).toEqual(kept.slice(1));
+    expect(recentOf(JSON.stringify(kept))).toEqual(kept);
+    for (const stored of [null, '', '{', '{}', 'null', '[1, null, {"kind": "toString", "id": "x", "label": "x"}]']) {
+      expect(recentOf(stored)).toEqual([]);
+    }
+  });
+});
+
+test('confirmations are the blocks of both chains that came after', () => {
+  const mined = { block_height: 100, burn_block_height: 800_000 };
+  expect(confirmations(mined, { height: 1_234, burnBlockHeight: 800_001 })).toBe(
+    '1,134 Stacks blocks and 1 Bitcoin block since',
+  );
+  // The tip of another answer may be behind.
+  expect(confirmations(mined, { height: 99, burnBlockHeight: 800_000 })).toBe(
+    '0 Stacks blocks and 0 Bitcoin blocks since',
+  );
 });

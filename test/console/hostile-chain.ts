@@ -1,4 +1,5 @@
 /** A small chain on which every text that somebody can choose is an attack on who reads it. */
+import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
@@ -42,6 +43,19 @@ const utf8Value = (text: string): string => {
   return `0x0e${bytes.length.toString(16).padStart(8, '0')}${bytes.toString('hex')}`;
 };
 
+/** A tuple whose names and values are attacks, of which one is long, and one that nests deep. */
+const LOG = clarity.tuple({
+  event: clarity.utf8(`${SCRIPT}${OVERRIDE}`),
+  [`<b onclick="attacked=1">${'long-name-'.repeat(9)}${OVERRIDE.slice(0, 1)}`]: clarity.uint(2n ** 128n - 1n),
+  memo: clarity.buffer(Buffer.from(SCRIPT)),
+  flood: clarity.ascii('W'.repeat(30_000)),
+  many: clarity.list(Array.from({ length: 500 }, () => clarity.principal(bob.address))),
+  deep: Array.from({ length: 24 }).reduce<Uint8Array>(
+    (inner) => clarity.tuple({ 'a-name-of-some-length': inner }),
+    clarity.principal(`${bob.address}.${'x'.repeat(40)}`),
+  ),
+});
+
 const event = (index: number, type: string, body: object) => ({
   txid: deployed.id,
   event_index: index,
@@ -60,6 +74,11 @@ export const hostileBlock = block(
         contract_identifier: CONTRACT,
         topic: SCRIPT,
         raw_value: utf8Value(`${SCRIPT}${OVERRIDE}javascript:attacked`),
+      }),
+      event(2, 'contract_event', {
+        contract_identifier: CONTRACT,
+        topic: 'print',
+        raw_value: toHex(LOG),
       }),
       event(1, 'ft_mint_event', { asset_identifier: TOKEN, recipient: bob.address, amount: '5' }),
     ],

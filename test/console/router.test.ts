@@ -16,14 +16,19 @@ test('a link to a part of the page is left to the browser, which scrolls there a
       this.href = new URL(to, HERE).href;
     }
     hasAttribute = () => false;
-    closest = () => this;
+    closest = (selector: string) => (selector === 'a' ? this : null);
   }
   const followed: string[] = [];
   const stubs = {
     location: new URL(HERE),
     document: { addEventListener: listen, querySelector: () => null },
     addEventListener: listen,
-    history: { pushState: (_state: null, _title: string, to: string) => followed.push(to) },
+    history: {
+      state: { key: 'first' },
+      pushState: (_state: object, _title: string, to: string) => followed.push(to),
+    },
+    sessionStorage: { getItem: () => null },
+    scrollY: 0,
     Element: Link,
   };
   const before = Object.keys(stubs).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const);

@@ -143,7 +143,6 @@ test('no text becomes HTML', async () => {
 const NAMES = [
   '/v1/addresses/{blockchain}/{address}',
   '/v1/namespaces',
-  '/v1/namespaces/{tld}/names',
   '/v1/names/{name}',
   '/v1/names/{name}/subdomains',
 ];

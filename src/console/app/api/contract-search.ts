@@ -16,16 +16,15 @@ export interface ContractFilter {
   to: string;
 }
 
-const PER_PAGE = 25;
-
-/** The query of a list. @param kind what the name is of @param other further parameters; an empty one is left out */
+/** The query of a list. @param kind what the name is of @param other further parameters; an empty one is left out @param limit items on a page */
 export function searchQuery(
   kind: 'field' | 'arg',
   { name, condition, from, to }: ContractFilter,
   other: Readonly<Record<string, string>>,
+  limit: number,
 ): Record<string, string> {
   const named = name === '' ? kind : `${kind}.${name}`;
-  const all = { ...other, [named]: condition, from_height: from, to_height: to, limit: String(PER_PAGE) };
+  const all = { ...other, [named]: condition, from_height: from, to_height: to, limit: String(limit) };
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ''));
 }
 

@@ -8,6 +8,7 @@ export interface paths {
     "/extended/v3/blocks/{height_or_hash}/transactions": { parameters: { }; get: operations["getBlockTransactions"]; };
     "/extended/v3/mempool/transactions": { parameters: { }; get: operations["getMempoolTransactions"]; };
     "/stackside/v1/mempool/transactions": { parameters: { }; get: operations["searchMempoolTransactions"]; };
+    "/stackside/v1/mempool/blocks/{block}/transactions": { parameters: { }; get: operations["getProjectedBlockTransactions"]; };
     "/extended/v3/principals/{principal}/transactions": { parameters: { }; get: operations["getPrincipalTransactions"]; };
     "/extended/v3/principals/{principal}/mempool/transactions": { parameters: { }; get: operations["getPrincipalMempoolTransactions"]; };
     "/extended/v3/principals/{principal}/nonces": { parameters: { }; get: operations["getPrincipalNonces"]; };
@@ -31,7 +32,6 @@ export interface paths {
     "/extended/v3/tokens/nft/{asset_identifier}/{value}/history": { parameters: { }; get: operations["getNftHistory"]; };
     "/extended/v1/tx/multiple": { parameters: { }; get: operations["getTransactionsById"]; };
     "/extended/v1/tx/mempool/stats": { parameters: { }; get: operations["getMempoolTransactionStats"]; };
-    "/extended/v1/search/{id}": { parameters: { }; get: operations["searchById"]; };
     "/extended/v2/blocks": { parameters: { }; get: operations["getBlocks"]; };
     "/extended/v2/blocks/average-times": { parameters: { }; get: operations["getAverageBlockTimes"]; };
     "/extended/v2/blocks/by-block-time/{timestamp}": { parameters: { }; get: operations["getBlockByTime"]; };
@@ -48,7 +48,6 @@ export interface paths {
     "/v1/names/{name}/subdomains": { parameters: { }; get: operations["getNameSubdomains"]; };
     "/v1/addresses/{blockchain}/{address}": { parameters: { }; get: operations["getNamesOwnedByAddress"]; };
     "/v1/namespaces": { parameters: { }; get: operations["getAllNamespaces"]; };
-    "/v1/namespaces/{tld}/names": { parameters: { }; get: operations["getNamespaceNames"]; };
     "/extended/v3/principals/{principal}/staking": { parameters: { }; get: operations["getPrincipalStaking"]; };
     "/extended/v3/principals/{principal}/staking/bonds": { parameters: { }; get: operations["getPrincipalStakingBonds"]; };
     "/extended/v3/staking/bonds": { parameters: { }; get: operations["getStakingBonds"]; };
@@ -70,15 +69,28 @@ export interface paths {
     "/extended/v2/addresses/{burnchain_address}/pox-transactions": { parameters: { }; get: operations["getAddressPoxTransactions"]; };
     "/stackside/v1/blocks/last-hour": { parameters: { }; get: operations["getBlocksOfLastHour"]; };
     "/stackside/v1/blocks/days": { parameters: { }; get: operations["getBlocksByDay"]; };
+    "/stackside/v1/forks": { parameters: { }; get: operations["getForks"]; };
+    "/stackside/v1/forks/{hash}": { parameters: { }; get: operations["getFork"]; };
     "/stackside/v1/mempool": { parameters: { }; get: operations["getMempoolSpread"]; };
+    "/stackside/v1/mempool/blocks": { parameters: { }; get: operations["getProjectedBlocks"]; };
     "/stackside/v1/mempool/transactions/{tx_id}": { parameters: { }; get: operations["getMempoolPosition"]; };
+    "/stackside/v1/search": { parameters: { }; get: operations["search"]; };
     "/stackside/v1/tokens/ft/{asset_identifier}/transfers": { parameters: { }; get: operations["getTokenTransfers"]; };
     "/stackside/v1/tokens/nft/{asset_identifier}/mints": { parameters: { }; get: operations["getCollectionMints"]; };
+    "/stackside/v1/contracts": { parameters: { }; get: operations["getContracts"]; };
+    "/stackside/v1/tokens/ft": { parameters: { }; get: operations["getFungibleTokens"]; };
+    "/stackside/v1/tokens/nft": { parameters: { }; get: operations["getCollections"]; };
+    "/stackside/v1/tokens/nft/{asset_identifier}/{value}": { parameters: { }; get: operations["getCollectionToken"]; };
+    "/stackside/v1/names": { parameters: { }; get: operations["getListedNames"]; };
+    "/stackside/v1/names/{name}": { parameters: { }; get: operations["getListedName"]; };
     "/stackside/v1/transactions/{tx_id}/raw": { parameters: { }; get: operations["getTransactionBytes"]; };
     "/stackside/v1/status": { parameters: { }; get: operations["getServerStatus"]; };
     "/stackside/v1/history": { parameters: { }; get: operations["getServerHistory"]; };
+    "/stackside/v1/principals/{principal}/activity": { parameters: { }; get: operations["getPrincipalActivity"]; };
+    "/stackside/v1/principals/{principal}/balance-history": { parameters: { }; get: operations["getPrincipalBalanceHistory"]; };
     "/stackside/v1/smart-contracts/{contract_id}/logs": { parameters: { }; get: operations["searchContractLogs"]; };
     "/stackside/v1/smart-contracts/{contract_id}/calls": { parameters: { }; get: operations["searchContractCalls"]; };
+    "/stackside/v1/transactions": { parameters: { }; get: operations["searchTransactions"]; };
     "/metadata/v1": { parameters: { }; get: operations["getTokenMetadataStatus"]; };
     "/metadata/v1/ft": { parameters: { }; get: operations["getFtMetadataList"]; };
     "/metadata/v1/ft/{principal}": { parameters: { }; get: operations["getFtMetadata"]; };
@@ -110,6 +122,7 @@ export interface paths {
     "/chainhooks/me/{uuid}/backfills/{job}": { parameters: { }; get: operations["getBackfill"]; delete: operations["cancelBackfill"]; };
     "/stackside/v1/system": { parameters: { }; get: operations["getSystem"]; };
     "/stackside/v1/log": { parameters: { }; get: operations["getSystemLog"]; };
+    "/stackside/v1/alerts": { parameters: { }; get: operations["getAlerts"]; };
     "/stackside/v1/inspections": {
         parameters: { };
         get: operations["getInspections"];
@@ -117,6 +130,7 @@ export interface paths {
         delete: operations["cancelInspection"];
     };
     "/stackside/v1/hosts": { parameters: { }; get: operations["getHosts"]; };
+    "/stackside/v1/sql": { parameters: { }; get: operations["getSqlViews"]; post: operations["runSql"]; };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -417,6 +431,7 @@ export interface components {
         MempoolTransactionSummaryUncountedPage: {
             results: components["schemas"]["MempoolTransactionSummary"][];
         } & components["schemas"]["UncountedPage"];
+        ProjectedTransactions: { total: number; results: components["schemas"]["MempoolTransactionSummary"][]; };
         SignedAmount: string;
         AssetChange: {
             sent: components["schemas"]["Amount"];
@@ -1392,17 +1407,92 @@ export interface components {
         PoxTransactionList: { results: components["schemas"]["PoxTransaction"][]; } & components["schemas"]["List"];
         BlocksOfLastHour: { blocks: { height: number; time: components["schemas"]["UnixTime"]; transactions: number; }[]; };
         BlocksByDay: { days: { start: number; blocks: number; transactions: number; }[]; };
+        Fork: {
+            index_block_hash: string;
+            height: number;
+            parent_index_block_hash: string;
+            top_height: number;
+            blocks: number;
+            was_canonical: boolean | null;
+            time: components["schemas"]["UnixTime"] | null;
+        };
+        ForkUncountedPage: { results: components["schemas"]["Fork"][]; } & components["schemas"]["UncountedPage"];
+        ForkBlock: {
+            height: number;
+            index_block_hash: components["schemas"]["Hash"];
+            hash: components["schemas"]["Hash"];
+            burn_block_height: number;
+            was_canonical: boolean | null;
+        };
+        ForkDetail: {
+            index_block_hash: string;
+            height: number;
+            parent_index_block_hash: string;
+            top_height: number;
+            blocks: number;
+            was_canonical: boolean | null;
+            time: components["schemas"]["UnixTime"] | null;
+            orphaned: components["schemas"]["ForkBlock"][];
+            canonical: components["schemas"]["ForkBlock"][];
+            transactions: {
+                tx_id: components["schemas"]["Hash"];
+                type: string;
+                orphaned_in: { height: number; index_block_hash: components["schemas"]["Hash"]; };
+                fate: "mined" | "pending" | "dropped" | "lost";
+                block_height: number | null;
+                status: string | null;
+            }[];
+            is_whole: boolean;
+        };
         MempoolSpread: {
             total: number;
             oldest: { tx_id: components["schemas"]["Hash"]; receipt_time: components["schemas"]["UnixTime"]; } | null;
             fees: { type: string; ranges: { from: number; to: number | null; transactions: number; }[]; }[];
+        };
+        ProjectedBlock: {
+            block: number;
+            transactions: number;
+            size: number;
+            fees: {
+                total: components["schemas"]["Amount"];
+                least: components["schemas"]["Amount"];
+                median: components["schemas"]["Amount"];
+                greatest: components["schemas"]["Amount"];
+            };
+            shares: { runtime: number; read_count: number; read_length: number; write_count: number; write_length: number; size: number; };
+        };
+        MempoolProjection: {
+            total: number;
+            considered: number;
+            estimated: number;
+            waiting: { nonce: number; balance: number; };
+            beyond: number;
+            blocks: components["schemas"]["ProjectedBlock"][];
         };
         MempoolPosition: {
             tx_id: components["schemas"]["Hash"];
             status: components["schemas"]["MempoolTransactionStatus"];
             replaced_by_tx_id: components["schemas"]["Hash"] | null;
             position_by_fee: { all: number | null; type: number | null; } | null;
+            projected: { block: number; place: number; } | null;
+            awaits: ({ for: "nonce"; principal: components["schemas"]["Principal"]; nonce: number; tx_id: components["schemas"]["Hash"] | null; } | {
+                for: "balance";
+                principal: components["schemas"]["Principal"];
+                needed: components["schemas"]["Amount"];
+                available: components["schemas"]["Amount"];
+            })[];
+            fee_for_next_block: components["schemas"]["Amount"] | null;
         };
+        FoundKind: "block" | "burn_block" | "transaction" | "address" | "token" | "contract" | "name";
+        FoundItem: {
+            kind: components["schemas"]["FoundKind"];
+            match: "exact" | "start" | "part";
+            id: string;
+            label: string;
+            detail: string | null;
+            block_height: number | null;
+        };
+        FoundItems: { results: components["schemas"]["FoundItem"][]; };
         TokenSymbol: string;
         TokenDecimals: number;
         FoundFtTransfer: {
@@ -1417,8 +1507,61 @@ export interface components {
             decimals: components["schemas"]["TokenDecimals"] | null;
         };
         FoundFtTransferUncountedPage: { results: components["schemas"]["FoundFtTransfer"][]; } & components["schemas"]["UncountedPage"];
-        NftMint: { value: components["schemas"]["ClarityValue"]; recipient: string | null; transaction: components["schemas"]["EventPosition"]; };
+        NftMint: {
+            value: components["schemas"]["ClarityValue"];
+            recipient: string | null;
+            owner: string | null;
+            transaction: components["schemas"]["EventPosition"];
+        };
         NftMintList: { results: components["schemas"]["NftMint"][]; } & components["schemas"]["List"];
+        DayPage: { total: number | null; limit: number; cursor: components["schemas"]["PageCursors"]; day: string; };
+        ListedContract: {
+            contract_id: string;
+            deployment: { block_height: number; time: components["schemas"]["IsoTime"]; tx_id: components["schemas"]["Hash"]; } | null;
+            calls: number | null;
+            calls_of_day: number;
+            trait: "sip-009" | "sip-010" | "sip-013" | null;
+        };
+        ListedContractDayPage: { results: components["schemas"]["ListedContract"][]; } & components["schemas"]["DayPage"];
+        ListedFt: {
+            asset_identifier: string;
+            holders: number;
+            transfers: number;
+            transfers_of_day: number;
+            supply: components["schemas"]["SignedAmount"];
+            name: string | null;
+            symbol: components["schemas"]["TokenSymbol"] | null;
+            decimals: components["schemas"]["TokenDecimals"] | null;
+            image: string | null;
+        };
+        ListedFtDayPage: { results: components["schemas"]["ListedFt"][]; } & components["schemas"]["DayPage"];
+        ListedCollection: { asset_identifier: string; holders: number; transfers: number; transfers_of_day: number; minted: number; supply: number; };
+        ListedCollectionDayPage: { results: components["schemas"]["ListedCollection"][]; } & components["schemas"]["DayPage"];
+        TokenAttribute: { trait_type: string; display_type?: string; value: unknown; };
+        TokenMetadata: {
+            sip: 16;
+            name: string;
+            description?: string;
+            image?: string;
+            cached_image?: string;
+            cached_thumbnail_image?: string;
+            attributes?: components["schemas"]["TokenAttribute"][];
+            properties?: { [key: string]: unknown; };
+        };
+        OwnedNft: {
+            value: components["schemas"]["ClarityValue"];
+            owner: components["schemas"]["Principal"] | null;
+            token_uri: string | null;
+            metadata: components["schemas"]["TokenMetadata"] | null;
+        };
+        ListedName: {
+            name: string;
+            owner: components["schemas"]["Principal"];
+            status: string;
+            tx_id: components["schemas"]["Hash"] | null;
+            lease: { tenure_height: number; has_ended: boolean; expected_time: components["schemas"]["UnixTime"]; } | null;
+        };
+        ListedNameUncountedPage: { results: components["schemas"]["ListedName"][]; } & components["schemas"]["UncountedPage"];
         TransactionBytes: { tx_id: components["schemas"]["Hash"]; raw_tx: components["schemas"]["Hex"]; };
         HostState: {
             name: string;
@@ -1449,10 +1592,21 @@ export interface components {
                     mismatch_height: number | null;
                 } | null;
             };
-            events: { endpoint: string; per_second: number; last_received_at: number | null; } | null;
+            events: {
+                endpoint: string;
+                per_second: number;
+                latency: { events: number; median_ms: number; p99_ms: number; } | null;
+                last_received_at: number | null;
+            } | null;
             cluster: components["schemas"]["HostState"] | null;
             memory_bytes: number;
-            disk: { index_bytes: number; journal_bytes: number; free_bytes: number | null; };
+            disk: {
+                index_bytes: number;
+                journal_bytes: number;
+                free_bytes: number | null;
+                growth: { measured_seconds: number; bytes_per_day: number; full_in_seconds: number | null; } | null;
+            };
+            simulated_node: boolean;
         };
         ServerHistory: {
             interval_seconds: number;
@@ -1467,6 +1621,17 @@ export interface components {
             memory_bytes: number[];
             cpu_share: number[];
         };
+        SeenTransaction: { tx_id: components["schemas"]["Hash"]; block_height: number; time: components["schemas"]["UnixTime"]; };
+        Counterparty: { principal: components["schemas"]["Principal"]; transfers: number; amount: components["schemas"]["Amount"]; };
+        Counterparties: { transfers: number; results: components["schemas"]["Counterparty"][]; };
+        PrincipalActivity: {
+            first: components["schemas"]["SeenTransaction"] | null;
+            last: components["schemas"]["SeenTransaction"] | null;
+            received: components["schemas"]["Counterparties"];
+            sent: components["schemas"]["Counterparties"];
+        };
+        BalancePoint: { block_height: number; time: components["schemas"]["UnixTime"]; balance: components["schemas"]["SignedAmount"]; };
+        PrincipalBalanceHistory: { complete: boolean; points: components["schemas"]["BalancePoint"][]; };
         PrincipalMovement: {
             time: components["schemas"]["IsoTime"];
             block_height: number;
@@ -1553,17 +1718,6 @@ export interface components {
             contract_principal: string;
         };
         ListedFtMetadataList: { results: components["schemas"]["ListedFtMetadata"][]; } & components["schemas"]["List"];
-        TokenAttribute: { trait_type: string; display_type?: string; value: unknown; };
-        TokenMetadata: {
-            sip: 16;
-            name: string;
-            description?: string;
-            image?: string;
-            cached_image?: string;
-            cached_thumbnail_image?: string;
-            attributes?: components["schemas"]["TokenAttribute"][];
-            properties?: { [key: string]: unknown; };
-        };
         FtMetadata: {
             name?: string;
             symbol?: string;
@@ -1844,6 +1998,17 @@ export interface components {
             kinds: { event: string; level: string; count: number; last_at: number | null; }[];
             recent: { at: number; thread: number; event: string; level: string; fields: string; }[];
         };
+        AlertsState: {
+            evaluated_at: components["schemas"]["UnixTime"] | null;
+            alerts: {
+                name: string;
+                severity: "critical" | "warning";
+                state: "firing" | "pending" | "quiet" | "elsewhere";
+                since: components["schemas"]["UnixTime"] | null;
+                summaries: string[];
+                description: string;
+            }[];
+        };
         InspectionProgress: { number: number; of: number; name: string; detail: string; };
         CheckFinding: { name: string; problems: string[]; };
         TableSize: { name: string; kind: "table" | "index"; table: string; bytes: number; };
@@ -1896,6 +2061,11 @@ export interface components {
             error?: components["schemas"]["Problem"];
         };
         RefreshedTokens: { contract_id: string; tokens: number | null; };
+        SqlViews: {
+            views: { name: string; help: string; query: string; columns: { name: string; type: string; help: string; indexed: boolean; }[]; }[];
+            queries: { title: string; query: string; }[];
+        };
+        SqlResult: { columns: string[]; rows: (string | number | null)[][]; cut: boolean; };
     };
     responses: {
         NotModified: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };
@@ -2017,6 +2187,8 @@ export interface components {
         Principal2: string;
         AssetIdentifier: string;
         ContractId2: string;
+        AssetIdentifier2: string;
+        Value: string;
         Limit2: number;
         Offset: number;
         Unanchored: boolean;
@@ -2037,7 +2209,7 @@ export interface components {
         Limit6: number;
         Limit7: number;
         TxMetadata: boolean;
-        AssetIdentifier2: string;
+        AssetIdentifier3: string;
         Offset2: number;
         Cursor2: string;
         Limit8: number;
@@ -2056,6 +2228,8 @@ export interface components {
         Address2: string;
         CycleNumber: number;
         SignerKey: string;
+        Day: string;
+        Order2: "holders" | "transfers";
         FromHeight: number;
         ToHeight: number;
         Limit10: number;
@@ -2188,6 +2362,22 @@ export interface operations {
             200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["MempoolTransactionSummaryUncountedPage"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getProjectedBlockTransactions: {
+        parameters: {
+            query?: { limit?: components["parameters"]["Limit"]; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { block: number; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["ProjectedTransactions"]; };
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
@@ -2486,7 +2676,7 @@ export interface operations {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { asset_identifier: string; value: string; };
+            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: components["parameters"]["Value"]; };
         };
         responses: {
             200: {
@@ -2536,29 +2726,6 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
-    };
-    searchById: {
-        parameters: {
-            query?: { include_metadata?: boolean; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { id: string; };
-        };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["SearchResult"]; };
-            };
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["NothingFound"]; };
-            };
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -2842,23 +3009,6 @@ export interface operations {
             200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["Namespaces"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestBare"];
-            410: components["responses"]["Gone"];
-            503: components["responses"]["ServiceUnavailableBare"];
-        };
-    };
-    getNamespaceNames: {
-        parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored4"]; page?: components["parameters"]["Page"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { tld: components["parameters"]["Tld"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["NameList"]; };
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequestBare"];
@@ -3231,12 +3381,59 @@ export interface operations {
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
+    getForks: {
+        parameters: {
+            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; to_height?: number; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
+                content: { "application/json": components["schemas"]["ForkUncountedPage"]; };
+            };
+            304: components["responses"]["NotModified2"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getFork: {
+        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { hash: string; }; };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["ForkDetail"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            404: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["Problem"]; };
+            };
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
     getMempoolSpread: {
         parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["MempoolSpread"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getProjectedBlocks: {
+        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["MempoolProjection"]; };
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
@@ -3256,6 +3453,21 @@ export interface operations {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["Problem"]; };
             };
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    search: {
+        parameters: { query: { q: string; limit?: number; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
+                content: { "application/json": components["schemas"]["FoundItems"]; };
+            };
+            400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -3283,7 +3495,7 @@ export interface operations {
         parameters: {
             query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier"]; };
+            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; };
         };
         responses: {
             200: {
@@ -3296,6 +3508,121 @@ export interface operations {
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getContracts: {
+        parameters: {
+            query?: {
+                order?: "newest" | "calls";
+                trait?: "sip-009" | "sip-010" | "sip-013";
+                day?: components["parameters"]["Day"];
+                limit?: components["parameters"]["Limit"];
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
+                content: { "application/json": components["schemas"]["ListedContractDayPage"]; };
+            };
+            304: components["responses"]["NotModified2"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getFungibleTokens: {
+        parameters: {
+            query?: {
+                order?: components["parameters"]["Order2"];
+                day?: components["parameters"]["Day"];
+                limit?: components["parameters"]["Limit"];
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["ListedFtDayPage"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getCollections: {
+        parameters: {
+            query?: {
+                order?: components["parameters"]["Order2"];
+                day?: components["parameters"]["Day"];
+                limit?: components["parameters"]["Limit"];
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["ListedCollectionDayPage"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getCollectionToken: {
+        parameters: {
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: components["parameters"]["Value"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["OwnedNft"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            404: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["Problem"]; };
+            };
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getListedNames: {
+        parameters: {
+            query?: { namespace?: string; limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["ListedNameUncountedPage"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getListedName: {
+        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { name: string; }; };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["ListedName"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            404: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["Problem"]; };
+            };
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -3329,6 +3656,37 @@ export interface operations {
             200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ServerHistory"]; }; };
             400: components["responses"]["BadRequest"];
             404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
+        };
+    };
+    getPrincipalActivity: {
+        parameters: {
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { principal: components["parameters"]["Principal"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["PrincipalActivity"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getPrincipalBalanceHistory: {
+        parameters: {
+            query?: { asset_identifier?: string; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { principal: components["parameters"]["Principal"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["PrincipalBalanceHistory"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
         };
     };
     searchContractLogs: {
@@ -3380,6 +3738,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: { "application/json": components["schemas"]["FoundContractCallUncountedPage"]; };
+            };
+            304: components["responses"]["NotModified2"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    searchTransactions: {
+        parameters: {
+            query?: {
+                limit?: components["parameters"]["Limit"];
+                cursor?: components["parameters"]["Cursor"];
+                type?: components["parameters"]["Type"];
+                sender?: components["parameters"]["Sender"];
+                recipient?: components["parameters"]["Recipient"];
+                contract_id?: components["parameters"]["ContractId"];
+                function_name?: components["parameters"]["FunctionName"];
+                min_amount?: components["parameters"]["MinAmount"];
+                max_amount?: components["parameters"]["MaxAmount"];
+                status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown")[];
+                principal?: string;
+                from_time?: number;
+                to_time?: number;
+            };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
+                content: { "application/json": components["schemas"]["TransactionSummaryUncountedPage"]; };
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
@@ -3866,6 +4257,18 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getAlerts: {
+        parameters: { };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AlertsState"]; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getInspections: {
         parameters: { };
         responses: {
@@ -3916,6 +4319,51 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             421: components["responses"]["MisdirectedRequest"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getSqlViews: {
+        parameters: { };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SqlViews"]; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    runSql: {
+        parameters: { };
+        requestBody: {
+            content: {
+                "application/json": {
+                    query: string;
+                    parameters?: (string | number | boolean | null)[];
+                    format?: "json" | "csv" | "ndjson" | "parquet";
+                    max_rows?: number;
+                    timeout?: number;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["SqlResult"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
             503: components["responses"]["ServiceUnavailable"];
         };
     };

@@ -1,5 +1,5 @@
 /** Values of charts, and descriptions of charts for screen readers. */
-import { exactTime } from './format.ts';
+import { count, exactTime } from './format.ts';
 
 export interface ChartSeries {
   name: string;
@@ -26,12 +26,22 @@ export const chartInWords = (
   format: (value: number) => string,
 ): string => `${label}. ${series.map((one) => wordsOf(one, format)).join('. ')}.`;
 
-export type TimeScale = 'hour' | 'days';
+/** What a chart has along: times of a day, days, months of years, or numbers, which are no times. */
+export type TimeScale = 'hour' | 'days' | 'years' | 'numbers';
 
-/** A time below a chart: the time of day, or the day; both in UTC. */
+/** A time below a chart: the time of day, the day, or the month, all in UTC; or a number. */
 export function timeLabel(seconds: number, scale: TimeScale): string {
+  if (scale === 'numbers') return count(seconds);
   const text = exactTime(seconds);
-  return scale === 'hour' ? text.slice(11, 16) : text.slice(5, 10);
+  return scale === 'hour' ? text.slice(11, 16) : scale === 'days' ? text.slice(5, 10) : text.slice(0, 7);
+}
+
+const DAY = 86_400;
+
+/** The scale for a span of time. @param times Unix seconds, ascending */
+export function scaleOf(times: readonly number[]): TimeScale {
+  const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
+  return span < DAY ? 'hour' : span < 300 * DAY ? 'days' : 'years';
 }
 
 /** Every n-th time, so that a table has no more rows than a person reads. The newest is the first. */

@@ -25,11 +25,55 @@ export function stxText(micro: string | bigint): string {
   return `${decimalText(micro, 6)} STX`;
 }
 
-function decimalText(smallest: string | bigint, decimals: number): string {
+/** An amount in whole units, without zeros at the end: `1,234.5`. */
+export function decimalText(smallest: string | bigint, decimals: number): string {
   const { sign, whole, fraction } = amountParts(smallest, decimals);
   const rest = fraction.replace(/0+$/, '');
   return rest === '' ? `${sign}${whole}` : `${sign}${whole}.${rest}`;
 }
+
+/** The parts of a typed amount: digits, and those after a point. */
+const TYPED = /^(?=\.?\d)(\d*)(?:\.(\d*?)0*)?$/;
+/** Thousands separated as the console writes them. */
+const THOUSANDS = /^\d{1,3}(?:,\d{3})+(?=\.|$)/;
+
+/** Digits before and after the point of a typed amount, and these without zeros at the end; null where it is none. */
+function typedParts(typed: string): { whole: string; fraction: string } | null {
+  const match = TYPED.exec(typed.trim().replace(THOUSANDS, (digits) => digits.replaceAll(',', '')));
+  return match === null ? null : { whole: match[1] ?? '', fraction: match[2] ?? '' };
+}
+
+/** The largest amount, that of 128 bits. */
+export const LARGEST_AMOUNT = 2n ** 128n - 1n;
+
+/** A typed amount in the smallest unit, exactly; the text itself where it is no amount, which {@link amountMistake} says. */
+export function smallestOf(typed: string, decimals: number): string {
+  const parts = typedParts(typed);
+  if (parts === null || parts.fraction.length > decimals) return typed;
+  const { whole, fraction } = parts;
+  return BigInt(whole + fraction.padEnd(decimals, '0')).toString();
+}
+
+/** What is wrong with a typed amount; null if it is right. @param unit in words: `STX` */
+export function amountMistake(typed: string, decimals: number, unit: string): string | null {
+  const text = typed.trim();
+  if (text === '') return null;
+  if (text.startsWith('-') || text.startsWith('−')) return 'An amount is not negative.';
+  const parts = typedParts(text);
+  if (parts === null) {
+    return /^[\d.]*[,' _][\d.,' _]*$/.test(text)
+      ? 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'
+      : 'This is no number.';
+  }
+  if (parts.fraction.length > decimals) {
+    return decimals === 0 ? `${unit} has no decimals.` : `${unit} has ${decimals} decimals, and this number has more.`;
+  }
+  return BigInt(smallestOf(text, decimals)) > LARGEST_AMOUNT ? 'No amount is as large.' : null;
+}
+
+/** An amount in the smallest unit as one types it: `1234.5`; the text itself where it is no amount. */
+export const typedOf = (smallest: string, decimals: number): string =>
+  /^\d+$/.test(smallest) ? decimalText(smallest, decimals).replaceAll(',', '') : smallest;
 
 const UNITS = [
   ['kB', 1e3],
@@ -155,3 +199,7 @@ export const words = (identifier: string): string => identifier.replaceAll('_', 
 /** A word with its number: `1 block`, `2 blocks`. */
 export const plural = (amount: number, word: string, many = `${word}s`): string =>
   `${count(amount)} ${amount === 1 ? word : many}`;
+
+/** The day some days after another; before it where that is negative. @param day as `2026-11-24`, in UTC */
+export const dayBeside = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);

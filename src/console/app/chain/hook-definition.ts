@@ -1,5 +1,6 @@
 /** The definition of a chainhook as a form. */
 import { type FilterType, filterSchemas } from '../../../hooks/definition/filter-schemas.ts';
+import { LARGEST_AMOUNT, type TokenUnit } from './format.ts';
 
 export type FilterValues = { type: string } & Record<string, unknown>;
 
@@ -16,6 +17,7 @@ export interface Draft {
 
 /** The part of a JSON schema that filters use. */
 interface Schema {
+  $id?: string;
   type?: string;
   description?: string;
   pattern?: string;
@@ -37,6 +39,8 @@ export interface FilterField {
   choices: readonly string[] | null;
   /** Whether several words may be chosen. */
   many: boolean;
+  /** Whether it is an amount in the smallest unit, which the form has in whole units. */
+  isAmount: boolean;
 }
 
 export const filterTypes = Object.keys(filterSchemas) as FilterType[];
@@ -49,6 +53,9 @@ const wordsOf = ({ anyOf }: Schema): string[] | null => {
   const words = anyOf?.map(({ const: word }) => word);
   return words?.every((word) => typeof word === 'string') ? (words as string[]) : null;
 };
+
+/** The `$id` of the schema of amounts. */
+const AMOUNT = 'MinimumAmount';
 
 /** Another name of `receiver`, which the form doesn't offer twice. */
 const ALIAS = 'recipient';
@@ -64,6 +71,7 @@ export function fieldsOf(type: string): FilterField[] {
       help: schema.description ?? '',
       choices: wordsOf(schema.items ?? schema),
       many: schema.type === 'array',
+      isAmount: schema.$id === AMOUNT,
     }));
 }
 
@@ -83,7 +91,23 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
   if (value.length < (schema.minLength ?? 0)) return 'must not be empty';
   if (value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
     return `has more than ${schema.maxLength} characters`;
-  return schema.pattern === undefined || new RegExp(schema.pattern).test(value) ? null : 'has not its form';
+  if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
+    return schema.description === undefined ? 'has not its form' : `must be of this form: ${schema.description}`;
+  }
+  return schema.$id === AMOUNT && BigInt(value) > LARGEST_AMOUNT ? 'is larger than any amount' : null;
+}
+
+const STX: TokenUnit = { symbol: 'STX', decimals: 6 };
+
+/**
+ * The unit in which the form has the amount of a filter, which is in the smallest unit: STX, or that of its token.
+ * @param unitOf the unit of a fungible token, where it is known
+ */
+export function amountUnit(filter: FilterValues, unitOf: (asset: string) => TokenUnit): TokenUnit {
+  if (filter.type.startsWith('stx_')) return STX;
+  const { asset_identifier: asset } = filter;
+  const schema = schemaOf(filter.type)?.properties?.asset_identifier ?? {};
+  return mistakeIn(schema, asset) === null ? unitOf(asset as string) : { symbol: null, decimals: null };
 }
 
 /** A mistake in a draft, at the field that has it. */

@@ -26,6 +26,19 @@ const asset: Kind = {
   form: new RegExp(`^${ADDRESS}\\.${NAME}::[^:]+$`),
 };
 
+const address: Kind = {
+  param: 'id',
+  name: 'Stacks address',
+  looks: 'An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
+  form: new RegExp(`^${ADDRESS}$`),
+};
+const contract: Kind = {
+  param: 'id',
+  name: 'contract',
+  looks: 'A contract is named by the address that deployed it, a dot and its name: SP….contract.',
+  form: new RegExp(`^${ADDRESS}\\.${NAME}$`),
+};
+
 /** The kinds of values by page. Pages of other names take any text. */
 const KINDS: Partial<Record<PageName, Kind>> = {
   block,
@@ -36,29 +49,27 @@ const KINDS: Partial<Record<PageName, Kind>> = {
     looks: 'The id of a transaction has 64 hexadecimal digits.',
     form: new RegExp(`^${HASH}$`),
   },
-  principal: {
-    param: 'id',
-    name: 'Stacks address',
-    looks:
-      'An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
-    form: new RegExp(`^${ADDRESS}$`),
-  },
-  contract: {
-    param: 'id',
-    name: 'contract',
-    looks: 'A contract is named by the address that deployed it, a dot and its name: SP….contract.',
-    form: new RegExp(`^${ADDRESS}\\.${NAME}$`),
-  },
+  principal: address,
+  contract,
   token: asset,
   nft: asset,
 };
 
+const mistakeOf = ({ name, looks, form }: Kind, value: string): string | null =>
+  form.test(value) ? null : `This is no ${name}: ${value}. ${looks}`;
+
 /** What is wrong with the values in the path of a page: `This is no Stacks address: SPX. …`; null if they have their form. */
 export function pathMistake(page: PageName, params: Readonly<Record<string, string>>): string | null {
   const kind = KINDS[page];
-  const value = params[kind?.param ?? ''] ?? '';
-  return kind === undefined || kind.form.test(value) ? null : `This is no ${kind.name}: ${value}. ${kind.looks}`;
+  return kind === undefined ? null : mistakeOf(kind, params[kind.param] ?? '');
 }
+
+/** What is wrong with the identifier of a contract; null if it has its form. */
+export const contractMistake = (text: string): string | null => mistakeOf(contract, text);
+
+/** What is wrong with an address; null if it has its form. @param orContract whether a contract may stand in its place */
+export const principalMistake = (text: string, orContract: boolean): string | null =>
+  orContract && text.includes('.') ? contractMistake(text) : mistakeOf(address, text);
 
 /** What is wrong with an address, or the address of a contract, whose checksum is wrong. */
 export const checksumMistake = (principal: string): string =>

@@ -1,5 +1,5 @@
 /** The state of the chain in words, as every page shows it. */
-import { ago, count, duration, exactTime } from './format.ts';
+import { ago, bytes, count, duration, exactTime } from './format.ts';
 import type { ServerStatus } from './types.ts';
 
 /** The height of the index at a time, in Unix seconds. */
@@ -82,3 +82,25 @@ export function chainState(
     }
   }
 }
+
+/** The free space of the disk, and when it is full at the rate that was measured. */
+export function diskText({ free_bytes: free, growth }: ServerStatus['disk']): string {
+  if (free === null) return 'index and journal; the free space is not known';
+  if (growth === null) return `${bytes(free)} free; when the disk is full is known after an hour`;
+  const { full_in_seconds: full, measured_seconds: measured, bytes_per_day: lost } = growth;
+  if (full === null) return `${bytes(free)} free; the disk did not fill in the last ${duration(measured)}`;
+  return `${bytes(free)} free; full in ${duration(full)} at ${bytes(lost)} a day, as in the last ${duration(measured)}`;
+}
+
+const milliseconds = (value: number): string => `${Number(value.toPrecision(3))} ms`;
+
+type Latency = NonNullable<ServerStatus['events']>['latency'];
+
+/** How long the last events took until they were on the disk. */
+export const latencyFigure = (latency: Latency): { value: string; note: string } =>
+  latency === null
+    ? { value: '–', note: 'none came since the start' }
+    : {
+        value: milliseconds(latency.median_ms),
+        note: `median until it is on the disk; 99 of 100 within ${milliseconds(latency.p99_ms)}`,
+      };

@@ -2,7 +2,7 @@
  * Transactions in words: a sentence of the effects, post-conditions, balance changes, and the rank of a pending
  * transaction.
  */
-import { count, shortPrincipal, stxText, words } from './format.ts';
+import { count, plural, shortPrincipal, stxText, words } from './format.ts';
 import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from './types.ts';
 
 /** A part of a sentence: plain text, or what a page shows as a link. */
@@ -31,6 +31,23 @@ const KINDS: Readonly<Record<Transaction['tx_type'], string>> = {
 };
 
 export const kindOf = (type: Transaction['tx_type']): string => KINDS[type];
+
+/** How many blocks of Stacks and Bitcoin came after the one of a transaction: `3 Stacks blocks and 1 Bitcoin block since`. */
+export const confirmations = (
+  { block_height: height, burn_block_height: bitcoinHeight }: { block_height: number; burn_block_height: number },
+  tip: { height: number; burnBlockHeight: number },
+): string =>
+  `${plural(Math.max(0, tip.height - height), 'Stacks block')} and ${plural(Math.max(0, tip.burnBlockHeight - bitcoinHeight), 'Bitcoin block')} since`;
+
+/** Statuses in words. Those that aren't here are of dropped transactions. */
+export const STATUSES = {
+  success: 'Success',
+  abort_by_response: 'Failed',
+  abort_by_post_condition: 'Post-condition failed',
+  problematic_skipped: 'Skipped',
+  unknown: 'Unknown status',
+  pending: 'Pending',
+} as const;
 
 /** The fate of a transaction: success, failure, or pending. */
 type Fate = 'done' | 'failed' | 'pending' | 'dropped';

@@ -4,15 +4,17 @@
  */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
+import { Page } from '../ui/parts.tsx';
 import type { Params } from '../ui/router.ts';
 import { Delivery } from './hooks/deliveries.tsx';
 import { Hook } from './hooks/hook.tsx';
 import { EditHook, NewHook } from './hooks/hook-editor.tsx';
 import { Hooks } from './hooks/hooks.tsx';
-import { SignedIn } from './signed-in.tsx';
+import { OperatorOnly, SignedIn } from './signed-in.tsx';
+import { Sql } from './system/sql.tsx';
 import { System } from './system/system.tsx';
 
-export type ManagingPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system'>;
+export type ManagingPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system' | 'sql'>;
 
 export const MANAGING_PAGES: Readonly<Record<ManagingPage, (params: Params) => ComponentChild>> = {
   hooks: () => (
@@ -41,4 +43,11 @@ export const MANAGING_PAGES: Readonly<Record<ManagingPage, (params: Params) => C
     </SignedIn>
   ),
   system: () => <System />,
+  sql: () => (
+    <Page title="SQL" lead="Queries of the index, which only read.">
+      <OperatorOnly>
+        <Sql />
+      </OperatorOnly>
+    </Page>
+  ),
 };

@@ -6,11 +6,13 @@ import { pathMistake } from '../chain/path-mistake.ts';
 import { Show } from '../ui/parts.tsx';
 import { current, lastPart, type Params, place } from '../ui/router.ts';
 import { Contract } from './account/contract.tsx';
+import { Contracts, Tokens } from './account/directories.tsx';
 import { Name, Names } from './account/names.tsx';
 import { Principal } from './account/principal.tsx';
 import { Nft, Token } from './account/token.tsx';
 import { BitcoinBlock, BitcoinBlocks } from './chain/bitcoin-block.tsx';
 import { Block, Blocks } from './chain/block.tsx';
+import { Fork, Forks } from './chain/forks.tsx';
 import { Mempool } from './chain/mempool.tsx';
 import { Overview } from './chain/overview.tsx';
 import { Staking } from './chain/staking.tsx';
@@ -29,13 +31,17 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   overview: () => <Overview />,
   blocks: () => <Blocks />,
   block: ({ id = '' }) => <Block key={id} id={id} />,
+  forks: () => <Forks />,
+  fork: ({ hash = '' }) => <Fork key={hash} hash={hash} />,
   bitcoinBlocks: () => <BitcoinBlocks />,
   bitcoinBlock: ({ id = '' }) => <BitcoinBlock key={id} id={id} />,
   transactions: () => <Transactions />,
   transaction: ({ id = '' }) => <Transaction key={id} id={id} />,
   mempool: () => <Mempool />,
   principal: ({ id = '' }) => <Principal key={id} principal={id} />,
+  contracts: () => <Contracts />,
   contract: ({ id = '' }) => <Contract key={id} contract={id} />,
+  tokens: () => <Tokens />,
   token: ({ asset = '' }) => <Token key={asset} asset={asset} />,
   nft: ({ asset = '', value = '' }) => <Nft key={`${asset} ${value}`} asset={asset} value={value} />,
   staking: () => <Staking />,
@@ -47,6 +53,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   editHook: (params) => <Managing page="editHook" params={params} />,
   delivery: (params) => <Managing page="delivery" params={params} />,
   system: () => <Managing page="system" />,
+  sql: () => <Managing page="sql" />,
 };
 
 /** The page at the current path. */

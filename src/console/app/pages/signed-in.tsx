@@ -26,8 +26,28 @@ export function SignedIn({ title, children }: { title: string; children: Compone
   );
 }
 
+/** Its children for the operator, the sign-in form for others: the data is more than the API reveals. */
+export function OperatorOnly({ children }: { children: ComponentChildren }) {
+  const loaded = useAnswer('session', readSession);
+  const { value: known } = session;
+  if (known?.operator === true) return <>{children}</>;
+  return (
+    <Show loaded={loaded}>
+      {({ access }) =>
+        access === 'none' ? (
+          <Empty>
+            This process is read-only. Sign in as the operator on the process that receives the node’s events.
+          </Empty>
+        ) : (
+          <SignIn purpose="as the operator" />
+        )
+      }
+    </Show>
+  );
+}
+
 /** The sign-in form, which asks for an API key. @param purpose ends its title: `to manage chainhooks` */
-export function SignIn({ purpose }: { purpose: string }) {
+function SignIn({ purpose }: { purpose: string }) {
   const field = useRef<HTMLInputElement>(null);
   const { run, problem, busy } = useAction();
   const submit = (event: TargetedEvent<HTMLFormElement>) => {

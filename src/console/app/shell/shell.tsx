@@ -127,14 +127,17 @@ const PAGES: Readonly<Record<string, readonly [page: PageName, title: string]>> 
   b: ['blocks', 'Blocks'],
   t: ['transactions', 'Transactions'],
   m: ['mempool', 'Mempool'],
+  c: ['contracts', 'Contracts'],
+  k: ['tokens', 'Tokens'],
   s: ['staking', 'Staking'],
   n: ['names', 'Names'],
   h: ['hooks', 'Chainhooks'],
   y: ['system', 'System'],
+  q: ['sql', 'SQL'],
 };
 
 const HELP: readonly (readonly [keys: readonly string[], meaning: string])[] = [
-  [['/'], 'Search'],
+  [['/', 'Ctrl K'], 'Search'],
   [['?'], 'Show this list'],
   [['d'], 'Change the theme: as the system, light, dark'],
   [['Esc'], 'Leave a field or this list'],
@@ -150,6 +153,16 @@ function showKeys(): void {
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+function focusSearch(): void {
+  const field = document.querySelector<HTMLInputElement>(`#${SEARCH_ID}`);
+  field?.focus();
+  field?.select();
+}
+
+/** Whether keys search from anywhere, also from within a field: Ctrl-K, or ⌘K. */
+const isSearchKey = ({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean =>
+  (ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === 'k';
+
 /** Handles a key. @param before the key pressed before it @returns whether the key is a shortcut */
 function pressed(key: string, before: string): boolean {
   if (before === 'g') {
@@ -161,7 +174,7 @@ function pressed(key: string, before: string): boolean {
   }
   switch (key) {
     case '/':
-      document.querySelector<HTMLInputElement>(`#${SEARCH_ID}`)?.focus();
+      focusSearch();
       return true;
     case '?':
       showKeys();
@@ -180,6 +193,11 @@ function Keys() {
   useEffect(() => {
     let before = '';
     const listen = (event: KeyboardEvent) => {
+      if (isSearchKey(event) && dialog.current?.open !== true) {
+        event.preventDefault();
+        focusSearch();
+        return;
+      }
       if (event.key === 'Escape' && isTyping(event.target)) (event.target as HTMLElement).blur();
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (dialog.current?.open === true) return;

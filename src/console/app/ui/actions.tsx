@@ -10,8 +10,8 @@ interface Action {
   busy: boolean;
   /** Why the last request failed; null if it succeeded. */
   problem: string | null;
-  /** Runs a request. Announces `done` to screen readers if it succeeds. */
-  run(work: () => Promise<unknown>, done: string): void;
+  /** Runs a request. Announces `done`, or what it says of the result, to screen readers if it succeeds. */
+  run<T>(work: () => Promise<T>, done: string | ((result: T) => string)): void;
 }
 
 /** The state of a component's requests. @param after called when a request has succeeded */
@@ -26,8 +26,8 @@ export function useAction(after: () => void = () => {}): Action {
       setProblem(null);
       work()
         .then(
-          () => {
-            announce(done);
+          (result) => {
+            announce(typeof done === 'string' ? done : done(result));
             after();
           },
           (error: unknown) => {

@@ -12,7 +12,7 @@ import {
   type TimeScale,
   timeLabel,
 } from '../chain/chart.ts';
-import { exactTime } from '../chain/format.ts';
+import { count, exactTime } from '../chain/format.ts';
 import { now } from './clock.ts';
 import { Empty, Failed, Table } from './parts.tsx';
 import { shownTheme } from './theme.ts';
@@ -22,7 +22,7 @@ export interface DrawnSeries extends ChartSeries {
   colour: 'accent' | 'ok' | 'bad' | 'wait';
 }
 
-type Drawn = 'lines' | 'bars' | 'steps';
+type Drawn = 'lines' | 'bars' | 'steps' | 'held';
 
 interface ChartProps {
   label: string;
@@ -31,7 +31,10 @@ interface ChartProps {
   series: readonly DrawnSeries[];
   format: (value: number) => string;
   scale?: TimeScale;
-  /** How values are drawn (default: lines). A step is the value since the time before, a bar that of its time alone. */
+  /**
+   * How values are drawn (default: lines). A step is the value since the time before, or, held, until the next
+   * time; a bar is that of its time alone.
+   */
   drawn?: Drawn;
   /** The steps between labels of the value axis; the chart library chooses if null. */
   steps?: Steps | null;
@@ -79,7 +82,7 @@ export function Chart({
 /** The time of the newest values, with its date if it is not recent. */
 function newestLabel(times: readonly number[], scale: TimeScale): string {
   const newest = times.at(-1) ?? 0;
-  return scale === 'days' || now.value - newest < OLD ? 'newest' : `newest, ${exactTime(newest).slice(0, 16)} UTC`;
+  return scale !== 'hour' || now.value - newest < OLD ? 'newest' : `newest, ${exactTime(newest).slice(0, 16)} UTC`;
 }
 
 /** Seconds after which the newest values are not recent. */
@@ -131,6 +134,16 @@ function Plot({ label, times, series, format, scale, drawn, steps, onPoint }: Pl
   return <div ref={frame} class="chart-plot" role="img" aria-label={chartInWords(label, series, format)} />;
 }
 
+const DAY = { name: 'Day', text: (seconds: number) => exactTime(seconds).slice(0, 10) };
+
+/** What stands in the first column of a chart's table. */
+const ALONG: Readonly<Record<TimeScale, { name: string; text: (place: number) => string }>> = {
+  hour: { name: 'Time', text: (seconds) => exactTime(seconds).slice(11, 19) },
+  days: DAY,
+  years: DAY,
+  numbers: { name: 'Number', text: count },
+};
+
 type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'format' | 'scale'>>;
 
 /** The values as a table, which is rendered only while it is open. */
@@ -147,9 +160,9 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
           empty=""
           columns={[
             {
-              name: scale === 'hour' ? 'Time' : 'Day',
+              name: ALONG[scale].name,
               class: 'nowrap',
-              cell: (place) => exactTime(times[place] ?? 0).slice(...(scale === 'hour' ? [11, 19] : [0, 10])),
+              cell: (place) => ALONG[scale].text(times[place] ?? 0),
             },
             ...series.map(({ name, values }) => ({
               name,
@@ -186,7 +199,7 @@ const HEIGHT = 150;
 const LABELS = 28;
 const HALF_DAY = 43_200;
 /** Minimum time span of the width, so that the first values of a server don't fill it. */
-const LEAST_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY };
+const LEAST_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
 /** Steps between labels: whole numbers, or seconds that divide minutes and hours. */
 export type Steps = 'whole' | 'seconds';
 const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
@@ -225,6 +238,7 @@ const PATHS: Readonly<Record<Drawn, (library: typeof uPlot) => uPlot.Series.Path
   lines: () => undefined,
   bars: ({ paths }) => paths.bars?.({ size: [0.7, 28, 2] }),
   steps: ({ paths }) => paths.stepped?.({ align: -1 }),
+  held: ({ paths }) => paths.stepped?.({ align: 1 }),
 };
 
 function plotOptions(look: PlotLook): uPlot.Options {
@@ -242,8 +256,8 @@ function plotOptions(look: PlotLook): uPlot.Options {
     padding: [8, 8, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: {
-      x: { range: ({ data: [times] }) => timesAround(times, scale) },
-      y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
+      x: { time: scale !== 'numbers', range: ({ data: [times] }) => timesAround(times, scale) },
+      y: { range: (_, least, most) => [Math.min(0, least * 1.1), most > 0 ? most * 1.1 : 1] },
     },
     axes: [
       {

@@ -1,4 +1,4 @@
-/** Clarity with syntax colours. Data of the chain is always rendered as text, never as markup. */
+/** Source code with syntax colours, and Clarity values. Data of the chain is always rendered as text, never as markup. */
 import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
 import { visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
@@ -29,6 +29,13 @@ export const Value = ({ repr }: { repr: string }) => (
 export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => (
   <Scrollable label={label} class="code boxed">
     <Tokens of={tokens(repr)} />
+  </Scrollable>
+);
+
+/** Source code of any language, by its tokens, in a box that scrolls. */
+export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string }) => (
+  <Scrollable label={label} class="code">
+    <Tokens of={of} />
   </Scrollable>
 );
 

@@ -143,6 +143,8 @@ export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
 
 export interface Column<Row> {
   name: string;
+  /** A longer name, for whoever points at the name. */
+  title?: string;
   /** `number` aligns at the right; `wide` and `medium` are hidden on narrow screens. */
   class?: string;
   /** What stands before the value where rows are stacked: `fee`. */
@@ -158,8 +160,9 @@ interface TableProps<Row> {
   empty: ComponentChildren;
   rowClass?: (row: Row) => string;
   /**
-   * Whether a row has two lines where the table is narrow: the `main` column, and below it all others, of which none is hidden.
-   * The `main` column is the first one, and one of the class `when` ends the first line.
+   * Whether a row has two lines where the table is narrow: the first column, and below it all others, of which none is hidden.
+   * The first column has the class `main`, by which it takes the room that others leave and is cut off, or `first`. One of the
+   * class `when` ends the first line.
    */
   stacked?: boolean;
   /** What a line of its own says below a row; null for no line. */
@@ -173,8 +176,9 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below
       <table aria-label={label} class={stacked ? 'stacked' : ''}>
         <thead>
           <tr>
-            {columns.map(({ name, class: kind = '' }) => (
-              <th key={name} scope="col" class={kind}>
+            {columns.map(({ name, title, class: kind = '' }, place) => (
+              // By their places: names may be fields that somebody chose, and the same.
+              <th key={place} scope="col" class={kind} title={title}>
                 {name}
               </th>
             ))}
@@ -186,8 +190,8 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below
             return (
               <Fragment key={keyOf(row)}>
                 <tr class={`${rowClass?.(row) ?? ''}${note === null ? '' : ' noted'}`}>
-                  {columns.map(({ name, class: kind = '', label: before, cell }) => (
-                    <td key={name} class={kind} data-label={before}>
+                  {columns.map(({ class: kind = '', label: before, cell }, place) => (
+                    <td key={place} class={kind} data-label={before}>
                       {cell(row)}
                     </td>
                   ))}
@@ -397,8 +401,13 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 );
 
+/** Items on a page of a list. */
+export const PER_PAGE = 50;
+/** Items on a page of a list of blocks: routes of v2 answer no more. */
+export const BLOCKS_PER_PAGE = 30;
+
 /** The query for the page of a list that the URL's cursor names. @param name the query parameter that holds the cursor */
-export function listQuery(limit: number, name = 'cursor'): { limit: number; cursor?: string } {
+export function listQuery(name = 'cursor', limit = PER_PAGE): { limit: number; cursor?: string } {
   const cursor = place.value.query.get(name);
   return cursor === null ? { limit } : { limit, cursor };
 }

@@ -68,11 +68,81 @@ export function withQuery(changes: Readonly<Record<string, string | null>>): str
   return text === '' ? place.value.path : `${place.value.path}?${text}`;
 }
 
+/** An entry of the browser's history, as its state holds it. */
+interface Entry {
+  key: string;
+}
+
+const newEntry = (): Entry => ({ key: Math.random().toString(36) });
+
+/** The entry shown. */
+let entry: Entry = newEntry();
+
+/** How far each entry was scrolled, in pixels by its key. */
+let positions = new Map<string, number>();
+/** The name under which a window keeps the positions while it shows another document. */
+const POSITIONS = 'stackside-scroll';
+
+/** Ends the restoration of a position, if one is under way. */
+let endRestoring = (): void => undefined;
+
+/** Scrolls to a position as soon as the page is long enough, unless the reader scrolls or types before. */
+function restore(position: number): void {
+  endRestoring();
+  const given = new AbortController();
+  const observer = new ResizeObserver(() => {
+    scrollTo(0, position);
+    if (scrollY >= position - 1 || document.querySelector('main [aria-busy]') === null) endRestoring();
+  });
+  endRestoring = () => {
+    given.abort();
+    observer.disconnect();
+  };
+  for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown']) {
+    addEventListener(type, endRestoring, { signal: given.signal });
+  }
+  observer.observe(document.body);
+}
+
+/** Shows an entry of the history again, at the position where the reader left it. */
+function showAgain(state: Entry | null): void {
+  positions.set(entry.key, scrollY);
+  place.value = here();
+  if (state === null) {
+    // The browser made the entry for a link to a part of the page, and scrolls there.
+    entry = newEntry();
+    history.replaceState(entry, '');
+    return;
+  }
+  entry = state;
+  restore(positions.get(entry.key) ?? 0);
+}
+
+/** Takes up the entry that a new document shows, and its position where it was shown before. */
+function takeUpEntry(): void {
+  history.scrollRestoration = 'manual';
+  positions = new Map(JSON.parse(sessionStorage.getItem(POSITIONS) ?? '[]') as [string, number][]);
+  const state = history.state as Entry | null;
+  entry = state ?? newEntry();
+  if (state === null) history.replaceState(entry, '');
+  const position = positions.get(entry.key);
+  if (position !== undefined) restore(position);
+  addEventListener('pagehide', () => {
+    positions.set(entry.key, scrollY);
+    sessionStorage.setItem(POSITIONS, JSON.stringify([...positions]));
+  });
+}
+
 /** Navigates to a path of the console. @param replace whether to replace the entry of the browser's history */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = location.pathname;
-  if (replace) history.replaceState(null, '', to);
-  else history.pushState(null, '', to);
+  endRestoring();
+  if (replace) history.replaceState(entry, '', to);
+  else {
+    positions.set(entry.key, scrollY);
+    entry = newEntry();
+    history.pushState(entry, '', to);
+  }
   place.value = here();
   if (location.pathname !== before) {
     scrollTo(0, 0);
@@ -84,8 +154,8 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
 const isPartOf = ({ pathname, search, origin }: Location, to: URL): boolean =>
   to.hash !== '' && to.origin === origin && to.pathname === pathname && to.search === search;
 
-/** The URL of a clicked link that the router follows; null if the browser handles the click. */
-function linkOf(event: MouseEvent): URL | null {
+/** A clicked link that the router follows, with its URL; null if the browser handles the click. */
+function linkOf(event: MouseEvent): { link: Element; url: URL } | null {
   if (
     event.defaultPrevented ||
     event.button !== 0 ||
@@ -101,18 +171,20 @@ function linkOf(event: MouseEvent): URL | null {
   const url = new URL(link.href);
   // The browser scrolls to the fragment and moves the focus there, as the link that skips the navigation needs.
   if (isPartOf(location, url)) return null;
-  return url.origin === location.origin && pageAt(url.pathname) !== null ? url : null;
+  return url.origin === location.origin && pageAt(url.pathname) !== null ? { link, url } : null;
 }
 
 /** Handles clicks on links of the console, and back and forward. Called once. */
 export function startRouter(): void {
-  addEventListener('popstate', () => {
-    place.value = here();
-  });
+  takeUpEntry();
+  addEventListener('popstate', ({ state }) => showAgain(state));
   document.addEventListener('click', (event) => {
-    const url = linkOf(event);
-    if (url === null) return;
+    const clicked = linkOf(event);
+    if (clicked === null) return;
     event.preventDefault();
+    const { link, url } = clicked;
     go(url.pathname + url.search + url.hash);
+    // Another page of a list is read from its beginning.
+    link.closest('.pager')?.closest('.panel')?.scrollIntoView();
   });
 }

@@ -1,56 +1,156 @@
-/** The search field: finds the page of a height, hash, address, contract, token or name. */
-import type { TargetedEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+/** The search field: a combobox that lists what a text may mean while it is typed, and what was found before while it is empty. */
+import { signal } from '@preact/signals';
+import type { TargetedEvent, TargetedKeyboardEvent } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, bodyOf, RequestError } from '../api/api.ts';
-import { onlyLast } from '../api/order.ts';
+import { liveQuery, onlyLast } from '../api/order.ts';
+import { count, visible } from '../chain/format.ts';
+import {
+  type FoundGroup,
+  type FoundItem,
+  foundGroups,
+  markedParts,
+  type PageOf,
+  pageOfFound,
+  pageOfSearch,
+  recentOf,
+  withoutRecent,
+  withRecent,
+} from '../chain/search.ts';
 import { announce, Icon } from './parts.tsx';
 import { go, pathTo, place } from './router.ts';
-import { principalPath } from './values.tsx';
 
 /** The id of the search field at the top of every page. */
 export const SEARCH_ID = 'search';
 
-const HASH = /^(0x)?[0-9a-f]{64}$/i;
-const HEIGHT = /^#?\d{1,10}$/;
-const PRINCIPAL = /^S[0-9A-Z]{27,41}(\.[a-zA-Z][a-zA-Z0-9_-]*)?$/i;
-const NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+){1,2}$/;
+/** Milliseconds without typing after which the server is asked. */
+const PAUSE_MS = 120;
+const MOST_FOUND = 20;
 
-/** A principal with its address in capitals, as the c32 alphabet of addresses (SIP-005) has it. */
-function principalText(text: string): string {
-  const [address = '', ...name] = text.split('.');
-  return [address.toUpperCase(), ...name].join('.');
+const NOT_FOUND = 'Nothing was found. Search for a height, an id, an address, a contract, a token or a name.';
+
+const RECENT_KEY = 'stackside.recent';
+
+/** What was found and opened before, in this browser alone. */
+const recent = signal<readonly FoundItem[]>(recentOf(localStorage.getItem(RECENT_KEY)));
+
+function setRecent(items: readonly FoundItem[]): void {
+  recent.value = items;
+  localStorage.setItem(RECENT_KEY, JSON.stringify(items));
 }
 
-/** The path of the transaction, block or Bitcoin block with a hash; null if there is none. @throws RequestError */
-async function pathOfHash(text: string): Promise<string | null> {
-  const id = text.toLowerCase().replace(/^(0x)?/, '0x');
-  const found = await bodyOf(api.GET('/extended/v1/search/{id}', { params: { path: { id } } })).catch(nothing);
-  if (found?.found === true) {
-    const { entity_type: kind } = found.result;
-    return kind === 'block_hash' ? pathTo('block', { id }) : pathTo('transaction', { id });
-  }
-  const params = { path: { height_or_hash: id } };
-  const bitcoinBlock = await bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}', { params })).catch(nothing);
-  return bitcoinBlock === null ? null : pathTo('bitcoinBlock', { id });
+const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
+
+/** What the server found for a text. @throws RequestError */
+async function foundFor(text: string, signal?: AbortSignal): Promise<{ text: string; results: readonly FoundItem[] }> {
+  const query = { q: text, limit: MOST_FOUND };
+  const { results } = await bodyOf(
+    api.GET('/stackside/v1/search', { params: { query }, ...(signal === undefined ? {} : { signal }) }),
+  );
+  return { text, results };
 }
 
-/** Null if the server found nothing or refused the id. @throws the error otherwise */
-function nothing(error: unknown): null {
-  if (error instanceof RequestError && (error.status === 404 || error.status === 400)) return null;
-  throw error;
+const Marked = ({ text, searched }: { text: string; searched: string }) => {
+  const [before, hit, after] = markedParts(text, searched);
+  return (
+    <bdi>
+      {visible(before)}
+      {hit === '' ? null : <mark>{visible(hit)}</mark>}
+      {visible(after)}
+    </bdi>
+  );
+};
+
+interface OptionsProps {
+  id: string;
+  groups: readonly FoundGroup[];
+  searched: string;
+  active: FoundItem | null;
+  choose: (item: FoundItem) => void;
 }
 
-/** The path of the page that a search finds; null if it finds none. @throws RequestError */
-async function pathOfSearch(text: string): Promise<string | null> {
-  if (text.includes('::')) return pathTo('token', { asset: text });
-  if (HEIGHT.test(text)) return pathTo('block', { id: text.replace('#', '') });
-  if (HASH.test(text)) return pathOfHash(text);
-  if (PRINCIPAL.test(text)) return principalPath(principalText(text));
-  if (NAME.test(text)) return pathTo('name', { name: text });
-  return null;
+const optionId = (id: string, { kind, id: of }: FoundItem): string => `${id}-${kind}-${encodeURIComponent(of)}`;
+
+/** The groups of the list. The field keeps the focus; what the pointer presses is chosen. */
+const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
+  <div role="listbox" id={`${id}-list`} aria-label="Search results">
+    {groups.map(({ kind, title, items }) => (
+      // biome-ignore lint/a11y/useSemanticElements: a listbox has groups, and no fieldset
+      <div key={title} role="group" aria-labelledby={`${id}-${kind}`}>
+        <p id={`${id}-${kind}`} class="found-kind" role="presentation">
+          {title}
+        </p>
+        {items.map((item) => (
+          // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus, and names the active option
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
+          <div
+            key={item.id}
+            role="option"
+            id={optionId(id, item)}
+            class="found"
+            aria-selected={item === active}
+            onClick={() => choose(item)}
+          >
+            <span class="found-label">
+              <Marked text={item.label} searched={searched} />
+            </span>
+            {item.detail === null || item.detail === item.label ? null : (
+              <span class="found-detail">
+                <Marked text={item.detail} searched={searched} />
+              </span>
+            )}
+          </div>
+        ))}
+      </div>
+    ))}
+  </div>
+);
+
+interface Asked {
+  /** What was searched for; empty before the first answer. */
+  text: string;
+  results: readonly FoundItem[];
+  problem: string | null;
 }
 
-const NOT_FOUND = 'Nothing was found. Search for a block height, a hash, an address, a contract, a token or a name.';
+const NOTHING: Asked = { text: '', results: [], problem: null };
+
+/**
+ * Asks the server for what is typed, behind a pause. An answer to an older text is given up, so that none comes after a newer one.
+ * @param isOpen whether the field is in use: a text that a page gives it is not searched for before
+ */
+function useSearch(typed: string, isOpen: boolean): Asked {
+  const [asked, setAsked] = useState(NOTHING);
+  const latest = useRef(typed);
+  latest.current = typed;
+  const query = useRef<ReturnType<typeof liveQuery> | null>(null);
+  useEffect(() => {
+    const own = liveQuery({
+      ask: (signal) => foundFor(latest.current, signal),
+      answered({ text, results }) {
+        setAsked({ text, results, problem: null });
+        announce(results.length === 0 ? 'Nothing was found.' : `${count(results.length)} results`);
+      },
+      failed(error) {
+        if (!(error instanceof RequestError)) throw error;
+        setAsked({ text: latest.current, results: [], problem: error.message });
+      },
+    });
+    query.current = own;
+    return () => own.end();
+  }, []);
+  useEffect(() => {
+    if (typed === '') {
+      query.current?.end();
+      setAsked(NOTHING);
+      return;
+    }
+    if (!isOpen || asked.text === typed) return;
+    const timer = setTimeout(() => query.current?.restart(), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed, isOpen]);
+  return asked;
+}
 
 /** The next search, and any typing, make the result of an earlier search obsolete. */
 const newSearch = onlyLast();
@@ -62,58 +162,166 @@ const newSearch = onlyLast();
  */
 export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text?: string }) {
   const [problem, setProblem] = useState<string | null>(null);
+  const [text, setText] = useState(first);
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState<FoundItem | null>(null);
+  const whole = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+  const typed = text.trim();
+  const asked = useSearch(typed, isOpen);
+  const isRecent = typed === '';
+  const groups = isRecent
+    ? [{ kind: 'name' as const, title: 'Recent', items: recent.value }].filter(({ items }) => items.length > 0)
+    : foundGroups(asked.results);
+  const options = groups.flatMap(({ items }) => items);
+  const isListed = isOpen && problem === null && options.length > 0;
+  const isEmpty = isOpen && problem === null && !isRecent && asked.text === typed && asked.results.length === 0;
+
+  useEffect(() => setActive(null), [asked]);
+  useEffect(() => {
+    if (active === null) return;
+    document.querySelector(`#${CSS.escape(optionId(id, active))}`)?.scrollIntoView({ block: 'nearest' });
+  }, [active]);
+
+  function close(): void {
+    setOpen(false);
+    setActive(null);
+  }
+
+  function leave(to: PageOf): void {
+    setText('');
+    close();
+    field.current?.blur();
+    go(pathOf(to));
+  }
+
+  function choose(item: FoundItem): void {
+    setRecent(withRecent(recent.value, item));
+    leave(pageOfFound(item));
+  }
+
+  function fail(message: string): void {
+    setProblem(message);
+    announce(message);
+  }
+
+  function submit(event: TargetedEvent<HTMLFormElement>): void {
     event.preventDefault();
-    const text = field.current?.value.trim() ?? '';
-    if (text === '') return;
-    setProblem(null);
+    if (active !== null && isListed) {
+      choose(active);
+      return;
+    }
+    if (typed === '') return;
     const from = place.value;
     const isLast = newSearch();
     // A result that arrives after the user went to another page is ignored.
     const isWanted = () => isLast() && place.value === from;
-    pathOfSearch(text).then(
-      (path) => {
+    const known = asked.text === typed && asked.problem === null ? Promise.resolve(asked) : foundFor(typed);
+    known.then(
+      ({ results }) => {
         if (!isWanted()) return;
-        if (path === null) {
-          setProblem(NOT_FOUND);
-          announce(NOT_FOUND);
-          return;
+        const to = pageOfSearch(typed, results);
+        const [best] = results;
+        if (to === null) fail(NOT_FOUND);
+        else {
+          const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfFound(best)) === pathOf(to));
+          if (isBest) setRecent(withRecent(recent.value, best));
+          leave(to);
         }
-        if (field.current !== null) field.current.value = '';
-        go(path);
       },
       (error: unknown) => {
         if (!(error instanceof RequestError)) throw error;
-        if (!isWanted()) return;
-        setProblem(error.message);
-        announce(error.message);
+        if (isWanted()) fail(error.message);
       },
     );
-  };
+  }
+
+  function pressed(event: TargetedKeyboardEvent<HTMLInputElement>): void {
+    const at = active === null ? -1 : options.indexOf(active);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && !event.altKey) {
+      event.preventDefault();
+      setOpen(true);
+      // Before the first option and behind the last one stands the field itself.
+      const next = (at + 1 + step + options.length + 1) % (options.length + 1);
+      setActive(options[next - 1] ?? null);
+    } else if (event.key === 'Escape' && (isListed || isEmpty)) {
+      event.preventDefault();
+      event.stopPropagation();
+      close();
+    } else if (event.key === 'Delete' && isRecent && active !== null) {
+      event.preventDefault();
+      remove(active);
+    }
+  }
+
+  function remove(item: FoundItem): void {
+    setRecent(withoutRecent(recent.value, item));
+    setActive(null);
+    announce(`${item.label} was removed from the recent searches.`);
+  }
+
+  const describedBy = problem === null ? undefined : `${id}-problem`;
   return (
-    <search>
+    <search
+      ref={whole}
+      onFocusOut={({ relatedTarget }) => {
+        if (!whole.current?.contains(relatedTarget as Node | null)) close();
+      }}
+    >
       <form class="search" onSubmit={submit}>
         <Icon name="search" />
         <input
           ref={field}
           id={id}
-          defaultValue={first}
-          type="search"
+          value={text}
+          type="text"
+          enterkeyhint="search"
+          inputmode="search"
           name="q"
+          role="combobox"
           autocomplete="off"
+          autocapitalize="off"
           spellcheck={false}
-          placeholder="Height, hash, address, contract or name"
+          maxLength={256}
+          placeholder="Contract, token, name, address, id or height"
           aria-label="Search the chain"
-          aria-describedby={problem === null ? undefined : `${id}-problem`}
-          aria-keyshortcuts={id === SEARCH_ID ? '/' : undefined}
-          onInput={() => {
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-expanded={isListed}
+          aria-controls={isListed ? `${id}-list` : undefined}
+          aria-activedescendant={isListed && active !== null ? optionId(id, active) : undefined}
+          aria-describedby={describedBy}
+          aria-keyshortcuts={id === SEARCH_ID ? '/ Control+K Meta+K' : undefined}
+          onFocus={() => setOpen(true)}
+          onClick={() => setOpen(true)}
+          onKeyDown={pressed}
+          onInput={({ currentTarget }) => {
             newSearch();
             setProblem(null);
+            setText(currentTarget.value);
+            setOpen(true);
           }}
         />
         {id === SEARCH_ID ? <kbd>/</kbd> : null}
       </form>
+      {isListed ? (
+        // biome-ignore lint/a11y/noStaticElementInteractions: a press keeps the focus in the field
+        <div class="found-list" onMouseDown={(event) => event.preventDefault()}>
+          <Options id={id} groups={groups} searched={typed} active={active} choose={choose} />
+          {isRecent ? (
+            <p class="found-foot">
+              <span>
+                <kbd>Del</kbd> removes one
+              </span>
+              <button type="button" class="link" onClick={() => setRecent([])}>
+                Remove all
+              </button>
+            </p>
+          ) : null}
+        </div>
+      ) : null}
+      {isEmpty ? <p class="search-problem">{asked.problem ?? 'Nothing was found.'}</p> : null}
       {problem === null ? null : (
         <p class="search-problem" id={`${id}-problem`}>
           {problem}

@@ -1,8 +1,13 @@
 /** Transactions as sentences and in tables. */
+import { api, bodyOf } from '../api/api.ts';
+import { tipVersion } from '../api/live.ts';
+import { useAnswer } from '../api/use-answer.ts';
+import type { Chosen } from '../chain/filters.ts';
 import { stxText } from '../chain/format.ts';
-import { action, fateOf, kindOf, type Part } from '../chain/transaction.ts';
+import { action, fateOf, kindOf, type Part, STATUSES } from '../chain/transaction.ts';
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
-import { type Column, Table } from './parts.tsx';
+import { nothingMatches } from './filters.tsx';
+import { type Column, Empty, listQuery, Pager, PER_PAGE, Show, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 import { Ago, Badge, BlockLink, Principal, TxLink } from './values.tsx';
 
@@ -23,20 +28,11 @@ export const Sentence = ({ parts }: { parts: readonly Part[] }) => (
   </>
 );
 
-const STATUS = {
-  success: 'Success',
-  abort_by_response: 'Failed',
-  abort_by_post_condition: 'Post-condition failed',
-  problematic_skipped: 'Skipped',
-  unknown: 'Unknown status',
-  pending: 'Pending',
-} as const;
-
 const TONES = { done: 'ok', failed: 'bad', pending: 'wait', dropped: 'plain' } as const;
 
 /** The status of a transaction as a badge. */
 export const Status = ({ status }: { status: string }) => (
-  <Badge tone={TONES[fateOf(status)]}>{STATUS[status as keyof typeof STATUS] ?? 'Dropped'}</Badge>
+  <Badge tone={TONES[fateOf(status)]}>{STATUSES[status as keyof typeof STATUSES] ?? 'Dropped'}</Badge>
 );
 
 type Listed = ListedTransaction | ListedPending;
@@ -132,5 +128,44 @@ export function PendingTable({
   ];
   return (
     <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} stacked />
+  );
+}
+
+/** The path of the API that has the transactions that meet conditions. */
+export const searchPath = (conditions: Chosen['conditions'], principal?: string): string => {
+  const given = { ...conditions, ...(principal === undefined ? {} : { principal }), limit: PER_PAGE };
+  const query = Object.entries(given).map(([name, value]) => [name, String(value)]);
+  return `/stackside/v1/transactions?${new URLSearchParams(query)}`;
+};
+
+interface FoundProps {
+  /** Null where a filter is wrong: nothing is asked then. */
+  conditions: Chosen['conditions'];
+  /** The principal that the transactions concern; any if undefined. */
+  principal?: string;
+  /** At a change, the list is read again. */
+  version?: string;
+}
+
+/** Transactions of the chain that meet conditions, newest first. */
+export const FoundTransactions = ({ conditions, ...others }: FoundProps) =>
+  conditions === null ? <Empty>A filter is wrong: see above.</Empty> : <Found conditions={conditions} {...others} />;
+
+function Found({ conditions, principal, version = tipVersion.value }: FoundProps) {
+  const query = { ...listQuery(), ...conditions, ...(principal === undefined ? {} : { principal }) };
+  const transactions = useAnswer(
+    `found ${JSON.stringify(query)}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/transactions', { params: { query }, signal })),
+    version,
+  );
+  return (
+    <Show loaded={transactions} rows={12}>
+      {({ results, cursor: { next, previous } }) => (
+        <>
+          <TransactionTable label="Transactions" transactions={results} empty={nothingMatches(next !== null)} />
+          <Pager next={next} previous={previous} />
+        </>
+      )}
+    </Show>
   );
 }

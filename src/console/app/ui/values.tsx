@@ -1,5 +1,6 @@
 /** Values of the chain as components: times, amounts, hashes, principals, links. */
 import type { ComponentChildren } from 'preact';
+import { TENURE_BUDGET } from '../../../chain/tenure-budget.ts';
 import {
   ago,
   amountParts,
@@ -71,7 +72,12 @@ function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps
     <span class={`amount${tone}`} title={`${count(value)} ${smallest}`}>
       {sign || plus}
       {whole}
-      {fraction === '' ? null : <span class="fraction">.{fraction}</span>}
+      {fraction === '' ? null : (
+        <>
+          <wbr />
+          <span class="fraction">.{fraction}</span>
+        </>
+      )}
       {unit === undefined ? null : (
         <span class="unit">
           {' '}
@@ -126,7 +132,7 @@ interface HashProps {
   value: string;
   /** The path that the hash links to. */
   to?: string;
-  /** Whether the hash is shown whole (default: abbreviated). */
+  /** Whether the hash is shown as far as there is room (default: its two ends). */
   whole?: boolean;
   /** Names the hash for a copy button: `transaction id`. No button if undefined. */
   copy?: string;
@@ -134,11 +140,13 @@ interface HashProps {
 
 export function Hash({ value, to, whole = false, copy }: HashProps) {
   const text = whole ? value : shortHash(value);
-  const shown = <span class={whole ? 'mono break' : 'mono nowrap'}>{text}</span>;
+  const shown = <span class={whole ? 'mono fit' : 'mono nowrap'}>{text}</span>;
   return (
     <span class="with-copy">
       {to === undefined ? (
-        <span title={value}>{shown}</span>
+        <span title={value} class={whole ? 'fit' : undefined}>
+          {shown}
+        </span>
       ) : (
         <a href={to} title={value}>
           {shown}
@@ -209,13 +217,13 @@ interface Cost {
   execution_cost_write_length: number;
 }
 
-/** The cost budget of a tenure on mainnet (SIP-006). A tenure extension resets it. */
+/** The dimensions of a cost, each with the budget of a tenure. A tenure extension resets it. */
 const BUDGET: readonly (readonly [name: string, member: keyof Cost, limit: number])[] = [
-  ['Runtime', 'execution_cost_runtime', 5_000_000_000],
-  ['Reads', 'execution_cost_read_count', 15_000],
-  ['Bytes read', 'execution_cost_read_length', 100_000_000],
-  ['Writes', 'execution_cost_write_count', 15_000],
-  ['Bytes written', 'execution_cost_write_length', 15_000_000],
+  ['Runtime', 'execution_cost_runtime', TENURE_BUDGET.runtime],
+  ['Reads', 'execution_cost_read_count', TENURE_BUDGET.readCount],
+  ['Bytes read', 'execution_cost_read_length', TENURE_BUDGET.readLength],
+  ['Writes', 'execution_cost_write_count', TENURE_BUDGET.writeCount],
+  ['Bytes written', 'execution_cost_write_length', TENURE_BUDGET.writeLength],
 ];
 
 /** The least share that a bar shows: a smaller one would look like nothing. */

@@ -2,21 +2,30 @@
 
 import type { TargetedEvent } from 'preact';
 import { api, bodyOf } from '../../api/api.ts';
-import {
-  type ContractFilter,
-  contractCalls,
-  contractLogs,
-  searchPath,
-  searchQuery,
-} from '../../api/contract-search.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type ContractFilter, contractCalls, searchPath, searchQuery } from '../../api/contract-search.ts';
+import { tipVersion } from '../../api/live.ts';
+import { useAnswer, usePart } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
 import { checksumMistake } from '../../chain/path-mistake.ts';
-import { Source, Value, ValueBlock } from '../../ui/code.tsx';
-import { Copy, Empty, Facts, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { Source, Value } from '../../ui/code.tsx';
+import { nothingMatches } from '../../ui/filters.tsx';
+import {
+  Copy,
+  Empty,
+  Facts,
+  listQuery,
+  Page,
+  Pager,
+  Panel,
+  PER_PAGE,
+  Show,
+  Table,
+  Tabs,
+  tabOf,
+} from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
-import { MinedStatus } from '../../ui/transactions.tsx';
+import { MinedStatus, searchPath as transactionsPath } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
 import { NotFound } from '../not-found.tsx';
 import { BAD_REQUEST, PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
@@ -24,9 +33,12 @@ import { BAD_REQUEST, PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVe
 const TABS = [
   ['source', 'Source'],
   ['functions', 'Interface'],
+  ['read', 'Read-only calls'],
   ['calls', 'Calls'],
   ['logs', 'Logs'],
+  ['deployer', 'Same deployer'],
   ['transactions', 'Transactions'],
+  ['balance', 'Balance'],
   ['tokens', 'Tokens'],
   ['received', 'STX received'],
   ['sent', 'STX sent'],
@@ -90,8 +102,10 @@ export function Contract({ contract }: { contract: string }) {
         </Show>
       ) : tab === 'calls' ? (
         <ContractCalls contract={contract} functions={callable(source ?? '')} version={version} />
-      ) : tab === 'logs' ? (
-        <ContractLogs contract={contract} version={version} />
+      ) : tab === 'read' || tab === 'logs' ? (
+        <Values contract={contract} tab={tab} version={version} />
+      ) : tab === 'deployer' ? (
+        <SameDeployer contract={contract} deployer={address} />
       ) : (
         <PrincipalTab tab={tab} principal={contract} version={version} />
       )}
@@ -164,13 +178,18 @@ function Definitions({ contract, source }: { contract: string; source: string })
   );
 }
 
-/** The path that a definition links to: a token's page or a public function's calls; null for others. */
+/** Definitions that the node reads. */
+const READABLE: readonly Definition['kind'][] = ['read-only', 'data-var', 'map', 'constant'];
+
+/** The path that a definition links to: a token's page, a public function's calls, the form of what is read; null for others. */
 function definitionPath(contract: string, { kind, name }: Definition): string | null {
   if (kind === 'fungible-token' || kind === 'non-fungible-token') {
     return pathTo('token', { asset: `${contract}::${name}` });
   }
-  if (kind !== 'public') return null;
-  return `${pathTo('contract', { id: contract })}?${new URLSearchParams({ tab: 'calls', [FUNCTION]: name })}`;
+  const tab = kind === 'public' ? { tab: 'calls', [FUNCTION]: name } : { tab: 'read', [READ]: name };
+  return kind === 'public' || READABLE.includes(kind)
+    ? `${pathTo('contract', { id: contract })}?${new URLSearchParams(tab)}`
+    : null;
 }
 
 function DefinitionName({ contract, definition }: { contract: string; definition: Definition }) {
@@ -183,8 +202,9 @@ function DefinitionName({ contract, definition }: { contract: string; definition
   return path === null ? text : <a href={path}>{text}</a>;
 }
 
-/** The query parameter that names the function whose calls are shown. */
+/** The query parameters that name the function whose calls are shown, and the definition that the node reads. */
 const FUNCTION = 'function';
+const READ = 'read';
 
 interface ContractCallsProps {
   contract: string;
@@ -198,7 +218,7 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
   const name = place.value.query.get(FUNCTION);
   const cursor = place.value.query.get('cursor') ?? '';
   const filter = chosenFilter();
-  const query = searchQuery('arg', filter, { function_name: name ?? '' });
+  const query = searchQuery('arg', filter, { function_name: name ?? '' }, PER_PAGE);
   const found = useAnswer(
     `calls ${contract} ${cursor} ${JSON.stringify(query)}`,
     (signal) => contractCalls(contract, cursor === '' ? query : { ...query, cursor }, signal),
@@ -283,44 +303,68 @@ function Arguments({ values }: { values: readonly { name: string; repr: string }
   );
 }
 
-/** Characters above which a value is in a box that scrolls. */
-const LONG_VALUE = 200;
-
-/** The prints of a contract, filtered by a field of their values and by height. */
-function ContractLogs({ contract, version }: { contract: string; version: string }) {
-  const cursor = place.value.query.get('cursor') ?? '';
+/** What the node reads and what the contract logged: a part of the bundle that is loaded with the first of its tabs. */
+function Values({ contract, tab, version }: { contract: string; tab: 'read' | 'logs'; version: string }) {
+  const part = usePart('contract values', () => import('./contract-values.tsx'));
   const filter = chosenFilter();
-  const query = searchQuery('field', filter, {});
-  const logs = useAnswer(
-    `logs ${contract} ${cursor} ${JSON.stringify(query)}`,
-    (signal) => contractLogs(contract, cursor === '' ? query : { ...query, cursor }, signal),
-    version,
+  return (
+    <Show loaded={part}>
+      {({ ContractLogs, ContractReads }) =>
+        tab === 'read' ? (
+          <ContractReads contract={contract} parameter={READ} />
+        ) : (
+          <ContractLogs contract={contract} version={version} query={searchQuery('field', filter, {}, PER_PAGE)}>
+            <FilterForm filter={filter} of="Field" />
+          </ContractLogs>
+        )
+      }
+    </Show>
+  );
+}
+
+/** The contracts that the account which deployed one has deployed, newest first. */
+function SameDeployer({ contract, deployer }: { contract: string; deployer: string }) {
+  const conditions = { sender: deployer, type: ['smart_contract' as const], status: ['success' as const] };
+  const query = { ...listQuery(), ...conditions };
+  const deployments = useAnswer(
+    `deployments ${deployer} ${query.cursor}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/transactions', { params: { query }, signal })),
+    tipVersion.value,
   );
   return (
-    <Panel title="Logs" source={searchPath(contract, 'logs', query)}>
-      <FilterForm filter={filter} of="Field" />
-      <Show loaded={logs} rows={8}>
+    <Panel title="Contracts of the same deployer" source={transactionsPath(conditions)}>
+      <Show loaded={deployments} rows={8}>
         {({ results, cursor: { next, previous } }) => (
           <>
             <Table
-              label="Logs"
-              rows={results}
-              keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
-              empty="No log matches."
+              label="Contracts of the same deployer"
+              rows={results.filter((one) => one.type === 'smart_contract')}
+              keyOf={({ tx_id }) => tx_id}
+              empty={next === null ? 'No transaction of this account deployed a contract.' : nothingMatches(true)}
+              stacked
               columns={[
-                { name: 'Transaction', class: 'nowrap top', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
                 {
-                  name: 'Value',
-                  class: 'fill',
-                  cell: ({ tx_id, value }) =>
-                    value.repr.length > LONG_VALUE ? (
-                      <ValueBlock repr={value.repr} label={`Value that ${tx_id} printed`} />
+                  name: 'Contract',
+                  class: 'main',
+                  cell({ smart_contract: { contract_id: id } }) {
+                    const name = <ChainText text={id.slice(id.indexOf('.') + 1)} />;
+                    return id === contract ? (
+                      <>
+                        {name} <span class="quiet">(this one)</span>
+                      </>
                     ) : (
-                      <Value repr={value.repr} />
-                    ),
+                      <a href={pathTo('contract', { id })}>{name}</a>
+                    );
+                  },
                 },
-                { name: 'Block', class: 'number wide top', cell: (log) => <BlockLink height={log.block_height} /> },
-                { name: 'Age', class: 'number medium top', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+                { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+                {
+                  name: 'Block',
+                  class: 'number wide',
+                  label: 'block',
+                  cell: ({ block }) => <BlockLink height={block.height} />,
+                },
+                { name: 'Age', class: 'number when', cell: ({ block }) => <Ago at={block.time} /> },
               ]}
             />
             <Pager next={next} previous={previous} />

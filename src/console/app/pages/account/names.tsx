@@ -1,16 +1,14 @@
 /** The pages of names (BNS): a look-up with the names of a namespace, and one name with its zonefile and subdomains. */
 import type { TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
+import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { count, visible, words } from '../../chain/format.ts';
-import { Empty, Facts, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
+import { count, exactTime, visible, words } from '../../chain/format.ts';
+import { Empty, Facts, listQuery, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
-import { Hash, Principal, TxLink } from '../../ui/values.tsx';
-
-/** Names per page of the API. */
-const PER_PAGE = 100;
+import { Badge, Hash, Principal, TxLink } from '../../ui/values.tsx';
 
 export function Names() {
   const field = useRef<HTMLInputElement>(null);
@@ -43,21 +41,22 @@ export function Names() {
 }
 
 function NamesOf({ namespace, all }: { namespace: string; all: readonly string[] }) {
-  const page = Math.max(0, Number(place.value.query.get('page')) || 0);
-  const params = { path: { tld: namespace }, query: { page } };
-  const names = useAnswer(`names ${namespace} ${page}`, (signal) =>
-    bodyOf(api.GET('/v1/namespaces/{tld}/names', { params, signal })),
+  const query = { namespace, ...listQuery() };
+  const names = useAnswer(
+    `names ${JSON.stringify(query)}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/names', { params: { query }, signal })),
+    tipVersion.value,
   );
   return (
     <Panel
       title={`Names of .${namespace}`}
-      source={`/v1/namespaces/${namespace}/names`}
+      source={`/stackside/v1/names?namespace=${namespace}`}
       aside={
         <nav class="filter" aria-label="Namespaces">
           {all.map((one) => (
             <a
               key={one}
-              href={withQuery({ namespace: one, page: null })}
+              href={withQuery({ namespace: one, cursor: null })}
               aria-current={one === namespace ? 'true' : undefined}
             >
               .{one}
@@ -67,29 +66,61 @@ function NamesOf({ namespace, all }: { namespace: string; all: readonly string[]
       }
     >
       <Show loaded={names} rows={6}>
-        {(found) => (
+        {({ results, cursor: { next, previous } }) => (
           <>
-            {found.length === 0 ? (
-              <Empty>The namespace has no names{page > 0 ? ' on this page' : ''}.</Empty>
-            ) : (
-              <ul class="name-list">
-                {found.map((name) => (
-                  <li key={name}>
-                    <a href={pathTo('name', { name })}>{name}</a>
-                  </li>
-                ))}
-              </ul>
-            )}
-            <Pager
-              name="page"
-              next={found.length === PER_PAGE ? String(page + 1) : null}
-              previous={page > 0 ? (page === 1 ? '' : String(page - 1)) : null}
+            <Table
+              label={`Names of .${namespace}`}
+              stacked
+              rows={results}
+              keyOf={({ name }) => name}
+              empty="The namespace has no names."
+              columns={[
+                {
+                  name: 'Name',
+                  class: 'main',
+                  cell: ({ name }) => <a href={pathTo('name', { name })}>{visible(name)}</a>,
+                },
+                { name: 'Owner', label: 'owner', cell: ({ owner }) => <Principal principal={owner} /> },
+                { name: 'Expires', label: 'expires', cell: ({ lease }) => <LeaseEnd lease={lease} /> },
+              ]}
             />
+            <Pager next={next} previous={previous} />
           </>
         )}
       </Show>
     </Panel>
   );
+}
+
+/** The end of the year 9999. */
+const LAST_DATE = 253_402_300_799;
+
+/** When a lease ends: its last tenure, with the expected day. */
+const LeaseEnd = ({ lease }: { lease: Answer<'/stackside/v1/names/{name}'>['lease'] }) => {
+  if (lease === null) return <span class="quiet">never</span>;
+  const tenure = <>tenure {count(lease.tenure_height)}</>;
+  return lease.has_ended ? (
+    <span>
+      <Badge tone="wait">ended</Badge> <span class="quiet nowrap">after {tenure}</span>
+    </span>
+  ) : (
+    <span>
+      {lease.expected_time > LAST_DATE ? null : (
+        <span class="nowrap">about {exactTime(lease.expected_time).slice(0, 10)} </span>
+      )}
+      <span class="quiet nowrap">({tenure})</span>
+    </span>
+  );
+};
+
+/** The end of a name's lease. */
+function Lease({ name }: { name: string }) {
+  const { data } = useAnswer(
+    `lease ${name}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/names/{name}', { params: { path: { name } }, signal })),
+    tipVersion.value,
+  );
+  return data === null ? null : <LeaseEnd lease={data.lease} />;
 }
 
 /** The page of a name: its owner, expiry, zonefile and subdomains. */
@@ -113,10 +144,7 @@ export function Name({ name }: { name: string }) {
                     known.address === '' ? null : <Principal key="owner" principal={known.address} whole copy />,
                   ],
                   ['Status', words(known.status.replaceAll('-', '_'))],
-                  [
-                    'Expires after Bitcoin block',
-                    'expire_block' in known && known.expire_block ? count(known.expire_block) : 'never',
-                  ],
+                  ['Expires', 'expire_block' in known ? <Lease key="lease" name={name} /> : null],
                   ['Last transaction', known.last_txid === '' ? null : <TxLink key="tx" id={known.last_txid} />],
                   [
                     'Hash of the zonefile',

@@ -3,7 +3,7 @@ import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { assetName, plural, visible } from '../../chain/format.ts';
 import { Value } from '../../ui/code.tsx';
-import { listQuery, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { listQuery, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import {
   Ago,
@@ -15,9 +15,7 @@ import {
   TokenAmount,
   TxLink,
 } from '../../ui/values.tsx';
-
-const MOST_TOKENS = 50;
-const NFTS_PER_PAGE = 25;
+import { CsvLink } from './principal-activity.tsx';
 
 export function Tokens(props: { principal: string; version: string }) {
   const asset = chosenToken();
@@ -31,14 +29,18 @@ export function Tokens(props: { principal: string; version: string }) {
 }
 
 function FungibleTokens({ principal, version }: { principal: string; version: string }) {
-  const params = { path: { principal }, query: { limit: MOST_TOKENS } };
+  const params = { path: { principal }, query: { limit: PER_PAGE } };
   const tokens = useAnswer(
     `ft ${principal}`,
     (signal) => bodyOf(api.GET('/extended/v3/principals/{principal}/balances/ft', { params, signal })),
     version,
   );
   return (
-    <Panel title="Fungible tokens" source={`/extended/v3/principals/${principal}/balances/ft`}>
+    <Panel
+      title="Fungible tokens"
+      source={`/extended/v3/principals/${principal}/balances/ft`}
+      aside={<CsvLink principal={principal} />}
+    >
       <Show loaded={tokens}>
         {({ results }) => (
           <Table
@@ -75,7 +77,7 @@ function FungibleTokens({ principal, version }: { principal: string; version: st
 }
 
 function NonFungibleTokens({ principal, version }: { principal: string; version: string }) {
-  const query = listQuery(NFTS_PER_PAGE);
+  const query = listQuery();
   const params = { path: { principal }, query };
   const tokens = useAnswer(
     `nft ${principal} ${query.cursor}`,
@@ -117,8 +119,6 @@ function NonFungibleTokens({ principal, version }: { principal: string; version:
   );
 }
 
-const PER_PAGE = 25;
-
 /** The query parameters with the token whose transfers are shown, and with the cursor in their list. */
 const TOKEN = 'token';
 const CURSOR = 'moves';
@@ -141,7 +141,7 @@ interface TokenMovesProps {
 
 /** A principal's transfers, mints and burns of one fungible token. */
 function TokenMoves({ principal, asset, version }: TokenMovesProps) {
-  const query = listQuery(PER_PAGE, CURSOR);
+  const query = listQuery(CURSOR);
   const params = { path: { principal, asset_identifier: asset }, query };
   const moves = useAnswer(
     `moves ${principal} ${asset} ${query.cursor}`,

@@ -1,16 +1,39 @@
-/** Tabs of a principal: its transactions, its transfers of STX, and its nonces with its pending transactions. */
+/** Tabs of a principal: its transactions, its transfers of STX, and its pending transactions. */
 import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { count, plural, textOfHex } from '../../chain/format.ts';
+import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
+import { plural, textOfHex } from '../../chain/format.ts';
 import { action, directionOf } from '../../chain/transaction.ts';
-import { Facts, listQuery, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
-import { Fee, MinedStatus, PendingTable, Sentence } from '../../ui/transactions.tsx';
-import { Ago, Badge, BlockLink, ChainText, Principal, Stx, TxLink } from '../../ui/values.tsx';
+import { Filters } from '../../ui/filters.tsx';
+import { listQuery, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { place } from '../../ui/router.ts';
+import { Fee, FoundTransactions, MinedStatus, PendingTable, Sentence, searchPath } from '../../ui/transactions.tsx';
+import { Ago, BlockLink, ChainText, Principal, Stx, TxLink } from '../../ui/values.tsx';
+import { CsvLink } from './principal-activity.tsx';
 
-const PER_PAGE = 25;
-
+/** The transactions of a principal that meet the filters in the query, newest first. */
 export function PrincipalTransactions({ principal, version }: { principal: string; version: string }) {
-  const query = listQuery(PER_PAGE);
+  const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
+  return (
+    <Panel
+      title="Transactions"
+      source={
+        chosen.isAny ? searchPath(chosen.conditions, principal) : `/extended/v3/principals/${principal}/transactions`
+      }
+      aside={<CsvLink principal={principal} />}
+    >
+      <Filters chosen={chosen} />
+      {chosen.isAny ? (
+        <FoundTransactions conditions={chosen.conditions} principal={principal} version={version} />
+      ) : (
+        <AllTransactions principal={principal} version={version} />
+      )}
+    </Panel>
+  );
+}
+
+function AllTransactions({ principal, version }: { principal: string; version: string }) {
+  const query = listQuery();
   const params = { path: { principal }, query };
   const transactions = useAnswer(
     `transactions ${principal} ${query.cursor}`,
@@ -18,63 +41,61 @@ export function PrincipalTransactions({ principal, version }: { principal: strin
     version,
   );
   return (
-    <Panel title="Transactions" source={`/extended/v3/principals/${principal}/transactions`}>
-      <Show loaded={transactions} rows={10}>
-        {({ results, total, cursor: { next, previous } }) => (
-          <>
-            <Table
-              label="Transactions"
-              rows={results}
-              keyOf={({ transaction }) => transaction.tx_id}
-              empty="No transaction concerns this principal."
-              stacked
-              columns={[
-                {
-                  name: 'Action',
-                  class: 'main',
-                  cell: ({ transaction }) => <Sentence parts={action(transaction)} />,
-                },
-                {
-                  name: 'STX',
-                  class: 'number',
-                  cell: ({ balance_changes: { stx } }) =>
-                    stx.net === '0' ? <span class="quiet">–</span> : <Stx micro={stx.net} signed />,
-                },
-                {
-                  name: 'Status',
-                  class: 'nowrap',
-                  cell: ({ transaction: { status } }) => <MinedStatus status={status} />,
-                },
-                {
-                  name: 'Direction',
-                  class: 'nowrap',
-                  cell: ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
-                    <>
-                      {directionOf(involvement, stx.net)}
-                      {involvement === 'sender' ? null : (
-                        <>
-                          {' from '}
-                          <Principal principal={sender.address} />
-                        </>
-                      )}
-                    </>
-                  ),
-                },
-                {
-                  name: 'Fee',
-                  class: 'number wide',
-                  label: 'fee',
-                  cell: ({ transaction }) => <Fee micro={transaction.fee_rate} />,
-                },
-                { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
-                { name: 'Age', class: 'number when', cell: ({ transaction: { block } }) => <Ago at={block.time} /> },
-              ]}
-            />
-            <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
-          </>
-        )}
-      </Show>
-    </Panel>
+    <Show loaded={transactions} rows={10}>
+      {({ results, total, cursor: { next, previous } }) => (
+        <>
+          <Table
+            label="Transactions"
+            rows={results}
+            keyOf={({ transaction }) => transaction.tx_id}
+            empty="No transaction concerns this principal."
+            stacked
+            columns={[
+              {
+                name: 'Action',
+                class: 'main',
+                cell: ({ transaction }) => <Sentence parts={action(transaction)} />,
+              },
+              {
+                name: 'STX',
+                class: 'number',
+                cell: ({ balance_changes: { stx } }) =>
+                  stx.net === '0' ? <span class="quiet">–</span> : <Stx micro={stx.net} signed />,
+              },
+              {
+                name: 'Status',
+                class: 'nowrap',
+                cell: ({ transaction: { status } }) => <MinedStatus status={status} />,
+              },
+              {
+                name: 'Direction',
+                class: 'nowrap',
+                cell: ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
+                  <>
+                    {directionOf(involvement, stx.net)}
+                    {involvement === 'sender' ? null : (
+                      <>
+                        {' from '}
+                        <Principal principal={sender.address} />
+                      </>
+                    )}
+                  </>
+                ),
+              },
+              {
+                name: 'Fee',
+                class: 'number wide',
+                label: 'fee',
+                cell: ({ transaction }) => <Fee micro={transaction.fee_rate} />,
+              },
+              { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+              { name: 'Age', class: 'number when', cell: ({ transaction: { block } }) => <Ago at={block.time} /> },
+            ]}
+          />
+          <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
+        </>
+      )}
+    </Show>
   );
 }
 
@@ -86,7 +107,7 @@ interface TransfersProps {
 
 /** Transfers, mints and burns of STX that a principal received or sent. */
 export function Transfers({ principal, direction, version }: TransfersProps) {
-  const query = listQuery(PER_PAGE);
+  const query = listQuery();
   const params = { path: { principal }, query };
   const isInbound = direction === 'inbound';
   const transfers = useAnswer(
@@ -101,7 +122,11 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
   );
   const title = isInbound ? 'STX received' : 'STX sent';
   return (
-    <Panel title={title} source={`/extended/v3/principals/${principal}/transfers/stx/${direction}`}>
+    <Panel
+      title={title}
+      source={`/extended/v3/principals/${principal}/transfers/stx/${direction}`}
+      aside={<CsvLink principal={principal} />}
+    >
       <Show loaded={transfers} rows={8}>
         {({ results, total, cursor: { next, previous } }) => (
           <>
@@ -150,17 +175,9 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
 const OtherSide = ({ principal, mint }: { principal: string | null; mint: boolean }) =>
   principal === null ? <span class="quiet">{mint ? 'minted' : 'burnt'}</span> : <Principal principal={principal} />;
 
-const numbers = (nonces: readonly number[]): string => (nonces.length === 0 ? 'none' : nonces.map(count).join(', '));
-
-/** The nonces of a principal, with the missing ones, and its pending transactions. */
+/** The pending transactions of a principal. */
 export function Pending({ principal, version }: { principal: string; version: string }) {
-  const query = listQuery(PER_PAGE);
-  const nonces = useAnswer(
-    `nonces ${principal}`,
-    (signal) =>
-      bodyOf(api.GET('/extended/v3/principals/{principal}/nonces', { params: { path: { principal } }, signal })),
-    version,
-  );
+  const query = listQuery();
   const params = { path: { principal }, query };
   const pending = useAnswer(
     `pending ${principal} ${query.cursor}`,
@@ -168,41 +185,15 @@ export function Pending({ principal, version }: { principal: string; version: st
     version,
   );
   return (
-    <>
-      <Panel title="Nonces" source={`/extended/v3/principals/${principal}/nonces`}>
-        <Show loaded={nonces}>
-          {({ next_nonce: next, last_confirmed_nonce: last, mempool }) => (
-            <Facts
-              facts={[
-                ['Next nonce to use', count(next)],
-                ['Last mined nonce', last === null ? 'none' : count(last)],
-                ['Pending', numbers(mempool.pending_nonces)],
-                [
-                  'Missing',
-                  mempool.missing_nonces.length === 0 ? (
-                    'none'
-                  ) : (
-                    <span key="missing">
-                      {numbers(mempool.missing_nonces)}{' '}
-                      <Badge tone="wait">pending transactions with higher nonces wait</Badge>
-                    </span>
-                  ),
-                ],
-              ]}
-            />
-          )}
-        </Show>
-      </Panel>
-      <Panel title="Pending transactions" source={`/extended/v3/principals/${principal}/mempool/transactions`}>
-        <Show loaded={pending}>
-          {({ results, total, cursor: { next, previous } }) => (
-            <>
-              <PendingTable label="Pending transactions" transactions={results} empty="No transaction is pending." />
-              <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
-            </>
-          )}
-        </Show>
-      </Panel>
-    </>
+    <Panel title="Pending transactions" source={`/extended/v3/principals/${principal}/mempool/transactions`}>
+      <Show loaded={pending}>
+        {({ results, total, cursor: { next, previous } }) => (
+          <>
+            <PendingTable label="Pending transactions" transactions={results} empty="No transaction is pending." />
+            <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
+          </>
+        )}
+      </Show>
+    </Panel>
   );
 }

@@ -6,10 +6,11 @@ import { tipVersion, useSubscription } from '../../api/live.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
 import { checksumMistake } from '../../chain/path-mistake.ts';
-import { Copy, Facts, type Figure, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { Copy, Facts, type Figure, Figures, Page, Panel, PER_PAGE, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, Btc, Stx, TxLink } from '../../ui/values.tsx';
 import { NotFound } from '../not-found.tsx';
+import { BalanceTab, CounterpartiesTab, NonceFacts, SeenFacts, useNames } from './principal-activity.tsx';
 import { Tokens } from './principal-tokens.tsx';
 import { Pending, PrincipalTransactions, Transfers } from './principal-transactions.tsx';
 
@@ -17,7 +18,9 @@ const TABS = [
   ['transactions', 'Transactions'],
   ['received', 'STX received'],
   ['sent', 'STX sent'],
+  ['balance', 'Balance'],
   ['tokens', 'Tokens'],
+  ['counterparties', 'Counterparties'],
   ['pending', 'Pending'],
   ['staking', 'Staking'],
   ['names', 'Names'],
@@ -39,6 +42,10 @@ export function Principal({ principal }: { principal: string }) {
       }
     >
       <StxFigures stx={stx} />
+      <div class="columns">
+        <NonceFacts principal={principal} version={version} />
+        <SeenFacts principal={principal} version={version} />
+      </div>
       <PrincipalHistory principal={principal} />
       <Tabs label="Parts of the account" tabs={TABS} />
       <PrincipalTab tab={tabOf(TABS)} principal={principal} version={version} />
@@ -66,6 +73,10 @@ export function PrincipalTab({ tab, principal, version }: TabProps) {
       return <Transfers principal={principal} direction="inbound" version={version} />;
     case 'sent':
       return <Transfers principal={principal} direction="outbound" version={version} />;
+    case 'balance':
+      return <BalanceTab principal={principal} version={version} />;
+    case 'counterparties':
+      return <CounterpartiesTab principal={principal} version={version} />;
     case 'tokens':
       return <Tokens principal={principal} version={version} />;
     case 'pending':
@@ -133,12 +144,7 @@ export function StxFigures({ stx }: { stx: Loaded<StxBalance> }) {
 
 /** The names (BNS) of a principal. */
 function PrincipalNames({ principal, version }: { principal: string; version: string }) {
-  const params = { path: { blockchain: 'stacks', address: principal } };
-  const names = useAnswer(
-    `names ${principal}`,
-    (signal) => bodyOf(api.GET('/v1/addresses/{blockchain}/{address}', { params, signal })),
-    version,
-  );
+  const names = useNames({ principal, version });
   return (
     <Panel title="Names" source={`/v1/addresses/stacks/${principal}`}>
       <Show loaded={names}>
@@ -156,8 +162,6 @@ function PrincipalNames({ principal, version }: { principal: string; version: st
   );
 }
 
-const MOST_BONDS = 50;
-
 /** The staked STX, bonds and rewards of a principal. */
 function PrincipalStaking({ principal, version }: { principal: string; version: string }) {
   const path = { principal };
@@ -171,7 +175,7 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
     (signal) =>
       bodyOf(
         api.GET('/extended/v3/principals/{principal}/staking/bonds', {
-          params: { path, query: { limit: MOST_BONDS } },
+          params: { path, query: { limit: PER_PAGE } },
           signal,
         }),
       ),
@@ -210,13 +214,20 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
               rows={results}
               keyOf={({ bond_index: bond }) => String(bond)}
               empty="The principal is in no bond."
+              stacked
               columns={[
-                { name: 'Bond', cell: ({ bond_index: bond }) => count(bond) },
+                { name: 'Bond', class: 'first', cell: ({ bond_index: bond }) => `Bond ${count(bond)}` },
                 {
                   name: 'Status',
+                  class: 'nowrap',
                   cell: ({ status, active }) => <Badge tone={active ? 'ok' : 'plain'}>{words(status)}</Badge>,
                 },
-                { name: 'Enrolled by', class: 'medium', cell: ({ enrollment }) => <TxLink id={enrollment.tx_id} /> },
+                {
+                  name: 'Enrolled by',
+                  class: 'nowrap',
+                  label: 'enrolled by',
+                  cell: ({ enrollment }) => <TxLink id={enrollment.tx_id} />,
+                },
                 { name: 'BTC', class: 'number', cell: ({ locked }) => <Btc satoshis={locked.btc} /> },
                 { name: 'STX', class: 'number', cell: ({ locked }) => <Stx micro={locked.stx} /> },
               ]}

@@ -16,6 +16,7 @@ import {
   Page,
   Pager,
   Panel,
+  PER_PAGE,
   Show,
   Table,
   Tabs,
@@ -26,6 +27,7 @@ import { tokenOf } from '../../ui/token-metadata.ts';
 import {
   Ago,
   Asset,
+  Badge,
   BlockLink,
   ChainText,
   Hash,
@@ -81,12 +83,11 @@ export function Token({ asset }: { asset: string }) {
   );
 }
 
-const HOLDERS_PER_PAGE = 25;
-
 /** Precision of a share: balances may be too large for a division of numbers. */
 const PRECISION = 1_000_000n;
 
-const shareOf = (part: string, whole: string): number =>
+/** The share of an amount in a whole, from 0 to 1. */
+export const shareOf = (part: string, whole: string): number =>
   BigInt(whole) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(whole)) / Number(PRECISION);
 
 const TABS = [
@@ -99,7 +100,7 @@ type Holding = Answer<'/extended/v3/tokens/ft/{asset_identifier}/holders'>;
 /** The holders and transfers of a fungible token. @param supply in its smallest unit */
 function Fungible({ asset, supply }: { asset: string; supply: string }) {
   const isOfHolders = tabOf(TABS) === 'holders';
-  const query = isOfHolders ? listQuery(HOLDERS_PER_PAGE) : { limit: 1 };
+  const query = isOfHolders ? listQuery() : { limit: 1 };
   const params = { path: { asset_identifier: asset }, query };
   const holders = useAnswer(
     `holders ${asset} ${JSON.stringify(query)}`,
@@ -168,11 +169,9 @@ const Holders = ({ asset, supply, holders }: HoldersProps) => (
   </Panel>
 );
 
-const TRANSFERS_PER_PAGE = 25;
-
 /** All transfers, mints and burns of a fungible token. */
 function TokenTransfers({ asset }: { asset: string }) {
-  const query = listQuery(TRANSFERS_PER_PAGE);
+  const query = listQuery();
   const params = { path: { asset_identifier: asset }, query };
   const transfers = useAnswer(
     `transfers ${asset} ${query.cursor}`,
@@ -218,12 +217,10 @@ function TokenTransfers({ asset }: { asset: string }) {
 const End = ({ principal, nobody }: { principal: string | null; nobody: string }) =>
   principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
 
-const MINTS_PER_PAGE = 25;
-
 /** The non-fungible tokens of a collection, newest first. */
 function Collection({ asset }: { asset: string }) {
   const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
-  const params = { path: { asset_identifier: asset }, query: { limit: MINTS_PER_PAGE, offset } };
+  const params = { path: { asset_identifier: asset }, query: { limit: PER_PAGE, offset } };
   const mints = useAnswer(
     `mints ${asset} ${offset}`,
     (signal) => bodyOf(api.GET('/stackside/v1/tokens/nft/{asset_identifier}/mints', { params, signal })),
@@ -258,7 +255,14 @@ function Collection({ asset }: { asset: string }) {
                     ),
                   },
                   {
+                    name: 'Owner now',
+                    label: 'owner',
+                    cell: ({ owner }) =>
+                      owner === null ? <Badge tone="plain">burnt</Badge> : <Principal principal={owner} />,
+                  },
+                  {
                     name: 'Minted to',
+                    class: 'wide',
                     cell: ({ recipient }) => (recipient === null ? null : <Principal principal={recipient} />),
                   },
                   {
@@ -270,8 +274,8 @@ function Collection({ asset }: { asset: string }) {
               />
               <Pager
                 name="offset"
-                next={offset + MINTS_PER_PAGE < total ? String(offset + MINTS_PER_PAGE) : null}
-                previous={offset > MINTS_PER_PAGE ? String(offset - MINTS_PER_PAGE) : ''}
+                next={offset + PER_PAGE < total ? String(offset + PER_PAGE) : null}
+                previous={offset > PER_PAGE ? String(offset - PER_PAGE) : ''}
                 total={plural(total, 'token')}
               />
             </Panel>
@@ -317,7 +321,7 @@ function DeclaredFacts({ asset }: { asset: string }) {
           ['Symbol', textOrNull(symbol)],
           ['Decimals', decimals],
           ...(description === null ? [] : [['Description', textOrNull(description)] as const]),
-          ['Metadata', textOrNull(uri === null || uri.length <= LONGEST_URI ? uri : `${uri.slice(0, LONGEST_URI)}…`)],
+          ['Metadata', textOrNull(shortUri(uri))],
         ]}
       />
     </Panel>
@@ -327,38 +331,84 @@ function DeclaredFacts({ asset }: { asset: string }) {
 /** Characters of a URI that are shown: one of the scheme `data` has a whole document. */
 const LONGEST_URI = 160;
 
+const shortUri = (uri: string | null): string | null =>
+  uri === null || uri.length <= LONGEST_URI ? uri : `${uri.slice(0, LONGEST_URI)}…`;
+
 /** Whether this server keeps a copy of an image: the page asks no other host. */
-const isKept = (path: string | undefined): path is string => path?.startsWith('/stackside/v1/token-images/') === true;
+export const isKept = (path: string | null | undefined): path is string =>
+  path?.startsWith('/stackside/v1/token-images/') === true;
+
+/** A token that was minted: its owner, and what the document at its URI says. */
+function OwnedNft({ asset, value }: { asset: string; value: string }) {
+  const path = { asset_identifier: asset, value };
+  const token = useAnswer(
+    `owned nft ${asset} ${value}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/tokens/nft/{asset_identifier}/{value}', { params: { path }, signal })),
+    tipVersion.value,
+  );
+  return (
+    <Panel title="Token" source={`/stackside/v1/tokens/nft/${encodeURIComponent(asset)}/${value}`}>
+      <Show loaded={token}>
+        {({ owner, token_uri: uri, metadata }) => {
+          const { name, description, cached_thumbnail_image: image, attributes = [] } = metadata ?? {};
+          return (
+            <>
+              {isKept(image) ? <img class="token-image" src={image} alt="" /> : null}
+              <Facts
+                facts={[
+                  ['Name', textOrNull(name ?? null)],
+                  ['Collection', <Asset key="asset" identifier={asset} />],
+                  ['Value, serialized', <Hash key="value" value={value} copy="value" />],
+                  [
+                    'Owner now',
+                    owner === null ? 'None: the token was burnt' : <Principal key="owner" principal={owner} copy />,
+                  ],
+                  ['Description', textOrNull(description ?? null)],
+                  ['Metadata', textOrNull(shortUri(uri))],
+                ]}
+              />
+              {attributes.length === 0 ? null : (
+                <Table
+                  label="Attributes"
+                  rows={attributes.slice(0, MOST_ATTRIBUTES).map((attribute, at) => ({ ...attribute, at }))}
+                  keyOf={({ at }) => String(at)}
+                  empty=""
+                  columns={[
+                    { name: 'Attribute', cell: ({ trait_type: trait }) => <ChainText text={trait} /> },
+                    { name: 'Value', cell: ({ value: said }) => <ChainText text={attributeText(said)} /> },
+                  ]}
+                />
+              )}
+            </>
+          );
+        }}
+      </Show>
+    </Panel>
+  );
+}
+
+/** Attributes that are shown: a document may have any number. */
+const MOST_ATTRIBUTES = 50;
+
+/** The value of an attribute, which may be any JSON. */
+const attributeText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** The page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
-  const query = listQuery(TRANSFERS_PER_PAGE);
-  const params = { path: { asset_identifier: asset, value }, query };
+  const query = listQuery();
+  const path = { asset_identifier: asset, value };
   const history = useAnswer(
     `nft ${asset} ${value} ${query.cursor}`,
-    (signal) => bodyOf(api.GET('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', { params, signal })),
+    (signal) =>
+      bodyOf(
+        api.GET('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', { params: { path, query }, signal }),
+      ),
     tipVersion.value,
   );
   const source = `/extended/v3/tokens/nft/${encodeURIComponent(asset)}/${value}/history`;
-  const newest = query.cursor === undefined ? history.data?.results[0] : undefined;
   return (
     <Page kind="Non-fungible token" title={`${visible(assetName(asset))} ${shortHash(value)}`}>
-      <Panel title="Token" source={source}>
-        <Facts
-          facts={[
-            ['Collection', <Asset key="asset" identifier={asset} />],
-            ['Value, serialized', <Hash key="value" value={value} copy="value" />],
-            [
-              'Owner',
-              newest === undefined ? null : newest.recipient === null ? (
-                'None: the token was burnt'
-              ) : (
-                <Principal key="owner" principal={newest.recipient} copy />
-              ),
-            ],
-          ]}
-        />
-      </Panel>
+      {history.data === null || history.data.total === 0 ? null : <OwnedNft asset={asset} value={value} />}
       <Panel title="History" source={source}>
         <Show loaded={history}>
           {({ results, total, cursor: { next, previous } }) => (

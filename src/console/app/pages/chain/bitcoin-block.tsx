@@ -4,13 +4,10 @@ import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural } from '../../chain/format.ts';
 import type { BitcoinBlock as BitcoinBlockObject } from '../../chain/types.ts';
-import { type Column, Facts, Icon, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { BLOCKS_PER_PAGE, type Column, Facts, Icon, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
 import { Ago, BitcoinBlockLink, Btc, Count, Hash, When } from '../../ui/values.tsx';
 import { BLOCK_COLUMNS } from './block.tsx';
-
-const MOST_BLOCKS = 30;
-const MOST_PAYMENTS = 30;
 
 export function BitcoinBlock({ id }: { id: string }) {
   const path = { height_or_hash: id };
@@ -66,7 +63,7 @@ function Neighbours({ height }: { height: number }) {
 }
 
 function StacksBlocks({ height, total }: { height: number; total: number }) {
-  const params = { path: { height_or_hash: String(height) }, query: { limit: MOST_BLOCKS } };
+  const params = { path: { height_or_hash: String(height) }, query: { limit: BLOCKS_PER_PAGE } };
   const blocks = useAnswer(
     `blocks of ${height}`,
     (signal) => bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}/blocks', { params, signal })),
@@ -76,7 +73,7 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
     <Panel
       title="Stacks blocks"
       source={`/extended/v2/burn-blocks/${height}/blocks`}
-      aside={total > MOST_BLOCKS ? <span class="quiet">the newest {MOST_BLOCKS}</span> : null}
+      aside={total > BLOCKS_PER_PAGE ? <span class="quiet">the newest {BLOCKS_PER_PAGE}</span> : null}
     >
       <Show loaded={blocks}>
         {({ results }) => (
@@ -86,6 +83,7 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
             rows={results}
             keyOf={({ hash }) => hash}
             empty="No Stacks block was built on this Bitcoin block."
+            stacked
           />
         )}
       </Show>
@@ -95,7 +93,7 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
 
 /** Payments of miners to stackers in a Bitcoin block. */
 export function Payments({ height }: { height: number }) {
-  const params = { path: { height_or_hash: String(height) }, query: { limit: MOST_PAYMENTS } };
+  const params = { path: { height_or_hash: String(height) }, query: { limit: BLOCKS_PER_PAGE } };
   const payments = useAnswer(`payments of ${height}`, (signal) =>
     bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}/pox-transactions', { params, signal })),
   );
@@ -139,14 +137,13 @@ export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
   { name: 'Age', class: 'number', cell: ({ burn_block_time: at }) => <Ago at={at} /> },
 ];
 
-const PER_PAGE = 20;
-
 /** Bitcoin blocks, newest first. */
 export function BitcoinBlocks() {
   const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
   const blocks = useAnswer(
     `bitcoin blocks ${offset}`,
-    (signal) => bodyOf(api.GET('/extended/v2/burn-blocks', { params: { query: { limit: PER_PAGE, offset } }, signal })),
+    (signal) =>
+      bodyOf(api.GET('/extended/v2/burn-blocks', { params: { query: { limit: BLOCKS_PER_PAGE, offset } }, signal })),
     tip.value?.burnBlockHeight ?? 0,
   );
   const cursorAt = (at: number) => (at <= 0 ? '' : String(at));
@@ -165,8 +162,8 @@ export function BitcoinBlocks() {
               />
               <Pager
                 name="offset"
-                next={offset + PER_PAGE < total ? cursorAt(offset + PER_PAGE) : null}
-                previous={offset > 0 ? cursorAt(offset - PER_PAGE) : null}
+                next={offset + BLOCKS_PER_PAGE < total ? cursorAt(offset + BLOCKS_PER_PAGE) : null}
+                previous={offset > 0 ? cursorAt(offset - BLOCKS_PER_PAGE) : null}
                 total={plural(total, 'block')}
               />
             </>

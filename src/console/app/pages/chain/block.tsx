@@ -4,12 +4,22 @@ import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural } from '../../chain/format.ts';
 import type { Block as BlockObject } from '../../chain/types.ts';
-import { type Column, Facts, Icon, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
-import { pathTo, place } from '../../ui/router.ts';
+import {
+  BLOCKS_PER_PAGE,
+  type Column,
+  Facts,
+  Icon,
+  listQuery,
+  Page,
+  Pager,
+  Panel,
+  Show,
+  Table,
+} from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
 import { TransactionTable } from '../../ui/transactions.tsx';
 import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Count, Hash, When } from '../../ui/values.tsx';
-
-const TRANSACTIONS_PER_PAGE = 25;
+import { ForkMark, OrphanMark } from './forks.tsx';
 
 export function Block({ id }: { id: string }) {
   const params = { path: { height_or_hash: id } };
@@ -21,9 +31,11 @@ export function Block({ id }: { id: string }) {
   const title = block.data === null ? id : count(block.data.height);
   return (
     <Page kind="Block" title={title} beside={block.data === null ? null : <Neighbours height={block.data.height} />}>
+      {block.error?.status === 404 ? <OrphanMark hash={id} /> : null}
       <Show loaded={block} rows={8}>
         {(found) => (
           <>
+            <ForkMark height={found.height} />
             <BlockFacts block={found} />
             <BlockTransactions block={found} />
             <BlockSignatures hash={found.hash} />
@@ -64,8 +76,8 @@ function BlockFacts({ block }: { block: BlockObject }) {
           facts={[
             ['Time', <When key="time" at={block.block_time} />],
             ['Transactions', count(block.tx_count)],
-            ['Hash', <Hash key="hash" value={block.hash} copy="block hash" />],
-            ['Index block hash', <Hash key="index" value={block.index_block_hash} copy="index block hash" />],
+            ['Hash', <Hash key="hash" value={block.hash} whole copy="block hash" />],
+            ['Index block hash', <Hash key="index" value={block.index_block_hash} whole copy="index block hash" />],
             ['Parent', height > 1 ? <BlockLink key="parent" height={height - 1} /> : 'None: the first block'],
             [
               'Bitcoin block',
@@ -76,7 +88,7 @@ function BlockFacts({ block }: { block: BlockObject }) {
             ['Tenure', block.tenure_height >= 0 && count(block.tenure_height)],
             [
               'Miner’s Bitcoin transaction',
-              <Hash key="miner" value={block.miner_txid} copy="Bitcoin transaction id" />,
+              <Hash key="miner" value={block.miner_txid} whole copy="Bitcoin transaction id" />,
             ],
           ]}
         />
@@ -89,10 +101,9 @@ function BlockFacts({ block }: { block: BlockObject }) {
 }
 
 function BlockTransactions({ block: { hash, tx_count: total } }: { block: BlockObject }) {
-  const cursor = place.value.query.get('cursor');
-  const query = { limit: TRANSACTIONS_PER_PAGE, ...(cursor === null ? {} : { cursor }) };
+  const query = listQuery();
   const path = { height_or_hash: hash };
-  const transactions = useAnswer(`block transactions ${hash} ${cursor}`, (signal) =>
+  const transactions = useAnswer(`block transactions ${hash} ${query.cursor}`, (signal) =>
     bodyOf(api.GET('/extended/v3/blocks/{height_or_hash}/transactions', { params: { path, query }, signal })),
   );
   return (
@@ -158,38 +169,49 @@ function BlockSignatures({ hash }: { hash: string }) {
 }
 
 export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
-  { name: 'Height', class: 'nowrap', cell: ({ height }) => <BlockLink height={height} /> },
+  { name: 'Height', class: 'first nowrap', cell: ({ height }) => <BlockLink height={height} /> },
   {
     name: 'Hash',
-    class: 'medium',
     cell: ({ hash }) => <Hash value={hash} to={pathTo('block', { id: hash })} />,
   },
-  { name: 'Bitcoin block', class: 'number', cell: (block) => <BitcoinBlockLink height={block.burn_block_height} /> },
+  {
+    name: 'Bitcoin block',
+    class: 'number',
+    label: 'Bitcoin block',
+    cell: (block) => <BitcoinBlockLink height={block.burn_block_height} />,
+  },
   {
     name: 'Tenure',
     class: 'number wide',
+    label: 'tenure',
     // The API answers -1 if the node didn't state the tenure.
     cell: ({ tenure_height: tenure }) => (tenure < 0 ? '–' : <Count value={tenure} />),
   },
-  { name: 'Transactions', class: 'number', cell: ({ tx_count: transactions }) => <Count value={transactions} /> },
-  { name: 'Largest cost', class: 'number wide', cell: (block) => <CostShare cost={block} /> },
-  { name: 'Age', class: 'number', cell: ({ block_time: at }) => <Ago at={at} /> },
+  {
+    name: 'Transactions',
+    class: 'number',
+    label: 'transactions',
+    cell: ({ tx_count: transactions }) => <Count value={transactions} />,
+  },
+  { name: 'Largest cost', class: 'number wide', label: 'largest cost', cell: (block) => <CostShare cost={block} /> },
+  { name: 'Age', class: 'number when', cell: ({ block_time: at }) => <Ago at={at} /> },
 ];
-
-const BLOCKS_PER_PAGE = 25;
 
 /** Blocks, newest first. */
 export function Blocks() {
-  const cursor = place.value.query.get('cursor');
-  const query = { limit: BLOCKS_PER_PAGE, ...(cursor === null ? {} : { cursor }) };
+  const query = listQuery('cursor', BLOCKS_PER_PAGE);
   const blocks = useAnswer(
-    `blocks ${cursor}`,
+    `blocks ${query.cursor}`,
     (signal) => bodyOf(api.GET('/extended/v2/blocks', { params: { query }, signal })),
     tipVersion.value,
   );
   return (
     <Page title="Blocks" lead="Blocks of the canonical chain, newest first.">
-      <Panel title="Blocks" source={`/extended/v2/blocks?limit=${BLOCKS_PER_PAGE}`}>
+      <Panel
+        title="Blocks"
+        source={`/extended/v2/blocks?limit=${BLOCKS_PER_PAGE}`}
+        aside={<a href={pathTo('forks')}>Forks</a>}
+      >
         <Show loaded={blocks} rows={10}>
           {({ results, total, next_cursor: newer, prev_cursor: older }) => (
             <>
@@ -199,6 +221,7 @@ export function Blocks() {
                 rows={results}
                 keyOf={({ hash }) => hash}
                 empty="No block has arrived yet."
+                stacked
               />
               <Pager next={older} previous={newer} total={plural(total, 'block')} />
             </>

@@ -1,47 +1,258 @@
-/** The page of the mempool: statistics by type and by fee, and the list of pending transactions. */
+/** The page of the mempool: projected blocks, the list of pending transactions, and statistics by type and by fee. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { type Bar, mergedRanges } from '../../chain/chart.ts';
-import { bytes, count, plural, stxText } from '../../chain/format.ts';
+import { type Chosen, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
+import { bytes, count, percent, plural, stxText } from '../../chain/format.ts';
+import { blockTitle, feeLevel, feeRange, fullness, placeSentence, projectionNotes } from '../../chain/mempool.ts';
 import { kindOf } from '../../chain/transaction.ts';
-import { Empty, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
-import { place, withQuery } from '../../ui/router.ts';
+import { Filters, nothingMatches } from '../../ui/filters.tsx';
+import { Empty, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { PendingTable } from '../../ui/transactions.tsx';
-import { Ago, TxLink } from '../../ui/values.tsx';
-
-const PER_PAGE = 50;
+import { Ago, Principal, Stx, TxLink } from '../../ui/values.tsx';
 
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
-type PendingType = (typeof TYPES)[number];
 
-/** The type of pending transactions in the query; null for all. */
-const typeOf = (asked: string | null): PendingType | null => TYPES.find((type) => type === asked) ?? null;
-
-export function Mempool() {
+/** Changes with each transaction that arrives, and with each block. */
+export function useMempoolVersion(): string {
   const [update, setUpdate] = useState(0);
   useSubscription({ event: 'mempool' }, () => setUpdate((before) => before + 1));
-  const version = `${tipVersion.value} ${update}`;
+  return `${tipVersion.value} ${update}`;
+}
+
+export function Mempool() {
+  const version = useMempoolVersion();
   const stats = useAnswer('stats', (signal) => bodyOf(api.GET('/extended/v1/tx/mempool/stats', { signal })), version);
-  const type = typeOf(place.value.query.get('type'));
+  const { query } = place.value;
+  const chosen = chosenFilters(query, PENDING_FILTERS);
+  const block = Number(query.get('block'));
   return (
     <Page title="Mempool" lead="Transactions that wait for a block. The page updates by itself.">
+      <Projected version={version} />
+      {Number.isSafeInteger(block) && block > 0 ? <InBlock block={block} version={version} /> : null}
+      <Pending chosen={chosen} version={version} />
       <div class="columns">
         <Panel title="By type" source="/extended/v1/tx/mempool/stats">
           <Show loaded={stats}>{(found) => <TypeTable stats={found} />}</Show>
         </Panel>
         <FeeTable />
       </div>
-      <FeeDistribution type={type} version={version} />
-      {type === null ? <Newest version={version} /> : <OfType type={type} version={version} />}
+      <FeeDistribution type={TYPES.find((type) => type === query.get('type')) ?? null} version={version} />
     </Page>
   );
 }
 
+/** The blocks that the pending transactions would fill. */
+function Projected({ version }: { version: string }) {
+  return (
+    <Panel title="Projected blocks" source="/stackside/v1/mempool/blocks">
+      <ProjectedBlocks version={version} />
+      <div class="projected-notes">
+        <p>
+          The blocks that the pending transactions would fill if no other came: the highest fee for cost and size comes
+          first, and each account’s nonces come in their order. What a call costs is estimated from earlier ones.
+        </p>
+      </div>
+    </Panel>
+  );
+}
+
+/** Projected blocks, drawn as blocks: filled as far as they are full, in a colour by their median fee. @param most that are drawn */
+export function ProjectedBlocks({ version, most = 8 }: { version: string; most?: number }) {
+  const projection = useAnswer(
+    'projected blocks',
+    (signal) => bodyOf(api.GET('/stackside/v1/mempool/blocks', { signal })),
+    version,
+  );
+  const shown = Number(place.value.query.get('block'));
+  return (
+    <Show loaded={projection}>
+      {(found) => (
+        <>
+          {found.blocks.length === 0 ? (
+            <Empty>
+              {found.total === 0 ? 'No transaction is pending.' : 'No pending transaction can be mined now.'}
+            </Empty>
+          ) : (
+            <ol class="projected" aria-label="Projected blocks">
+              {found.blocks.slice(0, most).map((block) => (
+                <li key={block.block}>
+                  <a
+                    href={`${pathTo('mempool')}?block=${block.block}`}
+                    style={{
+                      '--full': `${Math.max(2, Math.round(100 * fullness(block)))}%`,
+                      '--strength': `${8 + 6 * feeLevel(block)}%`,
+                    }}
+                    aria-current={block.block === shown ? 'true' : undefined}
+                  >
+                    <strong>{blockTitle(block.block)}</strong>
+                    <span>{plural(block.transactions, 'transaction')}</span>
+                    <span>about {stxText(block.fees.median)}</span>
+                    <span>{feeRange(block)}</span>
+                    <span>{percent(fullness(block), 1)} full</span>
+                  </a>
+                </li>
+              ))}
+            </ol>
+          )}
+          <ul class="projected-notes">
+            {projectionNotes(found).map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Show>
+  );
+}
+
+/** The first transactions of a projected block. */
+function InBlock({ block, version }: { block: number; version: string }) {
+  const params = { path: { block }, query: { limit: PER_PAGE } };
+  const found = useAnswer(
+    `projected block ${block}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/mempool/blocks/{block}/transactions', { params, signal })),
+    version,
+  );
+  return (
+    <Panel
+      title={blockTitle(block)}
+      source={`/stackside/v1/mempool/blocks/${block}/transactions?limit=${PER_PAGE}`}
+      aside={<a href={withQuery({ block: null })}>Close</a>}
+    >
+      <Show loaded={found} rows={10}>
+        {({ results, total }) => (
+          <>
+            <PendingTable
+              label="Transactions of the projected block"
+              transactions={results}
+              empty="Fewer blocks would be filled now."
+            />
+            {total > results.length ? (
+              <p class="pager quiet">
+                The first {count(results.length)} of {plural(total, 'transaction')}, in the order of a miner.
+              </p>
+            ) : null}
+          </>
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+const ORDERS = [
+  ['age', 'Newest first'],
+  ['fee', 'Highest fee first'],
+] as const;
+
+/** Pending transactions that meet the filters in the query, in the order that it names. */
+function Pending({ chosen, version }: { chosen: Chosen; version: string }) {
+  const [order] = ORDERS.find(([name]) => name === place.value.query.get('sort')) ?? ORDERS[0];
+  return (
+    <Panel
+      title="Pending transactions"
+      source={`/stackside/v1/mempool/transactions?sort_by=${order}&limit=${PER_PAGE}`}
+      aside={
+        <nav class="filter" aria-label="Order">
+          {ORDERS.map(([name, title]) => (
+            <a
+              key={name}
+              href={withQuery({ sort: name === 'age' ? null : name, cursor: null })}
+              aria-current={name === order ? 'true' : undefined}
+            >
+              {title}
+            </a>
+          ))}
+        </nav>
+      }
+    >
+      <Filters chosen={chosen} />
+      {chosen.conditions === null ? (
+        <Empty>A filter is wrong: see above.</Empty>
+      ) : (
+        <FoundPending conditions={chosen.conditions} order={order} version={version} isAny={chosen.isAny} />
+      )}
+    </Panel>
+  );
+}
+
+interface FoundPendingProps {
+  conditions: NonNullable<Chosen['conditions']>;
+  order: (typeof ORDERS)[number][0];
+  version: string;
+  /** Whether there is any filter. */
+  isAny: boolean;
+}
+
+function FoundPending({ conditions, order, version, isAny }: FoundPendingProps) {
+  const query = { ...listQuery(), ...conditions, sort_by: order };
+  const pending = useAnswer(
+    `pending ${JSON.stringify(query)}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/mempool/transactions', { params: { query }, signal })),
+    version,
+  );
+  return (
+    <Show loaded={pending} rows={10}>
+      {({ results, total, cursor: { next, previous } }) => (
+        <>
+          <PendingTable
+            label="Pending transactions"
+            transactions={results}
+            empty={isAny ? nothingMatches(next !== null) : 'No transaction is pending.'}
+          />
+          <Pager next={next} previous={previous} {...(total === null ? {} : { total: plural(total, 'transaction') })} />
+        </>
+      )}
+    </Show>
+  );
+}
+
+/** Where a pending transaction stands: its place in the projected blocks, what it waits for, and the fee for the next block. */
+export function Standing({ position }: { position: Answer<'/stackside/v1/mempool/transactions/{tx_id}'> }) {
+  const { projected, awaits, fee_for_next_block: fee } = position;
+  return (
+    <>
+      {projected === null ? null : (
+        <p>
+          {placeSentence(projected)}{' '}
+          <a href={`${pathTo('mempool')}?block=${projected.block}`}>Projected block {count(projected.block)}</a>
+        </p>
+      )}
+      {awaits.map((one) =>
+        one.for === 'balance' ? (
+          <p key={`balance ${one.principal}`}>
+            It can’t be mined: <Principal principal={one.principal} /> has <Stx micro={one.available} /> that it may
+            spend, and <Stx micro={one.needed} /> are needed.
+          </p>
+        ) : (
+          <p key={`nonce ${one.principal}`}>
+            It waits for nonce {count(one.nonce)} of <Principal principal={one.principal} />
+            {one.tx_id === null ? (
+              ', which is missing: nobody has sent a transaction with it.'
+            ) : (
+              <>
+                : the transaction <TxLink id={one.tx_id} /> has it, and waits, too.
+              </>
+            )}
+          </p>
+        ),
+      )}
+      {projected === null && awaits.length === 0 ? <p>It is in none of the projected blocks.</p> : null}
+      {fee !== null && projected !== null && projected.block > 1 ? (
+        <p>
+          A fee of <Stx micro={fee} /> would put it into the next block.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
 /** The distribution of fees over pending transactions, all or of one type, and the oldest pending transaction. */
-function FeeDistribution({ type, version }: { type: PendingType | null; version: string }) {
+function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | null; version: string }) {
   const distribution = useAnswer(
     'fee distribution',
     (signal) => bodyOf(api.GET('/stackside/v1/mempool', { signal })),
@@ -71,74 +282,6 @@ function FeeDistribution({ type, version }: { type: PendingType | null; version:
     </Panel>
   );
 }
-
-/** All pending transactions, newest first. */
-function Newest({ version }: { version: string }) {
-  const cursor = place.value.query.get('cursor');
-  const query = { limit: PER_PAGE, ...(cursor === null ? {} : { cursor }) };
-  const pending = useAnswer(
-    `mempool ${cursor}`,
-    (signal) => bodyOf(api.GET('/extended/v3/mempool/transactions', { params: { query }, signal })),
-    version,
-  );
-  return (
-    <Panel
-      title="Newest first"
-      source={`/extended/v3/mempool/transactions?limit=${PER_PAGE}`}
-      aside={<TypeFilter shown={null} />}
-    >
-      <Show loaded={pending} rows={10}>
-        {({ results, total, cursor: { next, previous } }) => (
-          <>
-            <PendingTable label="Pending transactions" transactions={results} empty="No transaction is pending." />
-            <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
-          </>
-        )}
-      </Show>
-    </Panel>
-  );
-}
-
-/** Pending transactions of one type, highest fee first. */
-function OfType({ type, version }: { type: PendingType; version: string }) {
-  const cursor = place.value.query.get('cursor');
-  const query = { type: [type], limit: PER_PAGE, ...(cursor === null ? {} : { cursor }) };
-  const pending = useAnswer(
-    `mempool ${type} ${cursor}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/mempool/transactions', { params: { query }, signal })),
-    version,
-  );
-  return (
-    <Panel
-      title="Highest fee first"
-      source={`/stackside/v1/mempool/transactions?type=${type}&limit=${PER_PAGE}`}
-      aside={<TypeFilter shown={type} />}
-    >
-      <Show loaded={pending} rows={10}>
-        {({ results, total, cursor: { next, previous } }) => (
-          <>
-            <PendingTable
-              label="Pending transactions of a type"
-              transactions={results}
-              empty="No transaction of this type is pending."
-            />
-            <Pager next={next} previous={previous} total={total === null ? '' : plural(total, 'transaction')} />
-          </>
-        )}
-      </Show>
-    </Panel>
-  );
-}
-
-const TypeFilter = ({ shown }: { shown: PendingType | null }) => (
-  <nav class="filter" aria-label="Type">
-    {[null, ...TYPES].map((type) => (
-      <a key={type} href={withQuery({ type, cursor: null })} aria-current={type === shown ? 'true' : undefined}>
-        {type === null ? 'All' : kindOf(type)}
-      </a>
-    ))}
-  </nav>
-);
 
 type Stats = Answer<'/extended/v1/tx/mempool/stats'>;
 

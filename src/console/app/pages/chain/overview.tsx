@@ -20,7 +20,7 @@ import { server, useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, ChainText, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
 import { BLOCK_COLUMNS } from './block.tsx';
-import { FeeTable, TypeTable } from './mempool.tsx';
+import { FeeTable, ProjectedBlocks, TypeTable, useMempoolVersion } from './mempool.tsx';
 
 export function Overview() {
   const status = useServerStatus();
@@ -58,6 +58,7 @@ export function Overview() {
           source="/extended/v1/tx/mempool/stats"
           aside={<a href={pathTo('mempool')}>{pending === null ? 'All' : plural(pending, 'transaction')}</a>}
         >
+          <NextBlocks />
           <Show loaded={mempool}>{(stats) => <TypeTable stats={stats} />}</Show>
         </Panel>
         <FeeTable />
@@ -69,6 +70,8 @@ export function Overview() {
     </Page>
   );
 }
+
+const NextBlocks = () => <ProjectedBlocks version={useMempoolVersion()} most={3} />;
 
 function chainFigures(
   { index, node, events }: ServerStatus,
@@ -336,6 +339,7 @@ function NewestBlocks() {
             keyOf={({ index_block_hash: hash }) => hash}
             rowClass={({ gone, fresh }) => (gone ? 'gone' : fresh ? 'fresh' : '')}
             empty="No block has arrived yet."
+            stacked
           />
         )}
       </Show>
@@ -346,7 +350,11 @@ function NewestBlocks() {
 /** Cells of a removed block, without links: its height leads to another block, and its hash to none. */
 const GONE: Readonly<Record<string, (block: SeenBlock) => ComponentChild>> = {
   Height: ({ height }) => <Count value={height} />,
-  Hash: () => <Badge tone="wait">replaced by a fork</Badge>,
+  Hash: ({ index_block_hash: hash }) => (
+    <a href={pathTo('fork', { hash })}>
+      <Badge tone="wait">replaced by a fork</Badge>
+    </a>
+  ),
 };
 
 const NEWEST_COLUMNS = BLOCK_COLUMNS.map(

@@ -51,7 +51,7 @@ function Cycles() {
                   cell: ({ cycle_number: cycle }) => <a href={withQuery({ cycle: String(cycle) })}>{count(cycle)}</a>,
                 },
                 { name: 'Signers', class: 'number', cell: ({ total_signers: signers }) => count(signers) },
-                { name: 'Weight', class: 'number medium', cell: ({ total_weight: weight }) => count(weight) },
+                { name: 'Weight', class: 'number', label: 'weight', cell: ({ total_weight: weight }) => count(weight) },
                 {
                   name: 'Signers set in block',
                   class: 'number wide',
@@ -106,10 +106,11 @@ function CycleSigners({ cycle }: { cycle: number }) {
             rows={results}
             keyOf={({ signing_key: key }) => key}
             empty="The cycle has no signers."
+            stacked
             columns={[
               {
                 name: 'Signer',
-                class: 'nowrap',
+                class: 'first nowrap',
                 cell: ({ signer_address: address }) => <Principal principal={address} />,
               },
               {
@@ -117,13 +118,19 @@ function CycleSigners({ cycle }: { cycle: number }) {
                 class: 'wide',
                 cell: ({ signing_key: key }) => <Hash value={key} copy="signing key" />,
               },
-              { name: 'Weight', class: 'number medium', cell: ({ weight }) => count(weight) },
+              { name: 'Weight', class: 'number', label: 'weight', cell: ({ weight }) => count(weight) },
               {
                 name: 'Share',
                 class: 'number',
+                label: 'share',
                 cell: ({ weight_percent: share }) => <Meter value={share} most={100} />,
               },
-              { name: 'Stacked', class: 'number', cell: ({ stacked_amount: stacked }) => <Stx micro={stacked} /> },
+              {
+                name: 'Stacked',
+                class: 'number',
+                label: 'stacked',
+                cell: ({ stacked_amount: stacked }) => <Stx micro={stacked} />,
+              },
             ]}
           />
         )}

@@ -1,10 +1,20 @@
 /** The pages of transactions: the list, and one transaction, mined, pending or dropped. */
 import { useState } from 'preact/hooks';
 import { api, bodyOf, RequestError } from '../../api/api.ts';
-import { tipVersion, useSubscription } from '../../api/live.ts';
+import { tip, tipVersion, useSubscription } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { assetName, bytes, count, plural, shortHash, textOfHex, words } from '../../chain/format.ts';
-import { balanceChanges, DROPPED, fateOf, feePlace, kindOf, plainText, sentence } from '../../chain/transaction.ts';
+import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
+import { assetName, bytes, count, plural, shortHash, textOfHex, visible, words } from '../../chain/format.ts';
+import {
+  balanceChanges,
+  confirmations,
+  DROPPED,
+  fateOf,
+  feePlace,
+  kindOf,
+  plainText,
+  sentence,
+} from '../../chain/transaction.ts';
 import {
   isMined,
   type MinedTransaction,
@@ -12,9 +22,22 @@ import {
   type Transaction as TransactionObject,
 } from '../../chain/types.ts';
 import { Source, Value, ValueBlock } from '../../ui/code.tsx';
-import { Copy, Facts, JsonLink, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
+import { Filters } from '../../ui/filters.tsx';
+import {
+  Copy,
+  Facts,
+  JsonLink,
+  listQuery,
+  Page,
+  Pager,
+  Panel,
+  PER_PAGE,
+  Scrollable,
+  Show,
+  Table,
+} from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
-import { Sentence, Status, TransactionTable } from '../../ui/transactions.tsx';
+import { FoundTransactions, Sentence, Status, searchPath, TransactionTable } from '../../ui/transactions.tsx';
 import {
   BitcoinBlockLink,
   BlockLink,
@@ -28,14 +51,14 @@ import {
   TxLink,
   When,
 } from '../../ui/values.tsx';
+import { Standing, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
-const EVENTS_PER_PAGE = 50;
 const NOT_FOUND = 404;
 
 /** A mined, pending or dropped transaction. @param offset of its events @throws RequestError 404 if it is unknown */
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
-  const query = { tx_id: [id], event_limit: EVENTS_PER_PAGE, event_offset: offset };
+  const query = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
   const answer = await bodyOf(api.GET('/extended/v1/tx/multiple', { params: { query }, signal }));
   const [found] = Object.values(answer);
   if (found?.found !== true) throw new RequestError(NOT_FOUND, 'No transaction with this id has arrived.');
@@ -57,7 +80,7 @@ export function Transaction({ id: asked }: { id: string }) {
     <Page
       kind={found === null ? 'Transaction' : kindOf(found.tx_type)}
       title={shortHash(id)}
-      heading={<Hash value={id} copy="transaction id" />}
+      heading={<Hash value={id} whole copy="transaction id" />}
       beside={found === null ? null : <Status status={found.tx_status} />}
       lead={
         found === null ? null : (
@@ -100,15 +123,22 @@ function Found({ transaction, offset }: { transaction: TransactionObject; offset
 function TransactionFacts({ transaction }: { transaction: TransactionObject }) {
   const { sender_address: sender, nonce, fee_rate: fee } = transaction;
   const sponsor = 'sponsor_address' in transaction ? (transaction.sponsor_address ?? null) : null;
+  const sponsorNonce = 'sponsor_nonce' in transaction ? (transaction.sponsor_nonce ?? null) : null;
   return (
     <Panel title="Transaction" source={`/extended/v3/transactions/${transaction.tx_id}`}>
       <Facts
         facts={[
           ...(isMined(transaction) ? minedFacts(transaction) : []),
-          ['Sender', <Principal key="sender" principal={sender} copy />],
+          ['Sender', <Principal key="sender" principal={sender} whole copy />],
           ['Nonce', count(nonce)],
-          ['Sponsor', sponsor === null ? null : <Principal key="sponsor" principal={sponsor} copy />],
-          ['Fee', <Stx key="fee" micro={fee} />],
+          ['Sponsor', sponsor === null ? null : <Principal key="sponsor" principal={sponsor} whole copy />],
+          ['Nonce of the sponsor', sponsorNonce === null ? null : count(sponsorNonce)],
+          [
+            'Fee',
+            <span key="fee">
+              <Stx micro={fee} /> {sponsor === null ? null : <span class="quiet">paid by the sponsor</span>}
+            </span>,
+          ],
         ]}
       />
     </Panel>
@@ -127,6 +157,14 @@ function minedFacts(transaction: MinedTransaction) {
       </span>,
     ],
     ['Bitcoin block', <BitcoinBlockLink key="bitcoin" height={bitcoinHeight} />],
+    [
+      'Confirmations',
+      transaction.canonical && tip.value !== null ? (
+        <span key="confirmations" aria-live="polite">
+          {confirmations(transaction, tip.value)}
+        </span>
+      ) : null,
+    ],
   ] as const;
 }
 
@@ -185,7 +223,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
         <ContractCall
           source={`${source}?include=function_args,result`}
           call={transaction.contract_call}
-          result={resultOf(transaction)}
+          result={isMined(transaction) ? transaction.tx_result : null}
           rolledBack={fateOf(transaction.tx_status) === 'failed'}
         />
       );
@@ -224,8 +262,8 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
             facts={[
               ['Cause', words(payload.cause ?? '')],
               ['Blocks of the previous tenure', count(payload.previous_tenure_blocks)],
-              ['Consensus hash', <Hash key="hash" value={payload.tenure_consensus_hash} copy="consensus hash" />],
-              ['Miner’s key hash', <Hash key="key" value={payload.pubkey_hash} copy="key hash" />],
+              ['Consensus hash', <Hash key="hash" value={payload.tenure_consensus_hash} whole copy="consensus hash" />],
+              ['Miner’s key hash', <Hash key="key" value={payload.pubkey_hash} whole copy="key hash" />],
             ]}
           />
         </Panel>
@@ -237,10 +275,6 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
   }
 }
 
-/** The Clarity value that a transaction returned; null if it isn't mined. */
-const resultOf = (transaction: TransactionObject): string | null =>
-  isMined(transaction) ? transaction.tx_result.repr : null;
-
 /** A memo as text, or in hex if it isn't text. */
 function Memo({ hex }: { hex: string }) {
   const text = textOfHex(hex);
@@ -250,11 +284,17 @@ function Memo({ hex }: { hex: string }) {
 
 type Call = Extract<TransactionObject, { tx_type: 'contract_call' }>['contract_call'];
 
+interface ClarityValue {
+  repr: string;
+  hex: string;
+}
+
 interface CallProps {
   /** The API path of the transaction with its call. */
   source: string;
   call: Call;
-  result: string | null;
+  /** The value that the call returned; null if it isn't mined. */
+  result: ClarityValue | null;
   /** Whether the effects of the call were rolled back. */
   rolledBack: boolean;
 }
@@ -274,24 +314,51 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
           ],
           [
             rolledBack ? 'Result, rolled back' : 'Result',
-            result === null ? null : <Value key="result" repr={result} />,
+            result === null ? null : (
+              <span key="result">
+                <LongValue repr={result.repr} label="Result" /> <Copy text={result.repr} what="result" />
+              </span>
+            ),
+          ],
+          [
+            'Result, serialized',
+            result === null ? null : <Hash key="hex" value={result.hex} whole copy="hex of the result" />,
           ],
         ]}
       />
       {args.length === 0 ? null : (
         <Table
           label="Arguments"
-          rows={args.map((argument, index) => ({ ...argument, index }))}
+          rows={args.map((argument, index) => ({ ...argument, index, title: argument.name || `#${index + 1}` }))}
           keyOf={({ index }) => String(index)}
           empty=""
+          stacked
           columns={[
+            { name: 'Argument', class: 'first nowrap', cell: ({ title }) => <ChainText text={title} /> },
             {
-              name: 'Argument',
-              class: 'nowrap',
-              cell: ({ name: argument, index }) => <ChainText text={argument === '' ? `#${index + 1}` : argument} />,
+              name: 'Type',
+              class: 'nowrap short',
+              cell: ({ type }) => (
+                <code class="quiet" title={type}>
+                  {type}
+                </code>
+              ),
             },
-            { name: 'Type', class: 'medium', cell: ({ type }) => <code class="quiet">{type}</code> },
-            { name: 'Value', cell: ({ repr, index }) => <Argument repr={repr} label={`Argument ${index + 1}`} /> },
+            {
+              name: 'Value',
+              class: 'half',
+              cell: ({ repr, title }) => (
+                <span class="value-copy">
+                  <LongValue repr={repr} label={`Value of ${visible(title)}`} />
+                  <Copy text={repr} what={`value of ${visible(title)}`} />
+                </span>
+              ),
+            },
+            {
+              name: 'Serialized',
+              class: 'half',
+              cell: ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />,
+            },
           ]}
         />
       )}
@@ -302,7 +369,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
 /** Characters above which a value is in a box that scrolls. */
 const LONG_VALUE = 120;
 
-const Argument = ({ repr, label }: { repr: string; label: string }) =>
+const LongValue = ({ repr, label }: { repr: string; label: string }) =>
   repr.length > LONG_VALUE ? <ValueBlock repr={repr} label={label} /> : <Value repr={repr} />;
 
 function Events({ transaction, offset }: { transaction: MinedTransaction; offset: number }) {
@@ -314,8 +381,8 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
       <EventTable events={events} />
       <Pager
         name="offset"
-        next={offset + EVENTS_PER_PAGE < total ? at(offset + EVENTS_PER_PAGE) : null}
-        previous={offset > 0 ? at(offset - EVENTS_PER_PAGE) : null}
+        next={offset + PER_PAGE < total ? at(offset + PER_PAGE) : null}
+        previous={offset > 0 ? at(offset - PER_PAGE) : null}
         total={plural(total, 'event')}
       />
     </Panel>
@@ -357,16 +424,10 @@ const LEVELS = [
   ['no_priority', 'above a quarter'],
 ] as const;
 
-/** What a pending transaction waits for: lower nonces of its account, and transactions with higher fees. */
+/** Where a pending transaction stands: in the projected blocks, and by its fee. */
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
-  const { tx_id: id, tx_type: type, sender_address: principal, nonce, fee_rate: fee } = transaction;
-  const version = tipVersion.value;
-  const nonces = useAnswer(
-    `nonces ${principal}`,
-    (signal) =>
-      bodyOf(api.GET('/extended/v3/principals/{principal}/nonces', { params: { path: { principal } }, signal })),
-    version,
-  );
+  const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
+  const version = useMempoolVersion();
   const rank = useAnswer(
     `position ${id}`,
     (signal) =>
@@ -379,28 +440,11 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));
   return (
     <>
-      {nonces.data === null ? null : <NonceState nonce={nonce} nonces={nonces.data} />}
+      {rank.data === null ? null : <Standing position={rank.data} />}
       {place === null ? null : <p>{feePlace(place, type)}</p>}
       {levels === null ? null : <p>The fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
     </>
   );
-}
-
-interface Nonces {
-  last_confirmed_nonce: number | null;
-  mempool: { missing_nonces: number[] };
-}
-
-function NonceState({ nonce, nonces: { last_confirmed_nonce: last, mempool } }: { nonce: number; nonces: Nonces }) {
-  const next = last === null ? 0 : last + 1;
-  const missing = mempool.missing_nonces.filter((one) => one < nonce);
-  if (nonce < next) return <p>Another transaction of the account with this nonce is in a block already.</p>;
-  if (nonce === next) return <p>The transaction is the next one of its account: a miner may include it at any time.</p>;
-  if (missing.length > 0) {
-    const [first = 0] = missing;
-    return <p>The transaction can’t be mined before the one with nonce {count(first)}, which has not arrived.</p>;
-  }
-  return <p>The transaction waits for {plural(nonce - next, 'earlier transaction')} of its account.</p>;
 }
 
 /** The serialized transaction. It may be large, so it is loaded on request. */
@@ -446,29 +490,37 @@ function RawBytes({ id }: { id: string }) {
   );
 }
 
-const TRANSACTIONS_PER_PAGE = 30;
-
-/** Mined transactions, newest first. */
+/** Mined transactions that meet the filters in the query, newest first. */
 export function Transactions() {
-  const cursor = place.value.query.get('cursor');
-  const query = { limit: TRANSACTIONS_PER_PAGE, ...(cursor === null ? {} : { cursor }) };
+  const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
+  return (
+    <Page title="Transactions" lead="Transactions of the canonical chain, newest first.">
+      <Panel
+        title="Transactions"
+        source={chosen.isAny ? searchPath(chosen.conditions) : `/extended/v3/transactions?limit=${PER_PAGE}`}
+      >
+        <Filters chosen={chosen} />
+        {chosen.isAny ? <FoundTransactions conditions={chosen.conditions} /> : <AllTransactions />}
+      </Panel>
+    </Page>
+  );
+}
+
+function AllTransactions() {
+  const query = listQuery();
   const transactions = useAnswer(
-    `transactions ${cursor}`,
+    `transactions ${query.cursor}`,
     (signal) => bodyOf(api.GET('/extended/v3/transactions', { params: { query }, signal })),
     tipVersion.value,
   );
   return (
-    <Page title="Transactions" lead="Transactions of the canonical chain, newest first.">
-      <Panel title="Transactions" source={`/extended/v3/transactions?limit=${TRANSACTIONS_PER_PAGE}`}>
-        <Show loaded={transactions} rows={12}>
-          {({ results, total, cursor: { next, previous } }) => (
-            <>
-              <TransactionTable label="Transactions" transactions={results} empty="No transaction has arrived yet." />
-              <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
-            </>
-          )}
-        </Show>
-      </Panel>
-    </Page>
+    <Show loaded={transactions} rows={12}>
+      {({ results, total, cursor: { next, previous } }) => (
+        <>
+          <TransactionTable label="Transactions" transactions={results} empty="No transaction has arrived yet." />
+          <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
+        </>
+      )}
+    </Show>
   );
 }

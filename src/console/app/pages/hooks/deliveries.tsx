@@ -11,8 +11,6 @@ import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
 
-const PER_PAGE = 25;
-
 type ListedDelivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
 const STATES = ['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const;
@@ -40,7 +38,7 @@ export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
 /** The delivery log of a chainhook, the failing delivery first, and a form that redelivers failed deliveries. */
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
-  const query = listQuery(PER_PAGE);
+  const query = listQuery();
   const asked = place.value.query.get('state');
   const state = isState(asked) ? asked : null;
   const failing = state === null ? hook.status.failing_delivery : null;
@@ -224,7 +222,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                     found.next_attempt_at === null ? null : <Due key="next" at={found.next_attempt_at} />,
                   ],
                   ['Size', bytes(found.body_bytes)],
-                  ['SHA-256 of the body', <Hash key="hash" value={found.body_sha256} copy="SHA-256" />],
+                  ['SHA-256 of the body', <Hash key="hash" value={found.body_sha256} whole copy="SHA-256" />],
                 ]}
               />
             </Panel>

@@ -6,8 +6,18 @@ import { tip } from '../../api/live.ts';
 import type { paths } from '../../api/openapi.d.ts';
 import { actingFor } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { count, plural, visible, words } from '../../chain/format.ts';
 import {
+  amountMistake,
+  count,
+  plural,
+  smallestOf,
+  type TokenUnit,
+  typedOf,
+  visible,
+  words,
+} from '../../chain/format.ts';
+import {
+  amountUnit,
   type Draft,
   draftOf,
   type FilterField,
@@ -21,8 +31,10 @@ import {
   withType,
 } from '../../chain/hook-definition.ts';
 import { useAction } from '../../ui/actions.tsx';
+import { Mistakes, TextField } from '../../ui/form.tsx';
 import { Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, place } from '../../ui/router.ts';
+import { unitOf } from '../../ui/token-metadata.ts';
 
 type Definition = paths['/chainhooks/me']['post']['requestBody']['content']['application/json'];
 
@@ -174,19 +186,6 @@ function Editor({ initial, action, save }: EditorProps) {
   );
 }
 
-const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>
-  mistakes.length === 0 ? null : (
-    <section class="note bad" aria-label="Mistakes" aria-live="polite">
-      <ul>
-        {mistakes.map((mistake) => (
-          <li key={mistake} class="break">
-            {visible(mistake)}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-
 interface HookFormProps {
   draft: Draft;
   mistakes: readonly Mistake[];
@@ -207,14 +206,14 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
             value={draft.name}
             help="Only you see the name: it distinguishes this chainhook from others."
             mistake={mistakeAt('name')}
-            onChange={(name) => onChange({ ...draft, name })}
+            onChange={(name) => onChange({ ...draft, name: name.trimStart() })}
           />
           <TextField
             label="URL of the receiver"
             value={action.url}
             help="Stackside sends each matching block to this URL by POST, and repeats it until the answer is 2xx."
             mistake={mistakeAt('action.url')}
-            onChange={(url) => onChange({ ...draft, action: { ...action, url } })}
+            onChange={(url) => onChange({ ...draft, action: { ...action, url: url.trimStart() } })}
           />
         </div>
       </Panel>
@@ -322,6 +321,7 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
           key={field.name}
           field={field}
           value={filter[field.name]}
+          unit={field.isAmount ? amountUnit(filter, unitOf) : null}
           mistake={mistakeAt(field.name)}
           onChange={(value) => onChange(withField(filter, field.name, value))}
         />
@@ -333,6 +333,8 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
 interface FieldProps {
   field: FilterField;
   value: unknown;
+  /** The unit of an amount; null for what is none. */
+  unit: TokenUnit | null;
   mistake: string | null;
   onChange: (value: string | readonly string[]) => void;
 }
@@ -340,11 +342,14 @@ interface FieldProps {
 /** The label of a field: `Contract identifier` for `contract_identifier`. */
 const titleOf = (name: string): string => words(name).replace(/^./, (letter) => letter.toUpperCase());
 
-function Field({ field: { name, required, help, choices, many }, value, mistake, onChange }: FieldProps) {
+function Field({ field: { name, required, help, choices, many }, value, unit, mistake, onChange }: FieldProps) {
   const label = required ? titleOf(name) : `${titleOf(name)} (optional)`;
   if (choices === null) {
     const text = value === undefined ? '' : String(value);
-    return <TextField label={label} value={text} help={help} mistake={mistake} onChange={onChange} />;
+    if (unit !== null)
+      return <AmountField label={label} value={text} unit={unit} mistake={mistake} onChange={onChange} />;
+    const typed = (given: string) => onChange(given.trimStart());
+    return <TextField label={label} value={text} help={help} mistake={mistake} onChange={typed} />;
   }
   if (!many) {
     return (
@@ -384,29 +389,42 @@ function Field({ field: { name, required, help, choices, many }, value, mistake,
   );
 }
 
-interface TextFieldProps {
+interface AmountFieldProps {
   label: string;
+  /** The amount in the smallest unit; what was typed where that is no amount. */
   value: string;
-  help: string;
+  unit: TokenUnit;
   mistake: string | null;
   onChange: (value: string) => void;
 }
 
-function TextField({ label, value, help, mistake, onChange }: TextFieldProps) {
+/** A field for an amount in whole units. What it says and the definition has is the amount in the smallest unit. */
+function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChange }: AmountFieldProps) {
+  const [typed, setTyped] = useState('');
+  const places = decimals ?? 0;
+  // What was typed stays as it is, such as `1.50`, as long as it means the value.
+  const shown = smallestOf(typed, places) === value ? typed : typedOf(value, places);
+  const name = decimals === null ? null : (symbol ?? 'whole tokens');
+  const wrong = amountMistake(shown, places, symbol ?? 'The smallest unit');
+  const isRight = wrong === null && shown !== '';
   return (
-    <label class={mistake === null ? '' : 'wrong'}>
-      {label}
-      <input
-        type="text"
-        value={value}
-        autocomplete="off"
-        spellcheck={false}
-        aria-invalid={mistake !== null}
-        onInput={({ currentTarget }) => onChange(currentTarget.value.trimStart())}
-      />
-      {mistake === null ? null : <span class="problem">{mistake}</span>}
-      {help === '' ? null : <span class="help">{help}</span>}
-    </label>
+    <TextField
+      label={name === null ? label : `${label}, in ${visible(name)}`}
+      value={shown}
+      help={
+        name === null
+          ? 'In the smallest unit of the token, whose decimals are not known.'
+          : isRight && places > 0
+            ? `${count(value)} ${name === 'STX' ? 'micro-STX' : 'of the smallest unit'}`
+            : ''
+      }
+      mistake={wrong ?? mistake}
+      onChange={(given) => {
+        const text = given.trimStart();
+        setTyped(text);
+        onChange(smallestOf(text, places));
+      }}
+    />
   );
 }
 

@@ -1,4 +1,4 @@
-/** The page of a chainhook: its state, deliveries, backfills and definition, and a sample receiver. */
+/** The page of a chainhook: its state, deliveries, backfills and definition, and sample receivers. */
 
 import type { TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -8,8 +8,10 @@ import { tip } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import { behindIt, type Hook as HookObject, healthOf } from '../../chain/hooks.ts';
+import { type Language, receivers, sourceTokens } from '../../chain/receivers.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
-import { Copy, Figures, Page, Panel, Scrollable, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { SourceBlock } from '../../ui/code.tsx';
+import { Copy, Figures, Page, Panel, PER_PAGE, Scrollable, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
 import { Deliveries, Skip } from './deliveries.tsx';
@@ -19,7 +21,7 @@ const TABS = [
   ['deliveries', 'Deliveries'],
   ['backfills', 'Backfills'],
   ['definition', 'Definition'],
-  ['receiver', 'Receiver'],
+  ['receiver', 'Receivers'],
 ] as const;
 
 export function Hook({ id }: { id: string }) {
@@ -58,7 +60,7 @@ function Tab({ hook }: { hook: HookObject }) {
     case 'definition':
       return <Definition hook={hook} />;
     case 'receiver':
-      return <SampleReceiver />;
+      return <SampleReceivers />;
     default:
       return <Deliveries hook={hook} />;
   }
@@ -251,12 +253,11 @@ const TestOutcome = ({ outcome }: { outcome: Outcome }) => (
   </span>
 );
 
-const BACKFILLS_PER_PAGE = 25;
 const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
 
 /** The backfills of a chainhook, with their progress. */
 function Backfills({ hook }: { hook: string }) {
-  const params = { path: { uuid: hook }, query: { limit: BACKFILLS_PER_PAGE } };
+  const params = { path: { uuid: hook }, query: { limit: PER_PAGE } };
   const backfills = useAnswer(
     `backfills ${hook}`,
     (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}/backfills', { params, signal })),
@@ -375,63 +376,40 @@ function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
   );
 }
 
-/** A receiver in TypeScript without dependencies. It runs in Bun; in Node, with Node's HTTP server. */
-const RECEIVER = `// bun receiver.ts
-const secret = process.env.STACKSIDE_SECRET ?? '';
-const key = await crypto.subtle.importKey(
-  'raw',
-  Uint8Array.fromBase64(secret.replace('whsec_', '')),
-  { name: 'HMAC', hash: 'SHA-256' },
-  false,
-  ['verify'],
-);
+const LANGUAGES = Object.keys(receivers) as Language[];
 
-/** Whether a signature of the delivery is valid (Standard Webhooks). */
-async function isSigned(headers: Headers, body: string): Promise<boolean> {
-  const id = headers.get('webhook-id');
-  const time = headers.get('webhook-timestamp');
-  const signed = new TextEncoder().encode(\`\${id}.\${time}.\${body}\`);
-  for (const part of (headers.get('webhook-signature') ?? '').split(' ')) {
-    const [version, signature = ''] = part.split(',');
-    if (version !== 'v1') continue;
-    if (await crypto.subtle.verify('HMAC', key, Uint8Array.fromBase64(signature), signed)) return true;
-  }
-  return false;
+/** Receivers in several languages, to copy, and a command that sends them a signed delivery. */
+function SampleReceivers() {
+  const [language, setLanguage] = useState<Language>('typescript');
+  const { title, file, source } = receivers[language];
+  return (
+    <>
+      <nav class="tabs" aria-label="Language">
+        {LANGUAGES.map((one) => (
+          <button key={one} type="button" aria-pressed={one === language} onClick={() => setLanguage(one)}>
+            {receivers[one].title}
+          </button>
+        ))}
+      </nav>
+      <Panel
+        title={language === 'curl' ? 'A signed delivery with curl' : `A receiver in ${title}`}
+        aside={
+          <>
+            <code>{file}</code>
+            <Copy text={source} what={file} />
+          </>
+        }
+      >
+        <div class="panel-body">
+          <p>
+            {language === 'curl'
+              ? 'The script sends your receiver an empty delivery, signed as those of Stackside are.'
+              : 'The receiver checks the signature and its time, handles each delivery once, and undoes blocks that a fork removed.'}{' '}
+            Set <code>STACKSIDE_SIGNING_SECRET</code> to the signing secret, which the page Chainhooks has.
+          </p>
+        </div>
+        <SourceBlock of={sourceTokens(language)} label={`Source of ${file}`} />
+      </Panel>
+    </>
+  );
 }
-
-const seen = new Set<string>();
-
-Bun.serve({
-  port: 8080,
-  async fetch(request) {
-    const body = await request.text();
-    if (!(await isSigned(request.headers, body))) return new Response('wrong signature', { status: 401 });
-    // A delivery may arrive twice, with the same id.
-    const id = request.headers.get('webhook-id') ?? '';
-    if (seen.has(id)) return new Response('duplicate');
-    const { event } = JSON.parse(body);
-    for (const { block_identifier } of event.rollback) console.log('roll back', block_identifier.index);
-    for (const { block_identifier, transactions } of event.apply) {
-      console.log('block', block_identifier.index, transactions.length, 'transactions');
-    }
-    seen.add(id);
-    // Any 2xx acknowledges the delivery. After any other answer, it is sent again.
-    return new Response('ok');
-  },
-});
-`;
-
-/** The source of a receiver that checks signatures, to copy. */
-const SampleReceiver = () => (
-  <Panel title="A receiver in TypeScript" aside={<Copy text={RECEIVER} what="receiver" />}>
-    <div class="panel-body">
-      <p>
-        The receiver checks the signature, handles each delivery once, and rolls back blocks that a fork removed. Set{' '}
-        <code>STACKSIDE_SECRET</code> to the signing secret.
-      </p>
-    </div>
-    <Scrollable label="Source of the receiver" class="code">
-      {RECEIVER}
-    </Scrollable>
-  </Panel>
-);

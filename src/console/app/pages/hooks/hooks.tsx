@@ -7,12 +7,10 @@ import { count, plural, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
-import { Copy, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { Copy, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
-
-const PER_PAGE = 30;
 
 export function Hooks() {
   const chosen = place.value.query.get('consumer');

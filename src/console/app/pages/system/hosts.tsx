@@ -131,7 +131,7 @@ const LogFacts = ({ log }: { log: Log }) => (
     <Facts
       facts={[
         ['Newest entry', count(log.head.entry)],
-        ['Chain value', <Hash key="chain" value={log.head.chain} copy="chain value" />],
+        ['Chain value', <Hash key="chain" value={log.head.chain} whole copy="chain value" />],
         ['Size', bytes(log.log_bytes)],
         ...log.leases.map(
           ({ name, holder, epoch, seconds_left: left }) =>

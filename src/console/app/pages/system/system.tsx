@@ -2,21 +2,23 @@
 import type { ComponentChildren } from 'preact';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
-import { readSession, session } from '../../api/session.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, duration, percent, plural, visible, words } from '../../chain/format.ts';
+import { diskText, latencyFigure } from '../../chain/state.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
-import { Empty, Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { place, withQuery } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
-import { SignIn } from '../signed-in.tsx';
+import { OperatorOnly } from '../signed-in.tsx';
 import { Hosts } from './hosts.tsx';
+import { SimulatedNode } from './simulated-node.tsx';
 
 const TABS = [
   ['hour', 'Last hour'],
+  ['alerts', 'Alerts'],
   ['settings', 'Settings'],
   ['data', 'Data'],
   ['hosts', 'Hosts'],
@@ -24,6 +26,7 @@ const TABS = [
 ] as const;
 
 const OPERATORS: Readonly<Record<string, () => ComponentChildren>> = {
+  alerts: () => <Alerts />,
   settings: () => <Settings />,
   data: () => <Data />,
   hosts: () => <Hosts />,
@@ -53,6 +56,7 @@ function Hour() {
           ready,
           reason,
           disk,
+          events,
           cluster,
         }) => (
           <Figures
@@ -64,8 +68,9 @@ function Hour() {
               {
                 name: 'Data',
                 value: bytes(disk.index_bytes + disk.journal_bytes),
-                note: disk.free_bytes === null ? 'index and journal' : `${bytes(disk.free_bytes)} free`,
+                note: diskText(disk),
               },
+              ...(events === null ? [] : [{ name: 'Event', ...latencyFigure(events.latency) }]),
               cluster === null
                 ? { name: 'Host', value: 'Single', note: `mode ${mode}; shares no log` }
                 : { name: 'Host', value: cluster.name, note: `mode ${mode}; shares a log with other hosts` },
@@ -73,30 +78,78 @@ function Hour() {
           />
         )}
       </Show>
+      {status.data?.simulated_node === true ? <SimulatedNode /> : null}
       <ServerCharts />
     </>
   );
 }
 
-/** Its children for the operator, the sign-in form for others: the data is more than the API reveals. */
-function OperatorOnly({ children }: { children: ComponentChildren }) {
-  const loaded = useAnswer('session', readSession);
-  const { value: known } = session;
-  if (known?.operator === true) return <>{children}</>;
+type AlertsState = Answer<'/stackside/v1/alerts'>;
+type Alert = AlertsState['alerts'][number];
+
+const ALERTS = '/stackside/v1/alerts';
+/** Seconds between reads of the alerts. */
+const ALERTS_EVERY = 30;
+
+const ALERT_TONES = { firing: 'bad', pending: 'wait', quiet: 'ok', elsewhere: 'plain' } as const;
+const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsewhere: 'in Prometheus alone' } as const;
+
+/** The alerts for Prometheus, as the server itself evaluates them. */
+function Alerts() {
+  const loaded = useAnswer(
+    'alerts',
+    (signal) => bodyOf(api.GET('/stackside/v1/alerts', { signal })),
+    Math.floor(now.value / ALERTS_EVERY),
+  );
   return (
-    <Show loaded={loaded}>
-      {({ access }) =>
-        access === 'none' ? (
-          <Empty>
-            This process is read-only. Sign in as the operator on the process that receives the node’s events.
-          </Empty>
-        ) : (
-          <SignIn purpose="as the operator" />
-        )
-      }
+    <Show loaded={loaded} rows={6}>
+      {({ evaluated_at: at, alerts }) => (
+        <Panel
+          title="Alerts"
+          source={ALERTS}
+          aside={
+            at === null ? null : (
+              <span class="quiet">
+                {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} would fire, <Ago at={at} />
+              </span>
+            )
+          }
+        >
+          <Table
+            label="Alerts"
+            rows={alerts}
+            keyOf={({ name }) => name}
+            empty="The rules are evaluated each minute, first a minute after the start."
+            columns={[
+              {
+                name: 'State',
+                class: 'nowrap top',
+                cell: ({ state }) => <Badge tone={ALERT_TONES[state]}>{ALERT_WORDS[state]}</Badge>,
+              },
+              { name: 'Alert', class: 'fill break', cell: (alert) => <AlertText alert={alert} /> },
+              { name: 'Severity', class: 'medium top', cell: ({ severity }) => severity },
+              {
+                name: 'Since',
+                class: 'nowrap top medium',
+                cell: ({ since }) => (since === null ? '–' : <Ago at={since} />),
+              },
+            ]}
+          />
+        </Panel>
+      )}
     </Show>
   );
 }
+
+const AlertText = ({ alert: { name, summaries, description } }: { alert: Alert }) => (
+  <>
+    {summaries.length === 0 ? words(name.replace(/^Stackside/, '').replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')) : null}
+    {summaries.map((summary) => (
+      <div key={summary}>{visible(summary)}</div>
+    ))}
+    {summaries.length === 0 ? null : <div class="note-line">{description}</div>}
+  </>
+);
 
 type SystemState = Answer<'/stackside/v1/system'>;
 type Setting = SystemState['settings'][number];

@@ -1,0 +1,443 @@
+/**
+ * What a contract can be asked for: forms for the arguments by their Clarity types, their encoding, and the parts of Clarity
+ * values as rows and columns.
+ */
+import { type AbiType, abiTypeString } from '../../../codec/abi.ts';
+import { canonicalPrincipal } from '../../../codec/address.ts';
+import { type ClarityValue, decodeClarity, MAX_VALUE_SIZE } from '../../../codec/clarity.ts';
+import { clarity } from '../../../codec/clarity-encode.ts';
+import { type ClarityField, type ClarityFields, fieldsOf, unwrapped } from '../../../codec/clarity-fields.ts';
+import { clarityTypeOf } from '../../../codec/clarity-text.ts';
+import { fromHex } from '../../../codec/hex.ts';
+import { strictText, utf8Bytes } from '../../../codec/utf8.ts';
+import { count, plural } from './format.ts';
+
+export interface Argument {
+  name: string;
+  type: AbiType;
+}
+
+/** What a node reads of a contract without a transaction. */
+export interface Readable {
+  kind: 'function' | 'variable' | 'map' | 'constant';
+  name: string;
+  /** Arguments of a function; the key of a map. Null where a type is not known to this program. */
+  args: readonly Argument[] | null;
+  /** The type of the result as Clarity writes it; null where it is not known to this program. */
+  output: string | null;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const objectsIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+const isSize = (value: unknown): boolean => isObject(value) && Number.isSafeInteger(value.length);
+
+/** Whether a type in a contract's interface is one that forms know; an interface is data from outside. */
+function isType(type: unknown): type is AbiType {
+  if (typeof type === 'string') return abiTypeString(type as AbiType) !== null;
+  if (!isObject(type)) return false;
+  if ('buffer' in type) return isSize(type.buffer);
+  if ('string-ascii' in type) return isSize(type['string-ascii']);
+  if ('string-utf8' in type) return isSize(type['string-utf8']);
+  if ('optional' in type) return isType(type.optional);
+  if ('response' in type) return isObject(type.response) && isType(type.response.ok) && isType(type.response.error);
+  if ('list' in type) return isObject(type.list) && isSize(type.list) && isType(type.list.type);
+  return Array.isArray(type.tuple) && type.tuple.every(isArgument);
+}
+
+const isArgument = (value: unknown): value is Argument =>
+  isObject(value) && typeof value.name === 'string' && isType(value.type);
+
+const textOf = (type: unknown): string | null => (isType(type) ? abiTypeString(type) : null);
+
+const argumentsIn = (list: unknown): readonly Argument[] | null =>
+  Array.isArray(list) && list.every(isArgument) ? list : null;
+
+/** The name of a map's key in its form. */
+const KEY = 'key';
+
+/**
+ * What can be read of a contract.
+ * @param contractInterface the node's JSON; members of another form are left out
+ */
+export function readables(contractInterface: unknown): Readable[] {
+  const { functions, variables, maps } = isObject(contractInterface) ? contractInterface : {};
+  const found: { kind: Readable['kind']; name: unknown; args: Readable['args']; output: unknown }[] = [
+    ...objectsIn(functions)
+      .filter(({ access }) => access === 'read_only')
+      .map(({ name, args, outputs }) => ({
+        kind: 'function' as const,
+        name,
+        args: argumentsIn(args),
+        output: isObject(outputs) ? outputs.type : null,
+      })),
+    ...objectsIn(variables).map(({ access, name, type }) => ({
+      kind: access === 'constant' ? ('constant' as const) : ('variable' as const),
+      name,
+      args: [],
+      output: type,
+    })),
+    ...objectsIn(maps).map(({ name, key, value }) => ({
+      kind: 'map' as const,
+      name,
+      args: isType(key) ? [{ name: KEY, type: key }] : null,
+      output: isType(value) ? { optional: value } : null,
+    })),
+  ];
+  return found.flatMap(({ name, output, ...one }) =>
+    typeof name === 'string' ? [{ ...one, name, output: textOf(output) }] : [],
+  );
+}
+
+/** What was typed or chosen, by the path of the field. */
+export type Draft = ReadonlyMap<string, string>;
+
+/** A field of the form of an argument. */
+export interface Field {
+  /** The argument's name, and after dots the names of tuple entries, the places of items, `some`, `ok` and `err`. */
+  path: string;
+  /** What may be given, in words. */
+  help: string;
+  /** What is typed: text; the number of items of a list; null where a choice is made. */
+  typed: 'text' | 'items' | null;
+  choices: readonly string[];
+  /** Maximum number of items. */
+  most: number;
+}
+
+/** Maximum items of a list in a form; a longer one is better sent by a program. */
+const MOST_ITEMS = 200;
+
+const BOOLS = ['true', 'false'];
+const OPTIONS = ['none', 'some'];
+const SIDES = ['ok', 'err'];
+
+/** The choice in a draft: the one that was made, or the first. */
+const chosen = (draft: Draft, path: string, choices: readonly string[]): string =>
+  choices.find((one) => one === draft.get(path)) ?? choices[0] ?? '';
+
+/** The number of items in a draft; 0 where it is no number that a form may have. */
+function itemsOf(draft: Draft, path: string, most: number): number {
+  const items = Number(draft.get(path) ?? 0);
+  return Number.isInteger(items) && items >= 0 && items <= most ? items : 0;
+}
+
+const most = (length: number): number => Math.min(length, MOST_ITEMS);
+
+const places = (items: number): number[] => Array.from({ length: items }, (_, place) => place);
+
+const HELP = {
+  uint128: 'uint: a whole number from 0 on',
+  int128: 'int: a whole number',
+  principal: 'principal: an address, or a contract as ADDRESS.name',
+  trait_reference: 'trait: a contract as ADDRESS.name',
+};
+
+function helpOf(type: AbiType): string {
+  if (typeof type === 'string') return type in HELP ? HELP[type as keyof typeof HELP] : '';
+  if ('buffer' in type) return `buff: hex after 0x, or text; at most ${plural(type.buffer.length, 'byte')}`;
+  if ('string-ascii' in type) return `string-ascii: at most ${plural(type['string-ascii'].length, 'character')}`;
+  if ('string-utf8' in type) return `string-utf8: at most ${plural(type['string-utf8'].length, 'character')}`;
+  return '';
+}
+
+const typedField = (path: string, help: string): Field => ({ path, help, typed: 'text', choices: [], most: 0 });
+
+const choiceField = (path: string, help: string, choices: readonly string[]): Field => ({
+  ...{ path, help, choices },
+  typed: null,
+  most: 0,
+});
+
+/** The fields of an argument: those that its draft has room for. A nested type has the fields of its parts, one after another. */
+export function formFields({ name: path, type }: Argument, draft: Draft): Field[] {
+  if (typeof type === 'string') {
+    if (type === 'none') return [];
+    return [type === 'bool' ? choiceField(path, 'bool', BOOLS) : typedField(path, helpOf(type))];
+  }
+  if ('optional' in type) {
+    const inner =
+      chosen(draft, path, OPTIONS) === 'none' ? [] : formFields({ name: `${path}.some`, type: type.optional }, draft);
+    return [choiceField(path, 'optional', OPTIONS), ...inner];
+  }
+  if ('response' in type) {
+    const side = chosen(draft, path, SIDES);
+    const inner = side === 'ok' ? type.response.ok : type.response.error;
+    return [choiceField(path, 'response', SIDES), ...formFields({ name: `${path}.${side}`, type: inner }, draft)];
+  }
+  if ('list' in type) {
+    const { length, type: item } = type.list;
+    const items = places(itemsOf(draft, path, most(length)));
+    const help = `list: the number of its items, at most ${count(most(length))}`;
+    return [
+      { path, help, typed: 'items', choices: [], most: most(length) },
+      ...items.flatMap((place) => formFields({ name: `${path}.${place}`, type: item }, draft)),
+    ];
+  }
+  if ('tuple' in type) {
+    return type.tuple.flatMap((entry) => formFields({ name: `${path}.${entry.name}`, type: entry.type }, draft));
+  }
+  return [typedField(path, helpOf(type))];
+}
+
+/** A mistake in a draft, at the field that has it: `amount`, `must be a whole number`. */
+export interface FieldMistake {
+  path: string;
+  message: string;
+}
+
+/** A draft that has no wire form. */
+class DraftError extends Error {
+  override readonly name = 'DraftError';
+  constructor(readonly mistakes: readonly FieldMistake[]) {
+    super('the draft has mistakes');
+  }
+}
+
+const INTEGERS = {
+  uint128: { form: /^u?[0-9]+$/, least: 0n, greatest: 2n ** 128n - 1n, encode: clarity.uint },
+  int128: { form: /^[+-]?[0-9]+$/, least: -(2n ** 127n), greatest: 2n ** 127n - 1n, encode: clarity.int },
+};
+
+/** Digits of no integer that fits: a longer text is not read as a number. */
+const MOST_DIGITS = 60;
+
+/** The bytes of a buffer's field: hex after 0x, else the UTF-8 of the text. @returns null if it is no hex */
+function bufferOf(text: string): Uint8Array | null {
+  if (!text.startsWith('0x')) return utf8Bytes(text);
+  return /^0x([0-9a-fA-F]{2})*$/.test(text) ? fromHex(text) : null;
+}
+
+/** ASCII characters that Clarity takes in a string: the printable ones and white space. */
+const ASCII = /^[\t-\r -~]*$/;
+
+/** The characters of a text, as Clarity counts them. */
+const characters = (text: string): number => {
+  let found = 0;
+  for (const _ of text) found++;
+  return found;
+};
+
+/** The value of a field that is typed. @returns a text for a mistake */
+function typedValue(type: AbiType, text: string): Uint8Array | string {
+  if (type === 'uint128' || type === 'int128') {
+    const { form, least, greatest, encode } = INTEGERS[type];
+    const digits = text.trim();
+    const value = form.test(digits) && digits.length <= MOST_DIGITS ? BigInt(digits.replace(/^[u+]/, '')) : null;
+    return value === null || value < least || value > greatest
+      ? `must be a whole number from ${least === 0n ? '0' : '−2^127'} to ${least === 0n ? '2^128' : '2^127'} − 1`
+      : encode(value);
+  }
+  if (type === 'principal' || type === 'trait_reference') {
+    const principal = canonicalPrincipal(text.trim());
+    if (type === 'trait_reference' && !text.includes('.')) return 'must be a contract: ADDRESS.name';
+    return principal === null
+      ? 'must be an address, or a contract as ADDRESS.name; here a character is wrong or missing'
+      : clarity.principal(principal);
+  }
+  if (typeof type === 'string') return `has the type ${type}, which no form has`;
+  if ('buffer' in type) {
+    const bytes = bufferOf(text);
+    if (bytes === null) return 'must have hex digits in pairs after 0x';
+    return tooLong(bytes.length, type.buffer.length, 'byte') ?? clarity.buffer(bytes);
+  }
+  if ('string-ascii' in type) {
+    if (!ASCII.test(text)) return 'must have ASCII characters only';
+    return tooLong(text.length, type['string-ascii'].length, 'character') ?? clarity.ascii(text);
+  }
+  if ('string-utf8' in type) {
+    if (!text.isWellFormed()) return 'must not have half a character';
+    const bytes = utf8Bytes(text);
+    return (
+      tooLong(characters(text), type['string-utf8'].length, 'character') ??
+      tooLong(bytes.length, MAX_VALUE_SIZE, 'byte') ??
+      clarity.utf8(text)
+    );
+  }
+  throw new TypeError('a nested type is no field');
+}
+
+const tooLong = (length: number, greatest: number, unit: string): string | null =>
+  length > Math.min(greatest, MAX_VALUE_SIZE)
+    ? `has ${plural(length, unit)}, and at most ${count(greatest)} fit`
+    : null;
+
+/** The serialized value of an argument. @throws DraftError */
+function encodedArgument({ name: path, type }: Argument, draft: Draft): Uint8Array {
+  const inner = (part: string | number, of: AbiType) => () =>
+    encodedArgument({ name: `${path}.${part}`, type: of }, draft);
+  if (type === 'none') return clarity.none();
+  if (type === 'bool') return clarity.bool(chosen(draft, path, BOOLS) === 'true');
+  if (typeof type === 'object') {
+    if ('optional' in type) {
+      return chosen(draft, path, OPTIONS) === 'none' ? clarity.none() : clarity.some(inner('some', type.optional)());
+    }
+    if ('response' in type) {
+      const { ok, error } = type.response;
+      return chosen(draft, path, SIDES) === 'ok' ? clarity.ok(inner('ok', ok)()) : clarity.err(inner('err', error)());
+    }
+    if ('list' in type) {
+      const { length, type: item } = type.list;
+      const given = draft.get(path) ?? '0';
+      const items = itemsOf(draft, path, most(length));
+      if (String(items) !== given) {
+        throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(most(length))}` }]);
+      }
+      return clarity.list(all(places(items).map((place) => inner(place, item))));
+    }
+    if ('tuple' in type) {
+      const values = all(type.tuple.map((entry) => inner(entry.name, entry.type)));
+      // From entries: a key such as `__proto__` is a key like others.
+      return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, at) => [name, values[at] as Uint8Array])));
+    }
+  }
+  const value = typedValue(type, draft.get(path) ?? '');
+  if (typeof value === 'string') throw new DraftError([{ path, message: value }]);
+  return value;
+}
+
+/** All values, or the mistakes of all. @throws DraftError */
+function all(parts: readonly (() => Uint8Array)[]): Uint8Array[] {
+  const mistakes: FieldMistake[] = [];
+  const values = parts.map((part) => {
+    try {
+      return part();
+    } catch (error) {
+      if (!(error instanceof DraftError)) throw error;
+      mistakes.push(...error.mistakes);
+      return new Uint8Array(0);
+    }
+  });
+  if (mistakes.length > 0) throw new DraftError(mistakes);
+  return values;
+}
+
+/** The serialized arguments of a call, or all mistakes of its form. */
+export function encodedArguments(
+  args: readonly Argument[],
+  draft: Draft,
+): { values: readonly Uint8Array[]; mistakes: readonly FieldMistake[] } {
+  try {
+    return { values: all(args.map((arg) => () => encodedArgument(arg, draft))), mistakes: [] };
+  } catch (error) {
+    if (error instanceof DraftError) return { values: [], mistakes: error.mistakes };
+    throw error;
+  }
+}
+
+/** The value of a serialized one in hex; null where the text is none. */
+export function decodedHex(hex: string): ClarityValue | null {
+  if (!/^(0x)?([0-9a-fA-F]{2})*$/.test(hex)) return null;
+  const value = decodeClarity(fromHex(hex));
+  return value.ok ? value.value : null;
+}
+
+/** A part of a value that has no parts itself, or is an empty list. */
+export interface Leaf {
+  /** Names of tuple entries and places of items, with dots between them; empty for the value itself. */
+  path: string;
+  /** Its type, after what holds it: `some uint`. */
+  type: string;
+  value: ClarityField;
+}
+
+const joined = (path: string, part: string | number): string => (path === '' ? String(part) : `${path}.${part}`);
+
+/**
+ * The parts of a value in their order; those of a large value are made as they are asked for.
+ * @param held what holds the value, of which a tuple or list has the names in its path: `ok.amount`
+ */
+export function* leavesOf(value: ClarityValue, path = '', held: readonly string[] = []): Generator<Leaf, void> {
+  const under = (part: string | number): string => joined([...held].reduce(joined, path), part);
+  switch (value.type) {
+    case 'some':
+    case 'ok':
+    case 'err':
+      yield* leavesOf(value.value, path, [...held, value.type]);
+      return;
+    case 'tuple':
+      for (const [name, entry] of value.value) yield* leavesOf(entry, under(name));
+      return;
+    case 'list':
+      if (value.value.length === 0) break;
+      for (const [place, item] of value.value.entries()) yield* leavesOf(item, under(place));
+      return;
+  }
+  const type = value.type === 'none' ? 'optional' : value.type === 'list' ? 'list' : clarityTypeOf(value);
+  yield { path, type: [...held, type].join(' '), value };
+}
+
+/** A character that isn't seen, other than the space. */
+const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
+
+/** The text of bytes that are one; null of others, and of no bytes. */
+export function printableText(bytes: Uint8Array): string | null {
+  const text = strictText(bytes);
+  return text === null || text === '' || text.trim() === '' || UNSEEN.test(text) ? null : text;
+}
+
+/** A column of logs: a field that most of them have. */
+export interface LogColumn {
+  /** Names of tuple entries with dots between them, as filters have them. Empty for logs that are no tuples. */
+  path: string;
+  /** The last names of the path, as many as tell it from the paths of other columns. */
+  name: string;
+  /** Whether all values are integers. */
+  isNumber: boolean;
+}
+
+/** Names of fields that say what happened, which come first. */
+const LEADING = ['topic', 'event', 'notification', 'action', 'op', 'type', 'name'];
+
+/** Maximum number of columns; other fields are shown when asked for. */
+const MOST_COLUMNS = 4;
+
+/** The fields of a log, also of a tuple inside `ok`, `err` and `some`. Null of a log that is no tuple. */
+export function logFields(hex: string): ClarityFields | null {
+  const value = decodedHex(hex);
+  return value !== null && unwrapped(value).type === 'tuple' ? fieldsOf(value.bytes) : null;
+}
+
+/** The names in a path. */
+const namesOf = (path: string): string[] => path.split('.');
+
+/** The place of a column: those that say what happened, outer ones first, and then others, outer ones first. */
+function rank(path: string): number {
+  const names = namesOf(path);
+  const place = LEADING.indexOf(names.at(-1) ?? '');
+  return place < 0 ? 1_000_000 + names.length : place + names.length * LEADING.length;
+}
+
+/** The shortest end of a path that no other path ends with. */
+function shortName(path: string, all: readonly string[]): string {
+  const names = namesOf(path);
+  const ends = names.map((_, at) => names.slice(at).join('.')).reverse();
+  const isOwn = (end: string): boolean =>
+    all.every((other) => other === path || (other !== end && !other.endsWith(`.${end}`)));
+  return ends.find(isOwn) ?? path;
+}
+
+const isInteger = ({ type }: ClarityField): boolean => type === 'uint' || type === 'int';
+
+/** The columns of logs: fields that at least half of the tuples have. Lists make none. */
+export function logColumns(logs: readonly (ClarityFields | null)[]): LogColumn[] {
+  const tuples = logs.filter((fields) => fields !== null);
+  const found = Map.groupBy(
+    tuples.flatMap((fields) => [...fields]),
+    ([path]) => path,
+  );
+  const common = [...found]
+    .map(([path, entries]) => ({ path, fields: entries.map(([, field]) => field) }))
+    .filter(({ fields }) => fields.length * 2 >= tuples.length && fields.every(({ type }) => type !== 'list'))
+    .sort((a, b) => rank(a.path) - rank(b.path) || b.fields.length - a.fields.length)
+    .slice(0, MOST_COLUMNS);
+  const paths = common.map(({ path }) => path);
+  const columns = common.map(({ path, fields }) => ({
+    path,
+    name: shortName(path, paths),
+    isNumber: fields.some(isInteger) && fields.every((field) => isInteger(field) || field.type === 'none'),
+  }));
+  return tuples.length < logs.length ? [...columns, { path: '', name: 'Value', isNumber: false }] : columns;
+}

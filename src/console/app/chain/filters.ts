@@ -1,0 +1,185 @@
+/** Filters of lists of transactions: texts in the query of a page's URL, conditions of the API, and words. */
+import type { paths } from '../api/openapi.d.ts';
+import { amountMistake, shortPrincipal, smallestOf, visible } from './format.ts';
+import { contractMistake, principalMistake } from './path-mistake.ts';
+import { kindOf, STATUSES } from './transaction.ts';
+
+/** The conditions of the API on transactions. Those on pending ones are a part of them. */
+type Conditions = Omit<
+  NonNullable<paths['/stackside/v1/transactions']['get']['parameters']['query']>,
+  'limit' | 'cursor' | 'principal'
+>;
+
+/** What a text of a filter means, or what is wrong with it, in words. */
+type Meaning = Conditions | string;
+
+interface Filter {
+  label: string;
+  /** The input of the form. */
+  input: 'text' | 'day' | readonly (readonly [value: string, text: string])[];
+  placeholder?: string;
+  meaning(text: string): Meaning;
+  /** The text as a person reads it (default: the text itself). */
+  words?(text: string): string;
+}
+
+const TYPES = [
+  'token_transfer',
+  'contract_call',
+  'smart_contract',
+  'tenure_change',
+  'coinbase',
+  'poison_microblock',
+] as const;
+
+/** Statuses by the choice that means them. */
+const STATUS_CHOICES: Readonly<Record<string, NonNullable<Conditions['status']>>> = {
+  success: ['success'],
+  failed: ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped'],
+  abort_by_response: ['abort_by_response'],
+  abort_by_post_condition: ['abort_by_post_condition'],
+  problematic_skipped: ['problematic_skipped'],
+};
+
+const STATUS_WORDS: Readonly<Record<string, string>> = {
+  failed: 'Failed, for any reason',
+  abort_by_response: 'Failed: the contract returned an error',
+};
+
+const statusWords = (choice: string): string => STATUS_WORDS[choice] ?? STATUSES[choice as keyof typeof STATUSES];
+
+const oneOf = (choices: Filter['input'], text: string): string =>
+  `“${text}” is none of ${Array.isArray(choices) ? choices.map(([value]) => value).join(', ') : ''}.`;
+
+const typeChoices = TYPES.map((type) => [type, kindOf(type)] as const);
+const statusChoices = Object.keys(STATUS_CHOICES).map((choice) => [choice, statusWords(choice)] as const);
+
+const amount =
+  (member: 'min_amount' | 'max_amount') =>
+  (text: string): Meaning => {
+    const mistake = amountMistake(text, 6, 'STX');
+    return mistake === null ? { [member]: smallestOf(text, 6) } : `“${text}” is no amount of STX. ${mistake}`;
+  };
+
+const SECONDS_OF_A_DAY = 86_400;
+
+/** Unix seconds of the beginning of a day in UTC; null if no calendar has the day. */
+function dayStart(text: string): number | null {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : null;
+  return time === null || Number.isNaN(time.getTime()) || time.toISOString().slice(0, 10) !== text || time.getTime() < 0
+    ? null
+    : time.getTime() / 1000;
+}
+
+const day =
+  (condition: (start: number) => Conditions) =>
+  (text: string): Meaning => {
+    const start = dayStart(text);
+    return start === null ? `“${text}” is no day, such as 2026-01-31.` : condition(start);
+  };
+
+const LONGEST_NAME = 128;
+
+/** The filters by their names in the query. */
+const FILTERS = {
+  type: {
+    label: 'Type',
+    input: typeChoices,
+    meaning(text) {
+      const type = TYPES.find((one) => one === text);
+      return type === undefined ? oneOf(typeChoices, text) : { type: [type] };
+    },
+    words: (text) => kindOf(text as (typeof TYPES)[number]),
+  },
+  status: {
+    label: 'Status',
+    input: statusChoices,
+    meaning(text) {
+      const status = Object.hasOwn(STATUS_CHOICES, text) ? STATUS_CHOICES[text] : undefined;
+      return status === undefined ? oneOf(statusChoices, text) : { status };
+    },
+    words: statusWords,
+  },
+  sender: {
+    label: 'Sender',
+    input: 'text',
+    placeholder: 'SP…',
+    meaning: (sender) => principalMistake(sender, false) ?? { sender },
+    words: shortPrincipal,
+  },
+  recipient: {
+    label: 'Recipient of STX',
+    input: 'text',
+    placeholder: 'SP… or SP….contract',
+    meaning: (recipient) => principalMistake(recipient, true) ?? { recipient },
+    words: shortPrincipal,
+  },
+  contract: {
+    label: 'Called contract',
+    input: 'text',
+    placeholder: 'SP….contract',
+    meaning: (contract) => contractMistake(contract) ?? { contract_id: contract },
+    words: shortPrincipal,
+  },
+  function: {
+    label: 'Function',
+    input: 'text',
+    placeholder: 'transfer',
+    meaning: (name) => (name.length > LONGEST_NAME ? 'No function has so long a name.' : { function_name: name }),
+    words: visible,
+  },
+  min: { label: 'STX sent, at least', input: 'text', placeholder: '1.5', meaning: amount('min_amount') },
+  max: { label: 'STX sent, at most', input: 'text', placeholder: '1000', meaning: amount('max_amount') },
+  from: { label: 'From day (UTC)', input: 'day', meaning: day((start) => ({ from_time: start })) },
+  to: { label: 'To day (UTC)', input: 'day', meaning: day((start) => ({ to_time: start + SECONDS_OF_A_DAY - 1 })) },
+} as const satisfies Readonly<Record<string, Filter>>;
+
+export type FilterName = keyof typeof FILTERS;
+
+/** Filters of transactions of the chain. */
+export const CHAIN_FILTERS = Object.keys(FILTERS) as FilterName[];
+/** Filters of pending transactions, which have no status and no block. */
+export const PENDING_FILTERS = CHAIN_FILTERS.filter((name) => !['status', 'from', 'to'].includes(name));
+
+/** A filter of a list, as the query has it. */
+interface ChosenFilter extends Pick<Filter, 'label' | 'input' | 'placeholder'> {
+  name: FilterName;
+  /** The text in the query; empty if there is none. */
+  text: string;
+  /** The filter in words: `Sender: SP2J6…9EJ7`. */
+  words: string;
+  /** What is wrong with the text; null if it is right. */
+  mistake: string | null;
+}
+
+export interface Chosen {
+  filters: readonly ChosenFilter[];
+  /** Whether any filter is given. */
+  isAny: boolean;
+  /** The conditions for the API; null if a filter is wrong, and then nothing is to be asked. */
+  conditions: Conditions | null;
+}
+
+/** The filters in the query of a page. @param names of the filters that the list has */
+export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]): Chosen {
+  const meanings: Meaning[] = [];
+  const filters = names.map((name): ChosenFilter => {
+    const filter: Filter = FILTERS[name];
+    const { label, input, placeholder, words = String } = filter;
+    const text = query.get(name)?.trim() ?? '';
+    const meaning = text === '' ? {} : filter.meaning(text);
+    meanings.push(meaning);
+    const mistake = typeof meaning === 'string' ? `${label}: ${meaning}` : null;
+    return {
+      ...{ name, label, input, text, mistake },
+      words: `${label}: ${mistake === null && text !== '' ? words(text) : visible(text)}`,
+      ...(placeholder === undefined ? {} : { placeholder }),
+    };
+  });
+  const conditions: Conditions = Object.assign({}, ...meanings.filter((meaning) => typeof meaning !== 'string'));
+  const { from_time: from = 0, to_time: to = Number.POSITIVE_INFINITY } = conditions;
+  const last = filters.find(({ name }) => name === 'to');
+  if (from > to && last !== undefined) last.mistake = `${last.label}: The last day is before the first one.`;
+  const isRight = filters.every(({ mistake }) => mistake === null);
+  return { filters, isAny: filters.some(({ text }) => text !== ''), conditions: isRight ? conditions : null };
+}

@@ -1,0 +1,47 @@
+/** Projected blocks in words and colours. */
+import type { Answer } from '../api/answer.ts';
+import { count, plural, stxText } from './format.ts';
+
+export type Projection = Answer<'/stackside/v1/mempool/blocks'>;
+export type ProjectedBlock = Projection['blocks'][number];
+
+/** The largest of the shares that a projected block has of a block's limits, from 0 to 1. */
+export const fullness = ({ shares }: { shares: Readonly<Record<string, number>> }): number =>
+  Math.min(1, Math.max(0, ...Object.values(shares)));
+
+/** Median fees in micro-STX from which on a block has the next colour. */
+const LEVELS = [1_000, 10_000, 100_000, 1_000_000];
+
+/** The colour of a projected block by its median fee: from 0 for the lowest fees to 4. */
+export const feeLevel = ({ fees: { median } }: Pick<ProjectedBlock, 'fees'>): number =>
+  LEVELS.filter((least) => Number(median) >= least).length;
+
+/** `Next block`, or how many blocks come before: `1 block later`. */
+export const blockTitle = (block: number): string =>
+  block === 1 ? 'Next block' : `${plural(block - 1, 'block')} later`;
+
+/** The lowest and the highest fee of a block, in STX. */
+export const feeRange = ({ fees: { least, greatest } }: Pick<ProjectedBlock, 'fees'>): string =>
+  least === greatest ? stxText(least) : `${stxText(least).replace(' STX', '')} – ${stxText(greatest)}`;
+
+/** What is in no projected block, and what is not shown, in sentences. */
+export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {
+  const notes: string[] = [];
+  if (beyond > 0) notes.push(`${plural(beyond, 'transaction')} would be in later blocks.`);
+  if (waiting.nonce > 0) {
+    notes.push(`${plural(waiting.nonce, 'transaction')} can’t be mined before another with a lower nonce.`);
+  }
+  if (waiting.balance > 0) {
+    notes.push(`${plural(waiting.balance, 'transaction')} can’t be paid from what the account has.`);
+  }
+  if (considered < total) {
+    notes.push(`The blocks are of the ${count(considered)} transactions with the highest fees.`);
+  }
+  return notes;
+}
+
+/** The place of a pending transaction in the projected blocks, in a sentence. */
+export const placeSentence = ({ block, place }: { block: number; place: number }): string =>
+  block === 1
+    ? `As others stand, it is number ${count(place)} of the next block.`
+    : `As others stand, it is number ${count(place)} of the block after ${plural(block - 1, 'other')}.`;

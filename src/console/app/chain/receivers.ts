@@ -1,0 +1,67 @@
+/** Receivers of deliveries in several languages, to copy, and the tokens of their sources. */
+import go from '../receivers/receiver.go.txt' with { type: 'text' };
+import python from '../receivers/receiver.py.txt' with { type: 'text' };
+import typescript from '../receivers/receiver.ts.txt' with { type: 'text' };
+import curl from '../receivers/send.sh.txt' with { type: 'text' };
+import type { Token } from './clarity.ts';
+
+interface Receiver {
+  /** The language, as people name it. */
+  title: string;
+  /** The name of the file. */
+  file: string;
+  source: string;
+}
+
+/** A receiver by language; that of curl sends a delivery instead. Each takes the signing secret from the environment. */
+export const receivers = {
+  typescript: { title: 'TypeScript', file: 'receiver.ts', source: typescript },
+  python: { title: 'Python', file: 'receiver.py', source: python },
+  go: { title: 'Go', file: 'receiver.go', source: go },
+  curl: { title: 'curl', file: 'send.sh', source: curl },
+} as const satisfies Readonly<Record<string, Receiver>>;
+
+export type Language = keyof typeof receivers;
+
+const KEYWORDS: Readonly<Record<Language, string>> = {
+  typescript:
+    'async const else for from function if import let new of return throw typeof string number boolean void null true false',
+  python: 'and abs class def else for from if import in is not or print raise return None True False',
+  go: 'bool break byte const defer else error for func if import int map nil package range return string struct true false type var',
+  curl: 'curl date od openssl printf tr',
+};
+
+const TOKEN =
+  /(?<string>"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?<number>\b\d[\d_.]*\b)|(?<paren>[(){}[\]])|(?<space>\s+)|(?<name>[\w$]+|[\s\S])/y;
+
+/** Comments that fill the rest of a line, and those of several lines. */
+const COMMENT: Readonly<Record<Language, RegExp>> = {
+  typescript: /\/\/[^\n]*|\/\*[\s\S]*?\*\//y,
+  python: /#[^\n]*/y,
+  go: /\/\/[^\n]*/y,
+  curl: /#[^\n]*/y,
+};
+
+/** The tokens of a receiver's source, which together are the source. */
+export function sourceTokens(language: Language): Token[] {
+  const { source } = receivers[language];
+  const keywords = new Set(KEYWORDS[language].split(' '));
+  const found: Token[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    return pattern.exec(source);
+  };
+  while (at < source.length) {
+    // `#` within a word begins no comment: a shell has it in expansions.
+    const comment = at === 0 || /\s/.test(source[at - 1] ?? '') ? take(COMMENT[language]) : null;
+    const groups = comment === null ? take(TOKEN)?.groups : { comment: comment[0] };
+    const [kind, text = ''] = Object.entries(groups ?? {}).find(([, part]) => part !== undefined) ?? [
+      'name',
+      source[at],
+    ];
+    found.push({ kind: kind === 'name' && keywords.has(text) ? 'keyword' : (kind as Token['kind']), text });
+    at += text.length;
+  }
+  return found;
+}

@@ -1,0 +1,90 @@
+/** Results of SQL queries: how their columns are shown, what their values link to, and their charts. */
+import type { PageName } from '../../page-paths.ts';
+import type { TimeScale } from './chart.ts';
+
+/** A value of a result. Large integers and amounts are texts. */
+export type SqlValue = string | number | null;
+
+export interface SqlResult {
+  columns: readonly string[];
+  rows: readonly (readonly SqlValue[])[];
+}
+
+const INTEGER = /^-?\d+$/;
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?$/;
+
+/** The number of a value; null for other values. */
+function numberOf(value: SqlValue): number | null {
+  if (typeof value === 'string') return INTEGER.test(value) ? Number(value) : null;
+  return value;
+}
+
+const secondsOf = (value: SqlValue): number | null =>
+  typeof value === 'string' && TIME.test(value) ? Date.parse(value) / 1000 : null;
+
+/** Whether all values of a column that has some are of a kind. */
+const all = ({ rows }: SqlResult, at: number, read: (value: SqlValue) => number | null): boolean => {
+  const values = rows.map((row) => row[at] ?? null).filter((value) => value !== null);
+  return values.length > 0 && values.every((value) => read(value) !== null);
+};
+
+/** Whether each column has numbers alone. */
+export const numericColumns = (result: SqlResult): boolean[] =>
+  result.columns.map((_, at) => all(result, at, numberOf));
+
+const HASH = /^0x[0-9a-f]{64}$/;
+const ADDRESS = '[SN][0-9A-Z]{28,41}';
+const PRINCIPAL = new RegExp(`^${ADDRESS}$`);
+const CONTRACT = new RegExp(`^${ADDRESS}\\.[a-zA-Z][\\w-]*$`);
+const ASSET = new RegExp(`^${ADDRESS}\\.[a-zA-Z][\\w-]*::\\S+$`);
+
+/** The page with what a value names, which the name of its column tells of hashes and heights; null for other values. */
+export function pageOf(column: string, value: SqlValue): readonly [page: PageName, id: string] | null {
+  const text = String(value);
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return null;
+    if (/burn_block_height$/.test(column)) return ['bitcoinBlock', text];
+    return /block_height$/.test(column) ? ['block', text] : null;
+  }
+  if (HASH.test(text)) {
+    // The transaction of a miner is one of Bitcoin.
+    if (/^(?!miner_).*tx_id$/.test(column)) return ['transaction', text];
+    if (/burn_block_hash$/.test(column)) return ['bitcoinBlock', text];
+    return /block_hash$/.test(column) ? ['block', text] : null;
+  }
+  if (PRINCIPAL.test(text)) return ['principal', text];
+  if (CONTRACT.test(text)) return ['contract', text];
+  return ASSET.test(text) ? ['token', text] : null;
+}
+
+/** Columns that a chart can have along: times and numbers; and up: numbers. */
+export function chartColumns(result: SqlResult): { along: number[]; up: number[] } {
+  const places = result.columns.map((_, at) => at);
+  const up = places.filter((at) => all(result, at, numberOf));
+  return { along: places.filter((at) => up.includes(at) || all(result, at, secondsOf)), up };
+}
+
+const DAY = 86_400;
+
+/**
+ * The points of a chart, in the order of a column's times or numbers.
+ * @param along the column; null for the numbers of the rows
+ */
+export function pointsOf(
+  result: SqlResult,
+  along: number | null,
+  up: number,
+): { times: number[]; values: (number | null)[]; scale: TimeScale } {
+  const isTime = along !== null && all(result, along, secondsOf);
+  const points = result.rows
+    .map((row, number) => {
+      const place = along === null ? number + 1 : (isTime ? secondsOf : numberOf)(row[along] ?? null);
+      return { place, value: numberOf(row[up] ?? null) };
+    })
+    .filter((point): point is { place: number; value: number | null } => point.place !== null)
+    .sort((a, b) => a.place - b.place);
+  const times = points.map(({ place }) => place);
+  const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
+  const ofTimes = span > 2 * DAY || times.every((time) => time % DAY === 0) ? 'days' : 'hour';
+  return { times, values: points.map(({ value }) => value), scale: isTime ? ofTimes : 'numbers' };
+}

@@ -1,0 +1,502 @@
+/**
+ * What the node reads of a contract, with a form for the arguments, and what the contract logged, as a table of fields. They
+ * are a separate part of the bundle, since no other page encodes or decodes Clarity values.
+ */
+import type { ComponentChildren, TargetedEvent } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ClarityValue } from '../../../../codec/clarity.ts';
+import type { ClarityField, ClarityFields } from '../../../../codec/clarity-fields.ts';
+import { clarityRepr } from '../../../../codec/clarity-text.ts';
+import { toHex } from '../../../../codec/hex.ts';
+import type { Answer } from '../../api/answer.ts';
+import { contractLogs, searchPath } from '../../api/contract-search.ts';
+import { contractInterface, interfacePath, readContract } from '../../api/node.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import {
+  type Argument,
+  type Draft,
+  decodedHex,
+  encodedArguments,
+  type Field,
+  formFields,
+  leavesOf,
+  logColumns,
+  logFields,
+  printableText,
+  type Readable,
+  readables,
+} from '../../chain/contract-values.ts';
+import { count, shortHash, visible } from '../../chain/format.ts';
+import { Value, ValueBlock } from '../../ui/code.tsx';
+import { ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
+import { announce, type Column, Copy, Empty, Facts, Failed, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { go, place, withQuery } from '../../ui/router.ts';
+import { Ago, BlockLink, ChainText, Principal, TxLink } from '../../ui/values.tsx';
+
+/** Statuses of the server where the node can't be reached, or doesn't answer in time. */
+const AWAY = [502, 504];
+
+const NODE_AWAY =
+  'The node reads contracts, and it can’t be reached now. Start the node, or name another one with --node-rpc.';
+
+/** The query parameters of arguments begin with this, and that of the sender is this. */
+const ARGUMENT = 'arg.';
+const SENDER = 'sender';
+
+interface ContractReadsProps {
+  contract: string;
+  /** The query parameter with the name of what is read. */
+  parameter: string;
+}
+
+/** Reads from a contract through the node, whose interface of the contract makes the forms. */
+export function ContractReads({ contract, parameter }: ContractReadsProps) {
+  const found = useAnswer(`interface ${contract}`, (signal) => contractInterface(contract, signal));
+  const isAway = found.data === null && AWAY.includes(found.error?.status ?? 0);
+  return (
+    <Panel title="Read-only calls" source={isAway ? undefined : interfacePath(contract)}>
+      {isAway ? (
+        <Failed message={NODE_AWAY} retry={found.retry} />
+      ) : (
+        <Show loaded={found} missing="The node has no such contract.">
+          {(contractInterface) => (
+            <Reader contract={contract} parameter={parameter} items={readables(contractInterface)} />
+          )}
+        </Show>
+      )}
+    </Panel>
+  );
+}
+
+const KINDS = [
+  ['function', 'Read-only functions'],
+  ['variable', 'Variables'],
+  ['map', 'Maps'],
+  ['constant', 'Constants'],
+] as const satisfies readonly (readonly [Readable['kind'], string])[];
+
+/** Changes of the query that remove the arguments and the sender of a call. */
+const noCall = (): Record<string, null> =>
+  Object.fromEntries(
+    [...place.value.query.keys()]
+      .filter((name) => name.startsWith(ARGUMENT) || name === SENDER)
+      .map((name) => [name, null]),
+  );
+
+/** What of a contract can be read, and the form of what is chosen. */
+function Reader({ contract, parameter, items }: ContractReadsProps & { items: readonly Readable[] }) {
+  const [first] = items;
+  if (first === undefined) {
+    return <Empty>There is nothing to read: no read-only function, variable, map or constant.</Empty>;
+  }
+  const asked = place.value.query.get(parameter);
+  const item = asked === null ? first : items.find(({ name }) => name === asked);
+  return (
+    <>
+      <div class="panel-body form">
+        <label>
+          What to read
+          <select
+            value={item?.name ?? ''}
+            onChange={({ currentTarget }) => go(withQuery({ ...noCall(), [parameter]: currentTarget.value }))}
+          >
+            {item === undefined ? <option value="" /> : null}
+            {KINDS.map(([kind, title]) => {
+              const ofKind = items.filter((one) => one.kind === kind);
+              return ofKind.length === 0 ? null : (
+                <optgroup key={kind} label={title}>
+                  {ofKind.map(({ name }) => (
+                    <option key={name} value={name}>
+                      {visible(name)}
+                    </option>
+                  ))}
+                </optgroup>
+              );
+            })}
+          </select>
+          {item === undefined ? null : (
+            <span class="help">Returns {visible(item.output ?? 'a type that this page does not know')}</span>
+          )}
+        </label>
+      </div>
+      {item === undefined ? (
+        <Empty>
+          The node’s interface of the contract has no <ChainText text={asked ?? ''} /> that can be read.
+        </Empty>
+      ) : item.args === null ? (
+        <Empty>This page has no form for a type of the arguments.</Empty>
+      ) : (
+        <ReadForm
+          key={`${item.kind} ${item.name}`}
+          contract={contract}
+          parameter={parameter}
+          item={item}
+          args={item.args}
+        />
+      )}
+    </>
+  );
+}
+
+/** Maximum characters of a link that holds the arguments; servers refuse much longer ones. */
+const LONGEST_LINK = 2_000;
+
+/** What is read, by its arguments in hex; another time reads it again. */
+interface Asked {
+  args: readonly string[];
+  sender: string;
+  times: number;
+}
+
+interface ReadFormProps extends ContractReadsProps {
+  item: Readable;
+  args: readonly Argument[];
+}
+
+/** The form of the arguments, filled from the link and kept in it, and the result of the call. */
+function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
+  const { query } = place.value;
+  const [draft, setDraft] = useState<Draft>(
+    () => new Map([...query].flatMap(([name, text]) => (name.startsWith(ARGUMENT) ? [[name.slice(4), text]] : []))),
+  );
+  const [sender, setSender] = useState(query.get(SENDER) ?? contract);
+  const [tried, setTried] = useState(false);
+  const called = encodedArguments(args, draft);
+  const from = encodedArguments([{ name: 'Sender', type: 'principal' }], new Map([['Sender', sender]]));
+  const mistakes = [...called.mistakes, ...from.mistakes];
+  const next = (times: number): Asked | null =>
+    mistakes.length > 0 ? null : { args: called.values.map(toHex), sender: sender.trim(), times };
+  const [asked, setAsked] = useState(() => (args.length === 0 || draft.size > 0 ? next(0) : null));
+  const fields = args.flatMap((arg) => formFields(arg, draft));
+
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setTried(true);
+    const now = next((asked?.times ?? 0) + 1);
+    if (now === null) return;
+    setAsked(now);
+    const typed = fields.flatMap(({ path }) =>
+      draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
+    );
+    const link = withQuery({
+      ...noCall(),
+      [parameter]: item.name,
+      ...Object.fromEntries(typed),
+      ...(sender === contract ? {} : { [SENDER]: sender }),
+    });
+    if (link.length <= LONGEST_LINK) go(link, { replace: true });
+  };
+  const shown = tried ? mistakes : [];
+  const mistakeAt = (path: string): string | null => shown.find((one) => one.path === path)?.message ?? null;
+  return (
+    <>
+      <form class="panel-body form" onSubmit={submit}>
+        {fields.map((field) => (
+          <ArgumentField
+            key={field.path}
+            field={field}
+            value={draft.get(field.path) ?? ''}
+            mistake={mistakeAt(field.path)}
+            onChange={(value) => setDraft(new Map(draft).set(field.path, value))}
+          />
+        ))}
+        {item.kind === 'function' ? (
+          <TextField
+            label="Sender"
+            value={sender}
+            help="The principal that is tx-sender during the call"
+            mistake={mistakeAt('Sender')}
+            onChange={setSender}
+          />
+        ) : null}
+        <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
+        <div class="buttons">
+          <button type="submit" class="primary">
+            Read
+          </button>
+        </div>
+      </form>
+      {asked === null ? null : <ReadResult contract={contract} item={item} asked={asked} />}
+    </>
+  );
+}
+
+interface ArgumentFieldProps {
+  field: Field;
+  value: string;
+  mistake: string | null;
+  onChange: (value: string) => void;
+}
+
+function ArgumentField({ field: { path, help, typed, choices, most }, value, mistake, onChange }: ArgumentFieldProps) {
+  const common = { label: visible(path), help, onChange };
+  if (typed === null)
+    return <ChoiceField {...common} value={value === '' ? (choices[0] ?? '') : value} choices={choices} />;
+  if (typed === 'text') return <TextField {...common} value={value} mistake={mistake} />;
+  return <TextField {...common} value={value === '' ? '0' : value} mistake={mistake} most={most} />;
+}
+
+interface ReadResultProps {
+  contract: string;
+  item: Readable;
+  asked: Asked;
+}
+
+/** What the node answered to a call. */
+function ReadResult({ contract, item: { kind, name }, asked: { args, sender, times } }: ReadResultProps) {
+  const found = useAnswer(
+    `read ${contract} ${kind} ${name} ${sender} ${args.join()}`,
+    async (signal) => {
+      const { hex, cause } = await readContract({ contract, kind, name, args, sender }, signal);
+      announce(cause === null ? 'The node answered' : 'The call failed');
+      return hex === null ? cause : { hex, value: decodedHex(hex) };
+    },
+    times,
+  );
+  return (
+    <section aria-label="Result" class="result">
+      <Show loaded={found}>
+        {(result) =>
+          typeof result === 'string' ? (
+            <p class="panel-body problem">
+              The node refused the call: <ChainText text={result} />
+            </p>
+          ) : (
+            <WholeValue {...result} />
+          )
+        }
+      </Show>
+    </section>
+  );
+}
+
+/** Maximum characters shown of a text or of hex; the buttons that copy them copy all. */
+const LONGEST_SHOWN = 2_000;
+
+const cut = (text: string, most = LONGEST_SHOWN): string =>
+  text.length > most ? `${text.slice(0, most)}… (${count(text.length)} characters)` : text;
+
+/** Parts of a value that are shown at first, and with each request for more. */
+const PARTS = 100;
+
+/** A value by its parts, each with its type, and its hex. @param value null if the hex is no value of Clarity */
+function WholeValue({ value, hex }: { value: ClarityValue | null; hex: string }) {
+  const [most, setMost] = useState(PARTS);
+  const parts =
+    value === null
+      ? []
+      : leavesOf(value)
+          .take(most + 1)
+          .toArray();
+  const facts = parts.slice(0, most).map(({ path, type, value: part }): [string, ComponentChildren] => [
+    path === '' ? 'Value' : visible(path),
+    <>
+      <Part value={part} /> <span class="quiet">{visible(type)}</span>
+    </>,
+  ]);
+  return (
+    <div class="whole">
+      <Facts
+        facts={[
+          ...facts,
+          [
+            'Hex',
+            <span class="with-copy">
+              <code class="break">{cut(hex)}</code>
+              <Copy text={hex} what="hex" />
+            </span>,
+          ],
+        ]}
+      />
+      {parts.length <= most ? null : (
+        <div class="panel-body buttons">
+          <button type="button" onClick={() => setMost(most + PARTS)}>
+            Show more parts
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A part of a value, with all of its text and hex. */
+function Part({ value }: { value: ClarityField }) {
+  switch (value.type) {
+    case 'principal':
+      return <Principal principal={value.value} whole />;
+    case 'buffer': {
+      const [text, hex] = [printableText(value.value), toHex(value.value)];
+      return (
+        <>
+          {text === null ? null : <ChainText text={`“${cut(text)}” `} />}
+          <code class="break">{cut(hex)}</code>
+        </>
+      );
+    }
+    case 'string-ascii':
+    case 'string-utf8':
+      return <ChainText text={cut(value.value)} />;
+    default:
+      return <Short value={value} />;
+  }
+}
+
+/** Maximum characters of a cell, whose width cuts it sooner. */
+const LONGEST_CELL = 80;
+
+/** A part of a value in a cell of a table. */
+function Short({ value }: { value: ClarityField }) {
+  switch (value.type) {
+    case 'int':
+    case 'uint':
+      return <span class="number">{count(value.value)}</span>;
+    case 'bool':
+      return <>{String(value.value)}</>;
+    case 'none':
+      return <span class="quiet">none</span>;
+    case 'principal':
+      return <Principal principal={value.value} />;
+    case 'buffer': {
+      const [text, hex] = [printableText(value.value), toHex(value.value)];
+      return (
+        <span title={cut(hex)} class={text === null ? 'mono' : ''}>
+          {text === null ? shortHash(hex) : <ChainText text={cut(text, LONGEST_CELL)} />}
+        </span>
+      );
+    }
+    case 'string-ascii':
+    case 'string-utf8':
+      return <ChainText text={cut(value.value, LONGEST_CELL)} />;
+    case 'list':
+      return <Value repr={cut(clarityRepr(value.bytes))} />;
+  }
+}
+
+type Log = Answer<'/stackside/v1/smart-contracts/{contract_id}/logs'>['results'][number];
+
+/** A log with the fields of its tuple; null if it is no tuple. */
+interface ReadLog extends Log {
+  fields: ClarityFields | null;
+}
+
+interface ContractLogsProps {
+  contract: string;
+  version: string;
+  /** The query of the API, without the cursor. */
+  query: Record<string, string>;
+  /** The form that filters. */
+  children: ComponentChildren;
+}
+
+/** What a contract printed, newest first: the fields that most logs of the page have as columns, and each log whole below it. */
+export function ContractLogs({ contract, version, query, children }: ContractLogsProps) {
+  const cursor = place.value.query.get('cursor') ?? '';
+  const logs = useAnswer(
+    `logs ${contract} ${cursor} ${JSON.stringify(query)}`,
+    async (signal) => {
+      const { results, ...page } = await contractLogs(contract, cursor === '' ? query : { ...query, cursor }, signal);
+      return { ...page, results: results.map((log): ReadLog => ({ ...log, fields: logFields(log.value.hex) })) };
+    },
+    version,
+  );
+  return (
+    <Panel title="Logs" source={searchPath(contract, 'logs', query)}>
+      {children}
+      <Show loaded={logs} rows={8}>
+        {({ results, cursor: { next, previous } }) => (
+          <>
+            <LogTable logs={results} />
+            <Pager next={next} previous={previous} />
+          </>
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+/** Characters above which a value is in a box that scrolls. */
+const LONG_VALUE = 200;
+
+/** A log that is no tuple. */
+const WholeLog = ({ log: { tx_id, value } }: { log: ReadLog }) =>
+  value.repr.length > LONG_VALUE ? (
+    <ValueBlock repr={value.repr} label={`Value that ${tx_id} printed`} />
+  ) : (
+    <Value repr={value.repr} />
+  );
+
+const keyOf = ({ tx_id, event_index }: Log): string => `${tx_id} ${event_index}`;
+
+/** The usual topic of a log. */
+const PRINT = 'print';
+
+function LogTable({ logs }: { logs: readonly ReadLog[] }) {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const found = logColumns(logs.map(({ fields }) => fields));
+  const fields = found.map(({ path, name: short, isNumber }, index): Column<ReadLog> => {
+    const place = index === 0 ? ' first' : '';
+    if (path === '') {
+      const cell = (log: ReadLog) => (log.fields === null ? <WholeLog log={log} /> : null);
+      return { name: short, class: `fill${place}`, cell };
+    }
+    const name = visible(short);
+    return {
+      name,
+      title: visible(path),
+      class: `field${isNumber ? ' number' : ''}${place}`,
+      ...(index === 0 ? {} : { label: name }),
+      cell(log) {
+        const value = log.fields?.get(path);
+        return value === undefined ? null : <Short value={value} />;
+      },
+    };
+  });
+  const topic: Column<ReadLog> = {
+    name: 'Topic',
+    class: 'field',
+    cell: (log) => <ChainText text={cut(log.topic, LONGEST_CELL)} />,
+  };
+  return (
+    <Table
+      label="Logs"
+      rows={logs}
+      keyOf={keyOf}
+      empty="No log matches."
+      stacked
+      columns={[
+        ...(logs.every((log) => log.topic === PRINT) ? [] : [topic]),
+        ...fields,
+        { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+        {
+          name: 'Block',
+          class: 'number wide',
+          label: 'block',
+          cell: (log) => <BlockLink height={log.block_height} />,
+        },
+        { name: 'Age', class: 'number when', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+        {
+          name: 'Whole',
+          cell(log) {
+            const key = keyOf(log);
+            const isOpen = open.has(key);
+            const hidden = (log.fields?.size ?? 0) - found.filter(({ path }) => log.fields?.has(path)).length;
+            return (
+              <button
+                type="button"
+                aria-expanded={isOpen}
+                onClick={() =>
+                  setOpen(isOpen ? new Set([...open].filter((one) => one !== key)) : new Set(open).add(key))
+                }
+              >
+                {isOpen ? 'Less' : hidden === 0 ? 'Details' : `${count(hidden)} more`}
+              </button>
+            );
+          },
+        },
+      ]}
+      below={(log) =>
+        open.has(keyOf(log)) ? <WholeValue value={decodedHex(log.value.hex)} hex={log.value.hex} /> : null
+      }
+    />
+  );
+}

@@ -1,0 +1,307 @@
+/** The pages of forks: the list, and one with its two branches, its transactions, and what chainhooks were sent. */
+import type { Answer } from '../../api/answer.ts';
+import { api, bodyOf } from '../../api/api.ts';
+import { tipVersion } from '../../api/live.ts';
+import { actingFor, readSession, session } from '../../api/session.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { branchRows, FATES } from '../../chain/forks.ts';
+import { count, plural, words } from '../../chain/format.ts';
+import { kindOf } from '../../chain/transaction.ts';
+import { type Column, Empty, Facts, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { Ago, Badge, BlockLink, ChainText, Hash, TxLink, When } from '../../ui/values.tsx';
+
+type ListedFork = Answer<'/stackside/v1/forks'>['results'][number];
+type ForkObject = Answer<'/stackside/v1/forks/{hash}'>;
+
+/** The heights of a fork: `#20`, or `#20 to #22`. */
+const heights = ({ height, top_height: top }: Pick<ListedFork, 'height' | 'top_height'>): string =>
+  height === top ? count(height) : `${count(height)} to ${count(top)}`;
+
+const WasCanonical = ({ was }: { was: boolean | null }) =>
+  was === null ? (
+    <span class="quiet">not known</span>
+  ) : was ? (
+    <Badge tone="wait">reorganized</Badge>
+  ) : (
+    <span>never</span>
+  );
+
+const COLUMNS: readonly Column<ListedFork>[] = [
+  {
+    name: 'Heights',
+    cell: (fork) => <a href={pathTo('fork', { hash: fork.index_block_hash })}>{heights(fork)}</a>,
+  },
+  { name: 'Blocks', class: 'number', cell: ({ blocks }) => count(blocks) },
+  { name: 'On the chain', cell: ({ was_canonical: was }) => <WasCanonical was={was} /> },
+  { name: 'First block', class: 'wide', cell: ({ index_block_hash: hash }) => <Hash value={hash} /> },
+  { name: 'Time', class: 'number', cell: ({ time }) => (time === null ? '–' : <Ago at={time} />) },
+];
+
+export function Forks() {
+  const query = listQuery();
+  const forks = useAnswer(
+    `forks ${query.cursor}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/forks', { params: { query }, signal })),
+    tipVersion.value,
+  );
+  return (
+    <Page title="Forks" lead="Branches of blocks that are not on the chain, as this server saw them.">
+      <Panel title="Forks" source={`/stackside/v1/forks?limit=${PER_PAGE}`}>
+        <Show loaded={forks} rows={8}>
+          {({ results, cursor: { next, previous } }) => (
+            <>
+              <Table
+                label="Forks"
+                columns={COLUMNS}
+                rows={results}
+                keyOf={({ index_block_hash: hash }) => hash}
+                empty="No fork was seen."
+              />
+              <Pager next={next} previous={previous} />
+            </>
+          )}
+        </Show>
+      </Panel>
+    </Page>
+  );
+}
+
+/** The fork of an orphaned block. @param hash of any of its blocks */
+export function Fork({ hash }: { hash: string }) {
+  const params = { path: { hash } };
+  const fork = useAnswer(
+    `fork ${hash}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/forks/{hash}', { params, signal })),
+    tipVersion.value,
+  );
+  return (
+    <Page kind="Fork" title={fork.data === null ? hash : heights(fork.data)}>
+      <Show loaded={fork} rows={8}>
+        {(found) => (
+          <>
+            <Branches fork={found} />
+            <Lost fork={found} />
+            <Notified fork={found} />
+          </>
+        )}
+      </Show>
+    </Page>
+  );
+}
+
+/** The two branches side by side, by height. */
+function Branches({ fork }: { fork: ForkObject }) {
+  const source = `/stackside/v1/forks/${fork.index_block_hash}`;
+  return (
+    <>
+      <Panel title="Fork" source={source}>
+        <Facts
+          facts={[
+            [
+              'Last common block',
+              fork.height > 1 ? <BlockLink key="fork" height={fork.height - 1} /> : 'None: the chain begins here',
+            ],
+            ['Orphaned blocks', count(fork.blocks)],
+            [
+              'On the chain',
+              fork.was_canonical === null
+                ? 'Not known: the events are no longer stored'
+                : fork.was_canonical
+                  ? 'Yes: the chain was reorganized'
+                  : 'Never: another block came first',
+            ],
+            ['Time', fork.time !== null && <When key="time" at={fork.time} />],
+          ]}
+        />
+      </Panel>
+      <Panel title="Branches" source={source}>
+        <Table
+          label="Branches by height"
+          rows={branchRows(fork)}
+          keyOf={({ height, index }) => `${height} ${index}`}
+          empty=""
+          columns={[
+            { name: 'Height', class: 'number', cell: ({ height }) => count(height) },
+            {
+              name: 'Orphaned',
+              cell: ({ orphaned }) =>
+                orphaned === null ? (
+                  '–'
+                ) : (
+                  <>
+                    <Hash value={orphaned.index_block_hash} />{' '}
+                    {orphaned.was_canonical ? <Badge tone="wait">was on the chain</Badge> : null}
+                  </>
+                ),
+            },
+            {
+              name: 'Canonical',
+              cell: ({ canonical }) =>
+                canonical === null ? (
+                  '–'
+                ) : (
+                  <Hash value={canonical.index_block_hash} to={pathTo('block', { id: canonical.index_block_hash })} />
+                ),
+            },
+          ]}
+        />
+      </Panel>
+    </>
+  );
+}
+
+/** The transactions of the orphaned blocks, and what became of them. */
+function Lost({ fork }: { fork: ForkObject }) {
+  return (
+    <Panel title="Transactions of the orphaned blocks" source={`/stackside/v1/forks/${fork.index_block_hash}`}>
+      <Table
+        label="Transactions of the orphaned blocks"
+        rows={fork.transactions}
+        keyOf={({ tx_id: id, orphaned_in: { index_block_hash: hash } }) => `${hash} ${id}`}
+        empty="The orphaned blocks have no transactions."
+        columns={[
+          { name: 'Transaction', cell: ({ tx_id: id }) => <TxLink id={id} /> },
+          { name: 'Type', cell: ({ type }) => kindOf(type as Parameters<typeof kindOf>[0]) },
+          { name: 'Was in', class: 'number', cell: ({ orphaned_in: { height } }) => count(height) },
+          {
+            name: 'Now',
+            cell: ({ fate, block_height: height, status }) => (
+              <>
+                <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
+                {height === null ? null : <BlockLink height={height} />}
+                {fate === 'dropped' ? words((status ?? '').replace('dropped_', '')) : null}
+              </>
+            ),
+          },
+        ]}
+      />
+      {fork.is_whole ? null : <p class="pager quiet">The fork has more blocks or transactions than are shown.</p>}
+    </Panel>
+  );
+}
+
+/** Chainhooks and deliveries that are looked through at most. */
+const MOST_HOOKS = 20;
+
+/** Deliveries of a fork's blocks to the chainhooks that this browser may manage; nothing for others. */
+function Notified({ fork }: { fork: ForkObject }) {
+  const { height, top_height: top, orphaned } = fork;
+  const sent = useAnswer(`deliveries of ${fork.index_block_hash}`, async (signal) => {
+    const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
+    if (!isSignedIn) return null;
+    const consumers = isOperator
+      ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
+      : [null];
+    const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
+    const found = [];
+    let left = MOST_HOOKS;
+    for (const consumer of consumers) {
+      if (left <= 0) break;
+      const headers = actingFor(consumer);
+      const params = { query: { limit: left } };
+      const hooks = await bodyOf(api.GET('/chainhooks/me', { params, headers, signal }));
+      left -= hooks.results.length;
+      for (const { uuid, definition } of hooks.results) {
+        const query = { limit: PER_PAGE, from_height: height, to_height: top };
+        const { results } = await bodyOf(
+          api.GET('/chainhooks/me/{uuid}/deliveries', { params: { path: { uuid }, query }, headers, signal }),
+        );
+        for (const one of results) {
+          const isOf = ({ index_block_hash: hash }: { index_block_hash: string }) => hashes.has(hash);
+          const [applied, rolledBack] = [one.apply.filter(isOf).length, one.rollback.filter(isOf).length];
+          if (applied + rolledBack > 0) found.push({ uuid, name: definition.name, one, applied, rolledBack });
+        }
+      }
+    }
+    return found;
+  });
+  if (sent.error === null && sent.data === null) return null;
+  return (
+    <Panel title="What chainhooks were sent" aside={<a href={pathTo('hooks')}>Chainhooks</a>}>
+      <Show loaded={sent}>
+        {(found) =>
+          found === null || found.length === 0 ? (
+            <Empty>No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored.</Empty>
+          ) : (
+            <Table
+              label="Deliveries of the orphaned blocks"
+              rows={found}
+              keyOf={({ uuid, one }) => `${uuid} ${one.id}`}
+              empty=""
+              columns={[
+                {
+                  name: 'Chainhook',
+                  cell: ({ uuid, name }) => (
+                    <a href={pathTo('hook', { id: uuid })}>
+                      <ChainText text={name === '' ? uuid : name} />
+                    </a>
+                  ),
+                },
+                {
+                  name: 'Told',
+                  cell: ({ applied, rolledBack }) =>
+                    [
+                      rolledBack > 0 ? `${plural(rolledBack, 'block')} rolled back` : '',
+                      applied > 0 ? `${plural(applied, 'block')} applied` : '',
+                    ]
+                      .filter((text) => text !== '')
+                      .join(', '),
+                },
+                {
+                  name: 'Delivery',
+                  cell: ({ uuid, one }) => (
+                    <a href={pathTo('delivery', { id: uuid, delivery: one.id })}>{words(one.state)}</a>
+                  ),
+                },
+                { name: 'Queued', class: 'number', cell: ({ one }) => <Ago at={one.created_at} /> },
+              ]}
+            />
+          )
+        }
+      </Show>
+    </Panel>
+  );
+}
+
+/** Forks that have a block at a height are looked for among so many that begin there or below. */
+const NEAREST = 5;
+
+/** A note on the page of a block, if a fork has another block at its height. */
+export function ForkMark({ height }: { height: number }) {
+  const query = { limit: NEAREST, to_height: height };
+  const forks = useAnswer(
+    `forks at ${height}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/forks', { params: { query }, signal })),
+    tipVersion.value,
+  );
+  const here = forks.data?.results.filter(({ top_height: top }) => top >= height) ?? [];
+  return (
+    <>
+      {here.map(({ index_block_hash: hash }) => (
+        <p key={hash} class="note wait">
+          Another block of this height is not on the chain: <a href={pathTo('fork', { hash })}>its fork</a>.
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** A note in place of the page of a block that is orphaned. @param hash either of its hashes; a height has no note */
+export function OrphanMark({ hash }: { hash: string }) {
+  const params = { path: { hash } };
+  const fork = useAnswer(
+    `fork ${hash}`,
+    async (signal) =>
+      hash.length < HASH_DIGITS ? null : bodyOf(api.GET('/stackside/v1/forks/{hash}', { params, signal })),
+    tipVersion.value,
+  );
+  if (fork.data === null) return null;
+  return (
+    <p class="note wait" role="status">
+      This block is orphaned: it is not on the chain. See <a href={pathTo('fork', { hash })}>its fork</a>.
+    </p>
+  );
+}
+
+const HASH_DIGITS = 64;

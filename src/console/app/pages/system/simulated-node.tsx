@@ -1,0 +1,141 @@
+/** Steering of the simulated node, in a demo: blocks, forks, funds and time. Its routes are in no document, so types are here. */
+import type { TargetedEvent } from 'preact';
+import { useState } from 'preact/hooks';
+import { parsedJson } from '../../../../base/json.ts';
+import { failureOf, unreachable } from '../../api/api.ts';
+import { count, duration, plural } from '../../chain/format.ts';
+import { useAction } from '../../ui/actions.tsx';
+import { Panel } from '../../ui/parts.tsx';
+
+interface Block {
+  height: number;
+}
+
+/** Steers the node. @throws RequestError where it refuses */
+async function steer<T>(path: string, body: object): Promise<T> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`/devnet/${path}`, { method: 'POST', headers, body: JSON.stringify(body) }).catch(
+    unreachable,
+  );
+  const answer = parsedJson(await response.text());
+  if (!response.ok) throw failureOf(response, answer);
+  return answer as T;
+}
+
+const MICRO = 1_000_000;
+
+const heights = (blocks: readonly Block[]): string =>
+  blocks.length === 0
+    ? 'no block'
+    : `${plural(blocks.length, 'block')}, up to ${count(Math.max(...blocks.map(({ height }) => height)))}`;
+
+interface Field {
+  name: string;
+  label: string;
+  value: string;
+  type?: 'number';
+}
+
+interface Steering {
+  action: string;
+  fields: readonly Field[];
+  /** Steers the node. @returns what came of it, as a sentence */
+  run: (value: (name: string) => string) => Promise<string>;
+}
+
+const ALL: readonly Steering[] = [
+  {
+    action: 'Mine',
+    fields: [{ name: 'count', label: 'Blocks', value: '1', type: 'number' }],
+    async run(value) {
+      const { blocks } = await steer<{ blocks: Block[] }>('mine', { count: Number(value('count')) });
+      return `Mined ${heights(blocks)}.`;
+    },
+  },
+  {
+    action: 'Fork',
+    fields: [{ name: 'depth', label: 'Blocks that are lost', value: '1', type: 'number' }],
+    async run(value) {
+      const { blocks, orphaned } = await steer<{ blocks: Block[]; orphaned: Block[] }>('fork', {
+        depth: Number(value('depth')),
+      });
+      return `Mined another branch with ${heights(blocks)}, in place of ${plural(orphaned.length, 'block')}.`;
+    },
+  },
+  {
+    action: 'Fund',
+    fields: [
+      { name: 'address', label: 'Address', value: '' },
+      { name: 'amount', label: 'STX', value: '100', type: 'number' },
+    ],
+    async run(value) {
+      const address = value('address').trim();
+      const amount = String(BigInt(Math.round(Number(value('amount')) * MICRO)));
+      const { block } = await steer<{ block: Block }>('fund', { address, amount });
+      return `Sent ${value('amount')} STX to ${address} in block ${count(block.height)}.`;
+    },
+  },
+  {
+    action: 'Let time pass',
+    fields: [{ name: 'minutes', label: 'Minutes', value: '10', type: 'number' }],
+    async run(value) {
+      const seconds = 60 * Number(value('minutes'));
+      await steer('time', { seconds });
+      return `The next block is ${duration(seconds)} later.`;
+    },
+  },
+];
+
+/** The panel that steers the node. */
+export const SimulatedNode = () => (
+  <Panel title="Simulated node">
+    <div class="panel-body">
+      {ALL.map((steering) => (
+        <Steer key={steering.action} {...steering} />
+      ))}
+    </div>
+  </Panel>
+);
+
+function Steer({ action, fields, run: steered }: Steering) {
+  const [said, setSaid] = useState('');
+  const { run, problem, busy } = useAction();
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    setSaid('');
+    run(
+      async () => {
+        const sentence = await steered((name) => String(given.get(name) ?? ''));
+        setSaid(sentence);
+        return sentence;
+      },
+      (sentence) => sentence,
+    );
+  };
+  return (
+    <form class="form row" aria-label={action} onSubmit={submit}>
+      {fields.map(({ name, label, value, type }) => (
+        <label key={name}>
+          {label}
+          <input
+            name={name}
+            {...(type === undefined ? { type: 'text' } : { type, min: 1 })}
+            autocomplete="off"
+            defaultValue={value}
+            required
+          />
+        </label>
+      ))}
+      <button type="submit" disabled={busy}>
+        {action}
+      </button>
+      {said === '' ? null : <span class="quiet break">{said}</span>}
+      {problem === null ? null : (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,319 @@
+/** The page of SQL: the views, an editor, and the result as a table, a chart and files. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Answer } from '../../api/answer.ts';
+import { api, bodyOf, RequestError } from '../../api/api.ts';
+import { type Loaded, useAnswer } from '../../api/use-answer.ts';
+import { count, duration, plural, visible } from '../../chain/format.ts';
+import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
+import { Chart } from '../../ui/chart.tsx';
+import { announce, Empty, Panel, Scrollable, Show } from '../../ui/parts.tsx';
+import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+
+const SQL = '/stackside/v1/sql';
+
+type Views = Answer<typeof SQL>;
+
+/** A result, with the query and the milliseconds that it took. */
+interface Found {
+  query: string;
+  milliseconds: number;
+  result: { columns: string[]; rows: SqlValue[][]; cut: boolean };
+}
+
+/** Rows that the page shows, and rows of a file. */
+const MOST_ROWS = 1_000;
+const MOST_ROWS_OF_FILE = 100_000;
+
+type FileFormat = 'csv' | 'parquet';
+
+/** Saves bytes as a file. */
+function save(file: Blob, name: string): void {
+  const url = URL.createObjectURL(file);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+/** The query parameter that has the query. A link fills the editor alone: somebody else may have written the query. */
+const QUERY = 'q';
+
+export function Sql() {
+  const asked = place.value.query.get(QUERY) ?? '';
+  const views = useAnswer('sql-views', (signal) => bodyOf(api.GET(SQL, { signal })));
+  const editor = useRef<HTMLTextAreaElement>(null);
+  const running = useRef<AbortController | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [found, setFound] = useState<Found | null>(null);
+  useEffect(() => {
+    if (editor.current !== null && asked !== '') editor.current.value = asked;
+  }, [asked]);
+  useEffect(() => () => running.current?.abort(), []);
+
+  /** Runs the query of the editor, unless one is under way. @param done says what came of it */
+  async function run(work: (query: string, signal: AbortSignal) => Promise<string>): Promise<void> {
+    const query = editor.current?.value.trim() ?? '';
+    if (running.current !== null || query === '') return;
+    const own = new AbortController();
+    running.current = own;
+    setBusy(true);
+    setProblem(null);
+    go(withQuery({ [QUERY]: query }), { replace: true });
+    try {
+      announce(await work(query, own.signal));
+    } catch (error) {
+      if (own.signal.aborted) announce('The query was cancelled');
+      else if (error instanceof RequestError) setProblem(error.message);
+      else throw error;
+    } finally {
+      running.current = null;
+      setBusy(false);
+    }
+  }
+
+  const show = () =>
+    run(async (query, signal) => {
+      const start = performance.now();
+      // The format asked for is JSON, not one of the others that the route has.
+      const result = (await bodyOf(api.POST(SQL, { body: { query, max_rows: MOST_ROWS }, signal }))) as Found['result'];
+      setFound({ query, result, milliseconds: performance.now() - start });
+      return plural(result.rows.length, 'row');
+    });
+  const download = (format: FileFormat) =>
+    run(async (query, signal) => {
+      const body = { query, format, max_rows: MOST_ROWS_OF_FILE };
+      const file: unknown = await bodyOf(api.POST(SQL, { body, signal, parseAs: 'blob' }));
+      save(file as Blob, `query.${format}`);
+      return `Saved query.${format}`;
+    });
+
+  return (
+    <>
+      <div class="sql">
+        <Panel title="Query">
+          <div class="panel-body">
+            <textarea
+              ref={editor}
+              class="json sql-editor"
+              aria-label="SQL"
+              spellcheck={false}
+              autocapitalize="off"
+              rows={8}
+              defaultValue={asked}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+                event.preventDefault();
+                void show();
+              }}
+            />
+            <div class="buttons">
+              <button type="button" class="primary" disabled={busy} onClick={() => void show()}>
+                Run <kbd>Ctrl Enter</kbd>
+              </button>
+              {busy ? (
+                <button type="button" onClick={() => running.current?.abort()}>
+                  Cancel
+                </button>
+              ) : null}
+              <button type="button" disabled={busy} onClick={() => void download('csv')}>
+                CSV
+              </button>
+              <button type="button" disabled={busy} onClick={() => void download('parquet')}>
+                Parquet
+              </button>
+            </div>
+            {problem === null ? null : (
+              <p class="problem" role="alert">
+                {visible(problem)}
+              </p>
+            )}
+            {views.data === null ? null : (
+              <p class="quiet">
+                Examples:{' '}
+                {views.data.queries.map(({ title, query }, index) => (
+                  <span key={title}>
+                    {index === 0 ? '' : ', '}
+                    <a href={withQuery({ [QUERY]: query })}>{title}</a>
+                  </span>
+                ))}
+              </p>
+            )}
+          </div>
+        </Panel>
+        <ViewList loaded={views} editor={editor} />
+      </div>
+      {found === null ? null : <Result found={found} />}
+    </>
+  );
+}
+
+/** Puts a text where the editor's cursor is. */
+function insert(editor: HTMLTextAreaElement | null, text: string): void {
+  if (editor === null) return;
+  editor.setRangeText(text, editor.selectionStart, editor.selectionEnd, 'end');
+  editor.focus();
+}
+
+/** The views with their columns. A click writes a name into the editor, or a query of the view where it is empty. */
+function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current: HTMLTextAreaElement | null } }) {
+  const write = ({ name, query }: Views['views'][number]) =>
+    insert(editor.current, editor.current?.value === '' ? query : name);
+  return (
+    <Panel title="Views" source={SQL}>
+      <Show loaded={loaded} rows={8}>
+        {({ views }) => (
+          <Scrollable label="Views and their columns" class="sql-views">
+            {views.map((view) => (
+              <details key={view.name}>
+                <summary>
+                  <code>{view.name}</code>
+                </summary>
+                <p class="note-line">{view.help}</p>
+                <button type="button" onClick={() => write(view)}>
+                  Insert {view.name}
+                </button>
+                <ul>
+                  {view.columns.map(({ name, type, help, indexed }) => (
+                    <li key={name}>
+                      <button type="button" class="link" onClick={() => insert(editor.current, name)}>
+                        <code>{name}</code>
+                      </button>{' '}
+                      <span class="quiet">
+                        {type}
+                        {indexed ? ', indexed' : ''}. {help}
+                      </span>
+                    </li>
+                  ))}
+                </ul>
+              </details>
+            ))}
+          </Scrollable>
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+function Result({ found: { query, result, milliseconds } }: { found: Found }) {
+  const { columns, rows, cut } = result;
+  const summary = `${plural(rows.length, 'row')} in ${milliseconds < 1_000 ? `${count(Math.round(milliseconds))} ms` : duration(milliseconds / 1_000)}`;
+  return (
+    <>
+      <Panel
+        title="Result"
+        aside={
+          <span class="quiet">
+            {cut ? `The first ${summary}; a file has up to ${count(MOST_ROWS_OF_FILE)}` : summary}
+          </span>
+        }
+      >
+        {rows.length === 0 ? (
+          <Empty>The query has no rows: {columns.map(visible).join(', ')}</Empty>
+        ) : (
+          <Rows result={result} />
+        )}
+      </Panel>
+      <ResultChart key={query} result={result} />
+    </>
+  );
+}
+
+const Rows = ({ result }: { result: Found['result'] }) => {
+  const numeric = numericColumns(result);
+  return (
+    <Scrollable label="Rows" class="sql-rows">
+      <table aria-label="Result">
+        <thead>
+          <tr>
+            {result.columns.map((name, at) => (
+              <th key={at} scope="col" class={numeric[at] === true ? 'number' : ''}>
+                {visible(name)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {result.rows.map((row, number) => (
+            <tr key={number}>
+              {row.map((value, at) => (
+                <td key={at} class={numeric[at] === true ? 'number' : ''}>
+                  <Cell column={result.columns[at] ?? ''} value={value} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrollable>
+  );
+};
+
+/** Characters of a value that are shown; a file has the others. */
+const LONGEST = 200;
+
+function Cell({ column, value }: { column: string; value: SqlValue }) {
+  if (value === null) return <span class="quiet">null</span>;
+  const text = visible(String(value));
+  const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  const page = pageOf(column, value);
+  if (page === null) return <bdi>{shown}</bdi>;
+  const [name, id] = page;
+  return <a href={pathTo(name, name === 'token' ? { asset: id } : { id })}>{shown}</a>;
+}
+
+const short = (value: number): string => String(Number(value.toPrecision(6)));
+
+/** Rows below which there is no chart. */
+const FEWEST_POINTS = 2;
+
+/** The rows as a chart, by columns that the reader chooses. */
+function ResultChart({ result }: { result: Found['result'] }) {
+  const { along, up } = chartColumns(result);
+  const [x, setX] = useState<number | null>(along[0] ?? null);
+  const [y, setY] = useState<number | null>(up.find((at) => at !== along[0]) ?? up[0] ?? null);
+  if (result.rows.length < FEWEST_POINTS || y === null) return null;
+  const { times, values, scale } = pointsOf(result, x, y);
+  const name = visible(result.columns[y] ?? '');
+  return (
+    <Panel title="Chart">
+      <div class="panel-body">
+        <div class="form row">
+          <label>
+            Along
+            <select
+              value={x ?? ''}
+              onChange={({ currentTarget: { value } }) => setX(value === '' ? null : Number(value))}
+            >
+              <option value="">Number of the row</option>
+              {along.map((at) => (
+                <option key={at} value={at}>
+                  {visible(result.columns[at] ?? '')}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Up
+            <select value={y} onChange={({ currentTarget: { value } }) => setY(Number(value))}>
+              {up.map((at) => (
+                <option key={at} value={at}>
+                  {visible(result.columns[at] ?? '')}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+      </div>
+      <Chart
+        label={name}
+        times={times}
+        series={[{ name, colour: 'accent', values }]}
+        format={short}
+        scale={scale}
+        empty="The column has no values."
+      />
+    </Panel>
+  );
+}

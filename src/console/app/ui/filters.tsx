@@ -1,0 +1,115 @@
+/** The form of the filters of a list, and the filters that are active. */
+import type { TargetedEvent } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Chosen } from '../chain/filters.ts';
+import { announce, Icon } from './parts.tsx';
+import { go, withQuery } from './router.ts';
+
+interface FiltersProps {
+  /** The filters that the query of the page has, by `chosenFilters`. */
+  chosen: Chosen;
+  /** The query parameter that holds the cursor, which another filter makes invalid. */
+  cursor?: string;
+}
+
+/** Types of inputs. A day that is wrong stands in an input for text, which shows it. */
+const DATE = { type: 'date' } as const;
+const TEXT = { type: 'text' } as const;
+
+/** The form of a list's filters, which the query of the page holds, and the active ones, each with a link that removes it. */
+export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'cursor' }: FiltersProps) {
+  const active = filters.filter(({ text }) => text !== '');
+  const without = (names: readonly string[]) =>
+    withQuery({ [cursor]: null, ...Object.fromEntries(names.map((name) => [name, null])) });
+  const inWords = active.map(({ words, mistake }) => mistake ?? words).join(', ');
+  const said = useRef(inWords);
+  useEffect(() => {
+    if (said.current !== inWords) announce(isAny ? `Filtered by ${inWords}` : 'No filter');
+    said.current = inWords;
+  }, [inWords]);
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const texts = filters.map(({ name }) => [name, String(form.get(name) ?? '').trim() || null]);
+    event.currentTarget.closest('details')?.removeAttribute('open');
+    go(withQuery({ ...Object.fromEntries(texts), [cursor]: null }));
+  };
+  const isWrong = conditions === null;
+  return (
+    <div class="filters">
+      {/* The key closes the form once a mistake is mended, and opens it at a mistake. */}
+      <details key={String(isWrong)} open={isWrong}>
+        <summary>Filter</summary>
+        <form class="form options" onSubmit={submit}>
+          {filters.map(({ name, label, input, placeholder, text, mistake }) => {
+            const id = `filter-${name}`;
+            const attributes = {
+              ...{ id, name },
+              'aria-invalid': mistake !== null,
+              'aria-describedby': mistake === null ? undefined : `${id}-mistake`,
+            };
+            return (
+              <div key={name} class={mistake === null ? 'filter-field' : 'filter-field wrong'}>
+                <label for={id}>{label}</label>
+                {typeof input === 'string' ? (
+                  // The key renders a new input if the query has another text, since `defaultValue` is read only once.
+                  <input
+                    key={text}
+                    {...attributes}
+                    {...(input === 'day' && mistake === null ? DATE : TEXT)}
+                    defaultValue={text}
+                    placeholder={placeholder}
+                    autocomplete="off"
+                    spellcheck={false}
+                  />
+                ) : (
+                  <select key={text} {...attributes}>
+                    <option value="">Any</option>
+                    {input.map(([value, shown]) => (
+                      <option key={value} value={value} selected={value === text}>
+                        {shown}
+                      </option>
+                    ))}
+                  </select>
+                )}
+                {mistake === null ? null : (
+                  <p class="problem" id={`${id}-mistake`} role="alert">
+                    {mistake}
+                  </p>
+                )}
+              </div>
+            );
+          })}
+          <button type="submit" class="primary">
+            Apply
+          </button>
+        </form>
+      </details>
+      {isAny ? (
+        <ul class="chips" aria-label="Active filters">
+          {active.map(({ name, words, text }) => (
+            <li key={name}>
+              <a class="chip" href={without([name])} title={text} aria-label={`Remove the filter ${words}`}>
+                <span>{words}</span>
+                <Icon name="cross" />
+              </a>
+            </li>
+          ))}
+          {active.length > 1 ? (
+            <li>
+              <a class="chip" href={without(active.map(({ name }) => name))}>
+                Remove all
+              </a>
+            </li>
+          ) : null}
+        </ul>
+      ) : null}
+    </div>
+  );
+}
+
+/** What a filtered list without a row says. @param isMore whether a next page may have some */
+export const nothingMatches = (isMore: boolean): string =>
+  isMore
+    ? 'None of the transactions that were looked through matches. The next page looks further.'
+    : 'No transaction matches all of these filters.';

@@ -1,0 +1,66 @@
+/** Parts of forms. */
+import { visible } from '../chain/format.ts';
+
+interface TextFieldProps {
+  label: string;
+  value: string;
+  help: string;
+  mistake: string | null;
+  /** The greatest number that may be given; absent where a text is. */
+  most?: number;
+  onChange: (value: string) => void;
+}
+
+/** A labelled input for a text or a number. What is wrong with it stands below, and what may be given. */
+export function TextField({ label, value, help, mistake, most, onChange }: TextFieldProps) {
+  return (
+    <label class={mistake === null ? '' : 'wrong'}>
+      {label}
+      <input
+        {...(most === undefined ? { type: 'text' } : { type: 'number', min: 0, max: most })}
+        value={value}
+        autocomplete="off"
+        spellcheck={false}
+        aria-invalid={mistake !== null}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+      {mistake === null ? null : <span class="problem">{mistake}</span>}
+      {help === '' ? null : <span class="help">{help}</span>}
+    </label>
+  );
+}
+
+interface ChoiceFieldProps {
+  label: string;
+  value: string;
+  choices: readonly string[];
+  help: string;
+  onChange: (value: string) => void;
+}
+
+/** A labelled choice of one among words. */
+export const ChoiceField = ({ label, value, choices, help, onChange }: ChoiceFieldProps) => (
+  <label>
+    {label}
+    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      {choices.map((choice) => (
+        <option key={choice}>{choice}</option>
+      ))}
+    </select>
+    <span class="help">{help}</span>
+  </label>
+);
+
+/** Sentences that say what is wrong with a form. */
+export const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>
+  mistakes.length === 0 ? null : (
+    <section class="note bad" aria-label="Mistakes" aria-live="polite">
+      <ul>
+        {mistakes.map((mistake) => (
+          <li key={mistake} class="break">
+            {visible(mistake)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );

@@ -1,0 +1,141 @@
+/** The console's sample receivers are run as they stand: each takes what is signed, and nothing else. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Language, receivers, sourceTokens } from '../../src/console/app/chain/receivers.ts';
+import { newSecret, signatureHeader, signingSecret } from '../../src/hooks/delivery/signature.ts';
+
+const secret = newSecret();
+const env = { ...Bun.env, STACKSIDE_SIGNING_SECRET: signingSecret(secret), PORT: '0' };
+/** Ten minutes beyond the tolerance, in milliseconds. */
+const OVER = 900_000;
+
+let directory = '';
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'receivers-'));
+  for (const { file, source } of Object.values(receivers)) await Bun.write(join(directory, file), source);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+interface Running extends AsyncDisposable {
+  url: string;
+  /** The next line that the receiver prints. */
+  line(): Promise<string>;
+}
+
+/** Starts a receiver on a free port. */
+async function running(command: readonly string[]): Promise<Running> {
+  const process = Bun.spawn([...command], { cwd: directory, env, stdout: 'pipe', stderr: 'ignore' });
+  const chunks = process.stdout.pipeThrough(new TextDecoderStream() as never) as unknown as AsyncIterable<string>;
+  const lines = (async function* () {
+    let rest = '';
+    for await (const chunk of chunks) {
+      const parts = (rest + chunk).split('\n');
+      rest = parts.pop() ?? '';
+      yield* parts;
+    }
+  })();
+  const line = async () => (await lines.next()).value ?? '';
+  const port = Number(/^listening on port (\d+)$/.exec(await line())?.[1]);
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    line,
+    async [Symbol.asyncDispose]() {
+      process.kill();
+      await process.exited;
+    },
+  };
+}
+
+const block = (index: number, transactions: number) => ({
+  block_identifier: { index, hash: '0x00' },
+  transactions: Array(transactions).fill({}),
+});
+const BODY = JSON.stringify({
+  chainhook: { uuid: '1', name: 'caf\u00e9 \u20bf' },
+  event: { chain: 'stacks', network: 'testnet', rollback: [block(7, 1)], apply: [block(8, 2)] },
+});
+
+interface Sent {
+  id: string;
+  body?: string;
+  /** Milliseconds since the signature. */
+  age?: number;
+  signature?: (signed: string) => string;
+}
+
+/** The status of a receiver's answer to a delivery. */
+async function send(url: string, { id, body = BODY, age = 0, signature = (signed) => signed }: Sent): Promise<number> {
+  const at = Date.now() - age;
+  const secrets = { secret, previous: null, rotatedAt: 0 };
+  const signed = signatureHeader(secrets, id, Buffer.from(BODY), at)['webhook-signature'] ?? '';
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at / 1000)),
+    'webhook-signature': signature(signed),
+  };
+  return (await fetch(url, { method: 'POST', headers, body })).status;
+}
+
+/** What each language needs on this machine; null if it is missing. */
+const COMMANDS: Readonly<Record<Exclude<Language, 'curl'>, readonly string[] | null>> = {
+  typescript: [process.execPath, 'receiver.ts'],
+  python: Bun.which('python3') === null ? null : ['python3', 'receiver.py'],
+  go: Bun.which('go') === null ? null : ['sh', '-c', 'go build -o receiver receiver.go && exec ./receiver'],
+};
+
+for (const [language, command] of Object.entries(COMMANDS)) {
+  if (command === null) process.stderr.write(`${language} was not found: the test of its receiver is skipped.\n`);
+  test.skipIf(command === null)(`the receiver in ${language} takes a signed delivery once, and no other`, async () => {
+    await using receiver = await running(command ?? []);
+    const { url } = receiver;
+    const accepted = [200, 204];
+    expect(accepted).toContain(await send(url, { id: 'a' }));
+    expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
+    expect(accepted).toContain(await send(url, { id: 'a' }));
+    expect(accepted).toContain(await send(url, { id: 'b', signature: (signed) => `v1,b2xk ${signed}` }));
+    // The second one of `a` printed nothing.
+    expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
+    const refused: Sent[] = [
+      { id: 'c', body: BODY.replace('"index":8', '"index":9') },
+      { id: 'c', age: OVER },
+      { id: 'c', age: -OVER },
+      { id: 'c', signature: () => '' },
+      { id: 'c', signature: (signed) => signed.replace('v1,', 'v2,') },
+      { id: 'c', signature: (signed) => signed.slice(0, -4) },
+    ];
+    for (const one of refused) expect([one, await send(url, one)]).toEqual([one, 401]);
+  });
+}
+
+const hasCurl = Bun.which('curl') !== null && Bun.which('openssl') !== null;
+if (!hasCurl) process.stderr.write('curl or openssl was not found: the test of the script with curl is skipped.\n');
+test.skipIf(!hasCurl)(
+  'the script with curl sends a delivery that a receiver takes, unless its secret is another',
+  async () => {
+    await using receiver = await running(COMMANDS.typescript ?? []);
+    const answer = async (own: Uint8Array) => {
+      const script = Bun.spawn(['sh', 'send.sh', receiver.url], {
+        cwd: directory,
+        env: { ...env, STACKSIDE_SIGNING_SECRET: signingSecret(own) },
+      });
+      return (await new Response(script.stdout).text()).split('\r\n')[0];
+    };
+    expect(await answer(secret)).toBe('HTTP/1.1 200 OK');
+    expect(await answer(newSecret())).toBe('HTTP/1.1 401 Unauthorized');
+  },
+);
+
+describe('the sources', () => {
+  test.each(Object.keys(receivers) as Language[])('of %s are highlighted, and stay what they are', (language) => {
+    const tokens = sourceTokens(language);
+    expect(tokens.map(({ text }) => text).join('')).toBe(receivers[language].source);
+    const kinds = new Set(tokens.map(({ kind }) => kind));
+    expect(['comment', 'string', 'keyword', 'space', 'name'].filter((kind) => !kinds.has(kind as 'name'))).toEqual([]);
+    const comments = tokens.filter(({ kind }) => kind === 'comment').map(({ text }) => text);
+    expect(comments.filter((text) => !/^(\/\/|\/\*\*|#) ?\S/.test(text))).toEqual([]);
+    // What is no comment begins none: a `#` or `//` would be in a string or an expansion.
+    expect(tokens.filter(({ kind, text }) => kind === 'name' && text === '//')).toEqual([]);
+  });
+});
