@@ -56,7 +56,7 @@ import {
   placeSentence,
   projectionNotes,
 } from '../../src/console/app/chain/mempool.ts';
-import { checksumMistake, pathMistake } from '../../src/console/app/chain/path-mistake.ts';
+import { pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import {
   type FoundItem,
   foundGroups,
@@ -627,9 +627,13 @@ describe('a value in the path of a page', () => {
     expect(pathMistake('transaction', { id: '0x12' })).toStartWith('This is no transaction id: 0x12. ');
     expect(pathMistake('block', { id: 'tip' })).toStartWith('This is no block: tip. ');
     expect(pathMistake('token', { asset: `${SENDER}.coin` })).toStartWith(`This is no token: ${SENDER}.coin. `);
-    expect(checksumMistake(`${SENDER}.coin`)).toBe(
-      `This is no Stacks address: ${SENDER}. Its checksum is wrong, so a character may be mistyped.`,
-    );
+    const mistyped = SENDER.replace('J6ZY', 'J6ZZ');
+    const message = `This is no Stacks address: ${mistyped}. Its checksum is wrong, so a character may be mistyped.`;
+    expect([
+      pathMistake('principal', { id: mistyped }),
+      pathMistake('contract', { id: `${mistyped}.coin` }),
+      pathMistake('token', { asset: `${mistyped}.coin::coin` }),
+    ]).toEqual([message, message, message]);
   });
 
   test('that has its form is left to the API', () => {

@@ -1,4 +1,5 @@
 /** What is wrong with a value in the path of a page, in words. */
+import { parseStacksAddress } from '../../../codec/address.ts';
 import type { PageName } from '../../page-paths.ts';
 
 const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
@@ -11,6 +12,8 @@ interface Kind {
   name: string;
   looks: string;
   form: RegExp;
+  /** Whether a value begins with an address, up to its first dot. */
+  hasAddress?: boolean;
 }
 
 const block: Kind = {
@@ -24,6 +27,7 @@ const asset: Kind = {
   name: 'token',
   looks: 'A token is named by its contract, two colons and its name: SP….contract::token.',
   form: new RegExp(`^${ADDRESS}\\.${NAME}::[^:]+$`),
+  hasAddress: true,
 };
 
 const address: Kind = {
@@ -31,12 +35,14 @@ const address: Kind = {
   name: 'Stacks address',
   looks: 'An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
   form: new RegExp(`^${ADDRESS}$`),
+  hasAddress: true,
 };
 const contract: Kind = {
   param: 'id',
   name: 'contract',
   looks: 'A contract is named by the address that deployed it, a dot and its name: SP….contract.',
   form: new RegExp(`^${ADDRESS}\\.${NAME}$`),
+  hasAddress: true,
 };
 
 /** The kinds of values by page. Pages of other names take any text. */
@@ -55,8 +61,13 @@ const KINDS: Partial<Record<PageName, Kind>> = {
   nft: asset,
 };
 
-const mistakeOf = ({ name, looks, form }: Kind, value: string): string | null =>
-  form.test(value) ? null : `This is no ${name}: ${value}. ${looks}`;
+function mistakeOf({ name, looks, form, hasAddress = false }: Kind, value: string): string | null {
+  if (!form.test(value)) return `This is no ${name}: ${value}. ${looks}`;
+  const [ownAddress = ''] = value.split('.');
+  return hasAddress && parseStacksAddress(ownAddress) === null
+    ? `This is no Stacks address: ${ownAddress}. Its checksum is wrong, so a character may be mistyped.`
+    : null;
+}
 
 /** What is wrong with the values in the path of a page: `This is no Stacks address: SPX. …`; null if they have their form. */
 export function pathMistake(page: PageName, params: Readonly<Record<string, string>>): string | null {
@@ -70,7 +81,3 @@ export const contractMistake = (text: string): string | null => mistakeOf(contra
 /** What is wrong with an address; null if it has its form. @param orContract whether a contract may stand in its place */
 export const principalMistake = (text: string, orContract: boolean): string | null =>
   orContract && text.includes('.') ? contractMistake(text) : mistakeOf(address, text);
-
-/** What is wrong with an address, or the address of a contract, whose checksum is wrong. */
-export const checksumMistake = (principal: string): string =>
-  `This is no Stacks address: ${principal.split('.')[0]}. Its checksum is wrong, so a character may be mistyped.`;

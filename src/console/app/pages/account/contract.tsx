@@ -7,7 +7,6 @@ import { tipVersion } from '../../api/live.ts';
 import { useAnswer, usePart } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
-import { checksumMistake } from '../../chain/path-mistake.ts';
 import { Source, Value } from '../../ui/code.tsx';
 import { nothingMatches } from '../../ui/filters.tsx';
 import {
@@ -27,8 +26,7 @@ import {
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { MinedStatus, searchPath as transactionsPath } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
-import { NotFound } from '../not-found.tsx';
-import { BAD_REQUEST, PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
+import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
 
 const TABS = [
   ['source', 'Source'],
@@ -54,7 +52,6 @@ export function Contract({ contract }: { contract: string }) {
   const [address = '', name = contract] = contract.split('.');
   const tab = tabOf(TABS);
   const source = loaded.data?.source_code ?? null;
-  if (stx.error?.status === BAD_REQUEST) return <NotFound message={checksumMistake(contract)} meant={contract} />;
   return (
     <Page
       kind="Contract"

@@ -5,11 +5,9 @@ import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
-import { checksumMistake } from '../../chain/path-mistake.ts';
 import { Copy, Facts, type Figure, Figures, Page, Panel, PER_PAGE, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, Btc, Stx, TxLink } from '../../ui/values.tsx';
-import { NotFound } from '../not-found.tsx';
 import { BalanceTab, CounterpartiesTab, NonceFacts, SeenFacts, useNames } from './principal-activity.tsx';
 import { Tokens } from './principal-tokens.tsx';
 import { Pending, PrincipalTransactions, Transfers } from './principal-transactions.tsx';
@@ -29,7 +27,6 @@ const TABS = [
 export function Principal({ principal }: { principal: string }) {
   const version = usePrincipalVersion(principal);
   const stx = useStx(principal, version);
-  if (stx.error?.status === BAD_REQUEST) return <NotFound message={checksumMistake(principal)} meant={principal} />;
   return (
     <Page
       kind="Account"
@@ -89,9 +86,6 @@ export function PrincipalTab({ tab, principal, version }: TabProps) {
       return <PrincipalTransactions principal={principal} version={version} />;
   }
 }
-
-/** The status of an answer to a principal whose checksum is wrong. */
-export const BAD_REQUEST = 400;
 
 type StxBalance = Answer<'/extended/v3/principals/{principal}/balances/stx'>;
 
