@@ -12,8 +12,8 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  * - `none`: nothing that is older, such as pending transactions, fees, or the state of the server.
  * - `thing`: one block, transaction or contract, which is complete if it is found. If it isn't found, it may be older: the 404
  *   has the code `before_history`.
- * - `since`: what there is since the first block, such as the rows of a list; the header {@link HISTORY_HEADER} says so. A 404
- *   is that of a thing.
+ * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header
+ *   {@link HISTORY_HEADER} says so. A 404 is that of a thing.
  * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link requireAccount}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `history_incomplete`.
  */

@@ -109,7 +109,7 @@ const rowsOf = (body: any): unknown[] | undefined =>
 
 /**
  * An answer without what the interface of a called contract says: that of one which was deployed below the first block isn't
- * known.
+ * known. Nor is how often a contract was called.
  * @param like the answer of the begun server, which says nothing of such calls
  */
 function withoutNames(body: unknown, like: unknown): unknown {
@@ -120,6 +120,7 @@ function withoutNames(body: unknown, like: unknown): unknown {
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => {
       if (isUnknown && name === 'function_signature') return [name, ''];
+      if (name === 'calls' && other[name] === null) return [name, null];
       if (isUnknown && name === 'function_args') return [name, value?.map(({ hex }: { hex: string }) => hex)];
       return [name, withoutNames(value, other[name])];
     }),
@@ -139,6 +140,13 @@ const REFUSING = new Set([
 
 /** A list of the best matches: what isn't known of one may make it another, and leaves room for others. */
 const SEARCH = '/stackside/v1/search';
+
+/** What is estimated from earlier calls and from balances, with the members of the answer that aren't. */
+const ESTIMATES: Readonly<Record<string, readonly string[]>> = {
+  '/stackside/v1/mempool/blocks': ['total', 'considered'],
+  '/stackside/v1/mempool/blocks/{block}/transactions': [],
+  '/stackside/v1/mempool/transactions/{tx_id}': ['tx_id', 'status', 'replaced_by_tx_id', 'position_by_fee'],
+};
 
 /** A list of sums, the oldest first. */
 const DAYS = '/stackside/v1/blocks/days';
@@ -179,6 +187,11 @@ function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdic
 
 /** Compares what the begun server lists with what the other one lists of the blocks since. */
 function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: Answer['body']): 'equal' | 'cut' {
+  const exact = ESTIMATES[path];
+  if (exact !== undefined) {
+    expect(exact.map((name) => since[name])).toEqual(exact.map((name) => whole[name]));
+    return 'equal';
+  }
   const inOrder = (rows: unknown[]) => (path === DAYS ? rows.toReversed() : rows);
   const [all, own] = [rowsOf(whole), rowsOf(since)];
   if (all === undefined || own === undefined) {

@@ -200,7 +200,7 @@ export const mempoolState = [
     tag: 'Stackside',
     response: Projected,
     etag: mempoolTag,
-    history: 'none',
+    history: 'since',
     long: true,
     handle: async ({ read }) => {
       const { blocks, places, total, considered, estimated, withoutBalance, withoutNonce } =
@@ -227,7 +227,7 @@ export const mempoolState = [
     response: Position,
     notFound: NOT_WAITING,
     etag: mempoolTag,
-    history: 'none',
+    history: 'since',
     long: true,
     handle: async ({ params: { tx_id }, read }) => {
       const found = await read.transactions.find(tx_id);

@@ -376,7 +376,7 @@ export const mempool = [
       { $id: 'ProjectedTransactions' },
     ),
     etag: mempoolTag,
-    history: 'none',
+    history: 'since',
     long: true,
     handle: async ({ params: { block: number }, query: { limit }, read }) => {
       const found = await read.mempool.inProjectedBlock(number, limit);

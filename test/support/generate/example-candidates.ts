@@ -14,6 +14,9 @@ export interface Candidates {
 /** Optional parameters without which an operation says too little. */
 const ALSO = new Set(['getFilteredEvents tx_id']);
 
+/** The number of a token of a collection that nobody has: `u1`. */
+const CARD_1 = '0x0100000000000000000000000000000001';
+
 const unique = <T>(values: readonly (T | undefined)[]): T[] => [
   ...new Set(values.filter((value): value is T => value !== undefined)),
 ];
@@ -151,8 +154,8 @@ const valuesOf = ({
   contract_id: contracts[0]!,
   function_name: calls[0].contract_call.function_name,
   ft: fts[0]!,
-  nft: nfts[0]!.asset,
-  nft_value: nfts[0]!.value,
+  nft: nfts[0]?.asset ?? `${contracts[0]}::card`,
+  nft_value: nfts[0]?.value ?? CARD_1,
   bitcoin_address: bitcoin[0]!,
   name: names[0].name,
   namespace: names[0].name.split('.').at(-1),

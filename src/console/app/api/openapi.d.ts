@@ -2376,10 +2376,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["ProjectedTransactions"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -3432,10 +3436,14 @@ export interface operations {
         parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["MempoolProjection"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -3444,10 +3452,14 @@ export interface operations {
         parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { tx_id: string; }; };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["MempoolPosition"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             404: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
