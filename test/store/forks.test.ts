@@ -57,6 +57,7 @@ test('forks are the branches beside the chain, and each transaction of theirs ha
     pending: 5,
     'never canonical': 10,
     'once canonical': 10,
+    'below a tip': 1,
   });
   await assertProperty(
     fc.asyncProperty(tree, async (drawn) => {
@@ -91,6 +92,13 @@ test('forks are the branches beside the chain, and each transaction of theirs ha
             expect(detail?.orphans.map(({ indexHash }) => `0x${indexHash.toHex()}`).sort()).toEqual(
               branch.map(({ hash }) => hash).sort(),
             );
+            const wasCanonical = (node: Node): boolean =>
+              branch.some((other) => other.wasTip && lineOf(other).includes(node));
+            for (const { indexHash, wasCanonical: was } of detail?.orphans ?? []) {
+              const node = branch.find(({ hash }) => hash === `0x${indexHash.toHex()}`)!;
+              expect({ hash: node.hash, was }).toEqual({ hash: node.hash, was: wasCanonical(node) });
+              if (was === true && !node.wasTip) seen.add('below a tip');
+            }
             const held = branch.flatMap((node) => node.holds.map(({ id }) => `${node.hash} ${id}`));
             const found = detail?.transactions ?? [];
             expect(found.map(({ txId, orphan }) => `0x${orphan.indexHash.toHex()} 0x${txId.toHex()}`).sort()).toEqual(
@@ -112,4 +120,23 @@ test('forks are the branches beside the chain, and each transaction of theirs ha
     }),
     { seen, cases: 25 },
   );
+});
+
+test('of a fork of more blocks than are read nobody knows whether it was never on the chain', async () => {
+  const branch = (name: string, length: number): MadeBlock[] => {
+    const made: MadeBlock[] = [];
+    for (let at = 0; at < length; at++) made.push(block(made.at(-1) ?? null, `${name} ${at}`, []));
+    return made;
+  };
+  using open = openNew();
+  const [won, lost] = [branch('won', 103), branch('lost', 102)];
+  // The lost one overtakes with its last block alone.
+  for (const { event } of [...won.slice(0, 101), ...lost, ...won.slice(101)]) open.ingest.receive(event);
+  const snapshots = openSnapshots(open.directory);
+  try {
+    const { items } = await snapshots.read(({ forks }) => forks.page(10, Number.MAX_SAFE_INTEGER, null));
+    expect(items).toMatchObject([{ height: 1, blocks: 100, wasCanonical: null }]);
+  } finally {
+    snapshots.close();
+  }
 });

@@ -71,7 +71,7 @@ const blockOf = (of: StoredForkBlock) => ({
   index_block_hash: toHex(of.indexHash),
   hash: toHex(of.hash),
   burn_block_height: of.burnHeight,
-  was_canonical: of.wasTip,
+  was_canonical: of.wasCanonical,
 });
 
 const NO_FORK = 'Fork not found: no orphaned block has this hash';

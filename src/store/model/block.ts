@@ -140,8 +140,8 @@ export interface ForkBlock {
   indexHash: Uint8Array;
   hash: Uint8Array;
   burnHeight: number;
-  /** Whether it was the tip once; null where that is no longer known. */
-  wasTip: boolean | null;
+  /** Whether it was on the chain once; null where that is no longer known. */
+  wasCanonical: boolean | null;
 }
 
 /** What became of a transaction of an orphaned block: the height of the canonical block that has it, or its mempool status. */

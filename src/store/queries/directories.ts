@@ -16,13 +16,15 @@ import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { filteredPage, MOST_FILTERED_ROWS, numberAt } from './page.ts';
 
-/** A list from a key on, in both directions. ?1 and ?2 are the key. */
+/**
+ * A list from a key on, in both directions. ?1 and ?2 are the key. Those that are alike are a list of their own: SQLite finds no
+ * place among them by a comparison of both parts where the number is the table's key.
+ */
 const ranked = (columns: string, count: string, id: string, rest: string) => {
   const from = `SELECT ${count} AS count, ${id} AS id${columns} FROM ${rest}`;
-  return {
-    down: `${from} (${count}, ${id}) <= (?1, ?2) ORDER BY ${count} DESC, ${id} DESC`,
-    up: `${from} (${count}, ${id}) >= (?1, ?2) ORDER BY ${count}, ${id}`,
-  };
+  const walk = (alike: '<=' | '>=', beyond: '<' | '>', down: '' | ' DESC'): string =>
+    `${from} ${count} = ?1 AND ${id} ${alike} ?2 UNION ALL ${from} ${count} ${beyond} ?1 ORDER BY count${down}, id${down}`;
+  return { down: walk('<=', '<', ' DESC'), up: walk('>=', '>', '') };
 };
 
 const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.contract_id) AS family';

@@ -15,12 +15,13 @@ const MOST_TRANSACTIONS = 500;
 
 const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
                   FROM orphaned_blocks o`;
-/** Block 0 is stored with the orphans, and is none. */
+/** Block 0 is stored with the orphans, and is none. The plus leaves the index to the comparison with the key, in both directions. */
+const isOrphan = '+o.height > 0';
 const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p
                    WHERE p.index_block_hash = o.parent_index_block_hash AND p.height > 0)`;
 const walk = (compare: '<=' | '>=', down: '' | ' DESC'): string =>
   `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o
-    WHERE o.height > 0 AND (o.height, o.index_block_hash) ${compare} (?1, ?2)
+    WHERE ${isOrphan} AND (o.height, o.index_block_hash) ${compare} (?1, ?2)
     ORDER BY o.height${down}, o.index_block_hash${down}`;
 
 export const sql = {
@@ -52,6 +53,12 @@ interface WalkedRow extends Stored<'orphaned_blocks', 'height' | 'index_block_ha
 
 /** Greater than every hash. */
 const LAST_HASH = new Uint8Array(33).fill(0xff);
+
+/** Whether one of two is true; null where that is unknown. */
+const either = (a: boolean | null, b: boolean | null): boolean | null => {
+  if (a === true || b === true) return true;
+  return a === null || b === null ? null : false;
+};
 
 /** @param mostRows tests of the bound use fewer than the default */
 export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED_ROWS) {
@@ -86,16 +93,28 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
     return own === null ? null : firstAt.get(height)?.first === own;
   }
 
-  function forkOf(first: OrphanRow, orphans: readonly OrphanRow[]): Fork {
-    const tips = orphans.map(wasTip);
+  /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and what it stands on. */
+  function wereCanonical(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
+    // What follows those that were read may have been the tip.
+    const unseen = orphans.length < MOST_BLOCKS ? false : null;
+    const were = new Map<string, boolean | null>(orphans.map((one) => [one.index_block_hash.toHex(), unseen]));
+    for (const one of orphans.toReversed()) {
+      const [own, parent] = [one.index_block_hash.toHex(), one.parent_index_block_hash.toHex()];
+      const was = either(were.get(own) ?? null, wasTip(one));
+      were.set(own, was);
+      if (were.has(parent)) were.set(parent, either(were.get(parent) ?? null, was));
+    }
+    return were;
+  }
+
+  function forkOf(first: OrphanRow, orphans: readonly OrphanRow[], were = wereCanonical(orphans)): Fork {
     return {
       indexHash: first.index_block_hash,
       height: first.height,
       parentIndexHash: first.parent_index_block_hash,
       topHeight: Math.max(...orphans.map(({ height }) => height)),
       blocks: orphans.length,
-      // What followed a tip was on its chain, and so was what came before one.
-      wasCanonical: tips.includes(true) ? true : tips.includes(null) ? null : false,
+      wasCanonical: were.get(first.index_block_hash.toHex()) ?? null,
       time: canonical.get(first.height)?.block_time ?? null,
     };
   }
@@ -153,7 +172,8 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
       const first = row === null ? null : firstOf(row);
       if (first === null) return undefined;
       const orphans = orphansFrom(first);
-      const fork = forkOf(first, orphans);
+      const were = wereCanonical(orphans);
+      const fork = forkOf(first, orphans, were);
       const beside: ForkBlock[] = [];
       for (let height = first.height; height <= fork.topHeight + 1; height++) {
         const block = canonical.get(height);
@@ -163,7 +183,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
             indexHash: block.index_block_hash,
             hash: block.block_hash,
             burnHeight: block.burn_block_height,
-            wasTip: true,
+            wasCanonical: true,
           });
       }
       const held: ForkDetail['transactions'] = [];
@@ -181,7 +201,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
           indexHash: one.index_block_hash,
           hash: one.block_hash,
           burnHeight: one.burn_block_height,
-          wasTip: wasTip(one),
+          wasCanonical: were.get(one.index_block_hash.toHex()) ?? null,
         })),
         canonical: beside,
         transactions: held.slice(0, MOST_TRANSACTIONS),
