@@ -94,7 +94,7 @@ export function readerOf(
     announced,
     wholePage,
     transactions: inBlock,
-  } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns, firstHeight: chain.firstHeight });
+  } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns, ...chain });
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, turns, limits.values);
   const hooks = lazy(() => hookReads(db));

@@ -14,6 +14,8 @@ export interface Candidates {
 /** Optional parameters without which an operation says too little. */
 const ALSO = new Set(['getFilteredEvents tx_id']);
 
+/** A name that nobody has. */
+const NO_NAME = 'nobody.btc';
 /** The number of a token of a collection that nobody has: `u1`. */
 const CARD_1 = '0x0100000000000000000000000000000001';
 
@@ -94,7 +96,8 @@ async function lookThrough(get: Ask) {
   const pendingSenders = pending.map((one: { sender: { address: string } }) => one.sender.address);
   const stackers = prints.map((one: { stacker: string }) => one.stacker);
   const pools = unique<string>(prints.map((one: { data: { delegate_to?: string } }) => one.data.delegate_to));
-  const zonefile = (await get(`/v1/names/${names[0].name}`)).body;
+  const [{ name } = { name: NO_NAME }] = names;
+  const zonefile = (await get(`/v1/names/${name}`)).body;
   const owners = unique<string>(names.map(({ address }) => address));
 
   const everybody = unique<string>([
@@ -116,6 +119,7 @@ async function lookThrough(get: Ask) {
     prints,
     txIds,
     tip,
+    name,
     names,
     contracts,
     deployed,
@@ -140,7 +144,7 @@ const valuesOf = ({
   fts,
   nfts,
   bitcoin,
-  names,
+  name,
   zonefile,
   cycle,
   signers,
@@ -157,9 +161,9 @@ const valuesOf = ({
   nft: nfts[0]?.asset ?? `${contracts[0]}::card`,
   nft_value: nfts[0]?.value ?? CARD_1,
   bitcoin_address: bitcoin[0]!,
-  name: names[0].name,
-  namespace: names[0].name.split('.').at(-1),
-  zonefile_hash: zonefile.zonefile_hash,
+  name,
+  namespace: name.slice(name.indexOf('.') + 1),
+  zonefile_hash: zonefile.zonefile_hash ?? '',
   bond_index: 0,
   cycle_number: cycle.cycle_number,
   signer_key: signers[0].signing_key,

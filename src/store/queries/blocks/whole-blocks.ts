@@ -97,14 +97,14 @@ export function wholeBlockQueries(
     orphans,
     details,
     turns,
+    historyStart,
     firstHeight,
   }: {
     range: BlockRange;
     orphans: OrphanQueries;
     details: DetailQueries;
     turns: Turns;
-    firstHeight: ChainQueries['firstHeight'];
-  },
+  } & Pick<ChainQueries, 'historyStart' | 'firstHeight'>,
 ) {
   const byHeight = prepared<HeightRow, [number]>(db, sql.byHeight);
   const byHash = prepared<HeightRow, [Uint8Array]>(db, sql.byHash);
@@ -126,6 +126,14 @@ export function wholeBlockQueries(
     if ('indexHash' in search) return byIndexHash.get(search.indexHash)?.height;
     if ('burnHash' in search) return byBurnHash.get(search.burnHash)?.height;
     return byBurnHeight.get(search.burnHeight)?.height;
+  }
+
+  /** Whether the canonical block of a search is below the first one of the index, so that an orphan is not what it finds. */
+  function isOlder(search: BlockSearch): boolean {
+    const start = historyStart();
+    if (start === null) return false;
+    if ('burnHash' in search) return Buffer.compare(search.burnHash, start.burnBlockHash) === 0;
+    return 'burnHeight' in search && search.burnHeight <= start.burnBlockHeight;
   }
 
   function whole(height: number, tipHeight: number): WholeBlock | undefined {
@@ -152,7 +160,7 @@ export function wholeBlockQueries(
     async whole(search: BlockSearch): Promise<WholeBlock | undefined> {
       const height = canonicalHeight(search);
       if (height !== undefined) return whole(height, tipHeight());
-      const orphan = orphans.block(search);
+      const orphan = isOlder(search) ? undefined : orphans.block(search);
       return orphan === undefined ? undefined : beside(ofPayload(orphan));
     },
 
@@ -189,7 +197,7 @@ export function wholeBlockQueries(
       offset: number,
     ): Promise<OffsetPage<TransactionDetail> | undefined> {
       const height = canonicalHeight(search);
-      if (height === undefined) return orphans.has(search) ? { items: [], total: 0 } : undefined;
+      if (height === undefined) return orphans.has(search) && !isOlder(search) ? { items: [], total: 0 } : undefined;
       const { first, last } = positionsOf(height);
       const rows = (order === 'asc' ? ascending : descending).all(first, last, limit, offset);
       return {
