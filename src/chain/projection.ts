@@ -64,8 +64,8 @@ export interface Projection {
   blocks: ProjectedBlock[];
   /** Block and place in it by transaction id in hex, from 1. */
   places: ReadonlyMap<string, { block: number; place: number }>;
-  /** The next nonce of an account at the tip; where it is unknown, the lowest that is pending. */
-  nextNonce(account: number): number;
+  /** The next nonces of the accounts of all candidates at the tip; where one is unknown, the lowest that is pending. */
+  nextNonces: ReadonlyMap<number, number>;
 }
 
 interface Queued {
@@ -132,7 +132,9 @@ export async function projectionOf(
     for (const { account, nonce } of candidate.spends) {
       const ofAccount = spending.get(account) ?? new Map<number, Queued[]>();
       spending.set(account, ofAccount);
-      ofAccount.set(nonce, [...(ofAccount.get(nonce) ?? []), one]);
+      const ofNonce = ofAccount.get(nonce) ?? [];
+      ofAccount.set(nonce, ofNonce);
+      ofNonce.push(one);
     }
   }
   const starting = new Map<number, number>();
@@ -174,14 +176,20 @@ export async function projectionOf(
       for (const follower of spending.get(account)?.get(nonce + 1) ?? []) makeReady(follower);
     }
   }
-  return { blocks, places, nextNonce: (account) => starting.get(account) ?? nextNonceOf(account) ?? 0 };
+  return { blocks, places, nextNonces: starting };
 }
 
 /**
  * The least fee in micro-STX with which a transaction would be in the first projected block, before those with equal rates; null where
  * none would do, since it follows transactions that are not in the first block, or are pending no more.
+ * @param blocks the projected blocks
+ * @param nextNonce the next nonce of an account at the tip
  */
-export function feeForFirstBlock(own: Candidate, { blocks, nextNonce }: Projection): number | null {
+export function feeForFirstBlock(
+  own: Candidate,
+  blocks: readonly ProjectedBlock[],
+  nextNonce: (account: number) => number,
+): number | null {
   const weight = weightOf(own.uses);
   /** Nonces that others must spend before. */
   const awaited = new Set(

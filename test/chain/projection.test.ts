@@ -110,7 +110,7 @@ test('blocks keep the order of nonces and the limits, have each transaction once
       const used = new Map<number, number>();
       for (const { spends } of placed) {
         for (const { account, nonce } of spends) {
-          expect(nonce).toBe((used.get(account) ?? projection.nextNonce(account) - 1) + 1);
+          expect(nonce).toBe((used.get(account) ?? projection.nextNonces.get(account)! - 1) + 1);
           used.set(account, nonce);
         }
       }
@@ -143,7 +143,7 @@ test('with the fee for the first block a transaction is in it, and with less it 
           const others = candidates.filter((one) => one !== own);
           return (await project([...others, { ...own, fee }], next)).places.get(own.txId.toHex())?.block;
         };
-        const fee = feeForFirstBlock(own, projection);
+        const fee = feeForFirstBlock(own, projection.blocks, (of) => projection.nextNonces.get(of)!);
         if (fee === null) {
           expect(await blockWith(1e15)).not.toBe(1);
           seen.add('no fee would do');

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
 import { heightOf } from '../../src/chain/position.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
@@ -10,11 +11,13 @@ import { importJournal } from '../../src/commands/data/import-journal.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
+import { mempool } from '../../src/http/etag.ts';
 import { readSettings, readSettingsOf } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { ForkBelowHistoryError } from '../../src/store/ingest/history-start.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { everything, type Tables, tables } from '../support/data/tables.ts';
@@ -185,4 +188,26 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
   const known = tables(whole.path);
   await runImport({ ...settings, data: whole.path }, [recording], { skipBad: false, restart: false });
   expect(tables(whole.path)).toEqual(known);
+});
+
+test('what is read of the mempool is another once the node has said what an account had', async () => {
+  const events = [...devnetEvents({ seed: 3, blocks: 12, accounts: 4, transactionsPerBlock: 3, forkEvery: 0 })];
+  using open = openNew();
+  for (const event of beginnings(events).find(({ height }) => height === 6)!.events) open.ingest.receive(received(event));
+  const snapshots = openSnapshots(open.directory);
+  try {
+    const look = () =>
+      snapshots.read(async (read) => ({ tag: await mempool(read), ...(await read.principals.unasked(0, 1)) }));
+    const { tag, accounts } = await look();
+    const said = { principal: accounts[0]!.principal, balance: '1', locked: '0', unlock_height: 0, nonce: 7 };
+    const answer = received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(said), time: 0 });
+    open.ingest.receive(answer);
+    const known = (await look()).tag;
+    expect(known).not.toBe(tag);
+    // What it says again changes nothing.
+    open.ingest.receive(answer);
+    expect((await look()).tag).toBe(known);
+  } finally {
+    snapshots.close();
+  }
 });

@@ -2,6 +2,8 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';
+import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
+import { sharedProjection } from '../../src/store/queries/mempool.ts';
 import type { Reader, WorkLimits } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
@@ -54,6 +56,8 @@ async function flooded<T>(
   nonce: string,
   look: (read: Reader) => Promise<T>,
   limits: WorkLimits = { projected: PROJECTED },
+  /** Requests at a time, each with a snapshot of its own. */
+  requests = 1,
 ) {
   using open = openNew();
   const honest = [transfer(alice, 0, 300), transfer(bob, 0, 400), transfer(bob, 1, 500)];
@@ -69,8 +73,8 @@ async function flooded<T>(
   const snapshots = openSnapshots(open.directory, { limits });
   try {
     rows = 0;
-    const found = await snapshots.read(look);
-    return { found, honest, rows };
+    const [found] = await Promise.all(Array.from({ length: requests }, () => snapshots.read(look)));
+    return { found: found!, honest, rows };
   } finally {
     snapshots.close();
   }
@@ -107,4 +111,28 @@ test('what stands before others is read although it offers less than those that 
   expect(found.considered).toBe(2 * PROJECTED);
   expect(found.places.size).toBe(2 * PROJECTED);
   expect(read).toBeLessThan(8 * PROJECTED);
+});
+
+test('requests for one state of the mempool share a projection, however many they are', async () => {
+  const { found, rows: read } = await flooded('1000 + n', '0', projection, { projected: PROJECTED }, 20);
+  expect(found.places.size).toBe(PROJECTED);
+  expect(read).toBeLessThan(3 * PROJECTED);
+});
+
+test('where the request that makes a projection fails, another one of those that wait makes it', async () => {
+  const shared = sharedProjection();
+  const whole = { blocks: [], places: new Map(), nextNonces: new Map(), total: 0, considered: 0, estimated: 0 };
+  const made = { ...whole, withoutBalance: 0, withoutNonce: 0 };
+  let tries = 0;
+  const make = async () => {
+    tries += 1;
+    if (tries === 1) throw new SnapshotCutOffError('The snapshot was cut off');
+    return made;
+  };
+  const asked = await Promise.allSettled([1, 2, 3].map(() => shared.of('state', make)));
+  expect(asked.map((one) => one.status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  expect(await shared.of('state', make)).toBe(made);
+  expect(tries).toBe(2);
+  await shared.of('another', make);
+  expect(tries).toBe(3);
 });

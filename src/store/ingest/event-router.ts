@@ -211,8 +211,11 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
         return appliedWhere(addAttachments(payload.attachments) > 0);
       case 'history_start':
         return startHistory(payload.start);
-      case 'starting_account':
-        return appliedWhere(addStartingAccount(payload.account));
+      case 'starting_account': {
+        const isNew = addStartingAccount(payload.account);
+        if (isNew) mempool.accountKnown(event.receivedAt);
+        return appliedWhere(isNew);
+      }
       case 'other':
         if (isForeign(event.path)) unknown.note('path', event.path);
         return appliedWhere(payload.journaled);

@@ -209,6 +209,15 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
+     * The node said what an account had where the index begins. Which pending transactions it can pay is part of what is read of
+     * the mempool.
+     * @param now Unix microseconds
+     */
+    accountKnown(now: number): void {
+      rows.touch(now);
+    },
+
+    /**
      * Microblocks were streamed or orphaned: `joined` are no longer pending, `left` become pending unless they are confirmed.
      * @param now Unix microseconds
      */

@@ -408,15 +408,46 @@ interface AccountAtTip {
 const isNear = (nonce: number, next: number | null): boolean =>
   Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MOST_CHAINED));
 
+/** The projection of the mempool, as it is kept. */
+interface Made extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {}
+
+export type SharedProjection = ReturnType<typeof sharedProjection>;
+
+/**
+ * The last projection, which all connections of a thread to one file share: requests for one state of the mempool wait for one
+ * that makes it, however many they are.
+ */
+export function sharedProjection() {
+  let last: { key: string; made: Promise<Made> } | null = null;
+  return {
+    /** @param key of the state of the mempool and the tip @param make makes the projection where there is none of the state */
+    async of(key: string, make: () => Promise<Made>): Promise<Made> {
+      while (last?.key === key) {
+        const shared = last;
+        try {
+          return await shared.made;
+        } catch {
+          // The request that made it fails with the error, such as that of a snapshot that was cut off. This one has its own.
+          if (last === shared) last = null;
+        }
+      }
+      last = { key, made: make() };
+      return last.made;
+    },
+  };
+}
+
 /**
  * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, those that their
  * accounts must send before, and one row of each account and of some calls of each function that is called.
+ * @param shared the last projection of the file
  * @param mostRows tests of the bound use fewer than the default
  */
 export function mempoolProjection(
   db: Database,
   chain: Pick<ChainQueries, 'tip' | 'historyStart'>,
   turns: Turns,
+  shared: SharedProjection,
   mostRows = MOST_PROJECTED,
 ) {
   const byFee = prepared<CandidateRow, [string, Uint8Array, number]>(db, projectionSql.byFee);
@@ -501,15 +532,7 @@ export function mempoolProjection(
     return null;
   }
 
-  interface Made extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {
-    /** Changes with the mempool and the tip. */
-    key: string;
-    accounts: (account: number) => AccountAtTip;
-    estimateOf: (row: CandidateRow) => number[] | null;
-  }
-  let last: Made | null = null;
-
-  const candidateOf = (row: CandidateRow, estimateOf: Made['estimateOf']): Candidate => ({
+  const candidateOf = (row: CandidateRow, estimateOf: ReturnType<typeof costEstimates>): Candidate => ({
     txId: row.tx_id,
     fee: Number(decimalOf(row.fee)),
     uses: [...(estimateOf(row) ?? COST_NAMES.map(() => 0)), row.size],
@@ -517,10 +540,10 @@ export function mempoolProjection(
     spends: spendsOf(row),
   });
 
-  async function made(): Promise<Made> {
-    const tip = chain.tip();
-    const key = `${tip?.indexBlockHash.toHex()} ${version.get()?.version}`;
-    if (last?.key === key) return last;
+  /** The projection at the snapshot's tip. */
+  const made = (): Promise<Made> => shared.of(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
+
+  async function make(): Promise<Made> {
     const pause = turns.longWork();
     const accounts = accountsAtTip();
     const estimateOf = costEstimates();
@@ -555,18 +578,14 @@ export function mempoolProjection(
     // Where not all were read, those before them may offer less.
     if (isCut) await takeThoseBefore(found, accounts, take, pause);
     const projection = await projectionOf([...found.values()], (account) => accounts(account).nextNonce, pause);
-    last = {
+    return {
       ...projection,
-      key,
-      accounts,
-      estimateOf,
       total: total.get()?.total ?? 0,
       considered: counts.read,
       withoutBalance: counts.byBalance,
       withoutNonce: counts.read - counts.byBalance - projection.places.size,
       estimated: counts.estimated,
     };
-    return last;
   }
 
   /** Takes the transactions that must come before others, up to as many as there are at most. */
@@ -602,11 +621,14 @@ export function mempoolProjection(
   const addressOf = (account: number): string => address.get(account)?.address ?? '';
 
   /** The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; null where all are. */
-  function awaitedBefore({ account, nonce }: { account: number; nonce: number }, of: Made): PendingAwaits | null {
-    const next = of.nextNonce(account);
+  function awaitedBefore(
+    { account, nonce }: Candidate['spends'][number],
+    next: number,
+    places: Made['places'],
+  ): PendingAwaits | null {
     for (let before = next; before < Math.min(nonce, next + MOST_CHAINED); before++) {
       const rows = followed.flatMap((statement) => statement.all(account, before, before + 1, 1));
-      if (rows.some(({ tx_id }) => of.places.has(tx_id.toHex()))) continue;
+      if (rows.some(({ tx_id }) => places.has(tx_id.toHex()))) continue;
       return { for: 'nonce', principal: addressOf(account), nonce: before, txId: rows[0]?.tx_id ?? null };
     }
     return null;
@@ -618,21 +640,22 @@ export function mempoolProjection(
 
     /** Where a pending transaction stands in the projection; null where it isn't pending. */
     async projected(txId: Uint8Array) {
-      const of = await made();
+      const { blocks, places, nextNonces } = await made();
       const row = byId.get(txId);
       if (row === null) return null;
-      const place = of.places.get(txId.toHex()) ?? null;
-      const lack = lackOf(row, of.accounts);
-      const awaits = spendsOf(row).flatMap((spent) => awaitedBefore(spent, of) ?? []);
+      const accounts = accountsAtTip();
+      const nextNonce = (account: number): number => nextNonces.get(account) ?? accounts(account).nextNonce ?? 0;
+      const place = places.get(txId.toHex()) ?? null;
+      const lack = lackOf(row, accounts);
+      const awaits = spendsOf(row).flatMap((spent) => awaitedBefore(spent, nextNonce(spent.account), places) ?? []);
       if (lack !== null) {
         const { account, needed, available } = lack;
         awaits.push({ for: 'balance', principal: addressOf(account), needed, available });
       }
-      return {
-        place,
-        awaits,
-        fee: awaits.length > 0 ? null : feeForFirstBlock(candidateOf(row, of.estimateOf), of),
-      };
+      // In a block it has the estimate that the block was filled by.
+      const placed = place === null ? undefined : blocks[place.block - 1]?.transactions[place.place - 1];
+      const own = placed ?? candidateOf(row, costEstimates());
+      return { place, awaits, fee: awaits.length > 0 ? null : feeForFirstBlock(own, blocks, nextNonce) };
     },
 
     /** The first transactions of a projected block, in their order; none where there is no such block. @param block from 1 */

@@ -8,6 +8,7 @@ import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/dat
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
+import { sharedProjection } from '../queries/mempool.ts';
 import {
   sharedTransactions,
   type TransactionCache,
@@ -77,6 +78,7 @@ export function openIndexFile(
   const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
   const transactions = sharedTransactions();
+  const projection = sharedProjection();
   let inUse = 0;
   let retired = false;
 
@@ -88,7 +90,7 @@ export function openIndexFile(
     }
     prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
     const cache = transactionCache(db, transactions);
-    const reader = readerOf(db, journal, number, limits, cache, turns);
+    const reader = readerOf(db, journal, number, limits, cache, turns, projection);
     return { db, reader, cache, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 

@@ -29,7 +29,15 @@ import { contractFunctionQueries, contractQueries, deploymentQueries } from '../
 import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
 import { directoryQueries } from '../queries/directories.ts';
-import { mempoolProjection, mempoolQueries, pendingMeeting, pendingRank, pendingSearch } from '../queries/mempool.ts';
+import {
+  mempoolProjection,
+  mempoolQueries,
+  pendingMeeting,
+  pendingRank,
+  pendingSearch,
+  type SharedProjection,
+  sharedProjection,
+} from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
 import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
@@ -72,6 +80,7 @@ export interface WorkLimits {
  * @param limits tests use others than the default
  * @param cache of the connection, from one snapshot to the next; none if omitted
  * @param turns shares the thread among long queries and other work
+ * @param projection the last projection of the mempool, which all connections of a thread to one file share
  */
 export function readerOf(
   db: Database,
@@ -80,6 +89,7 @@ export function readerOf(
   limits: WorkLimits = {},
   cache: TransactionCache = noTransactionCache,
   turns: Turns = new Turns(systemClock),
+  projection: SharedProjection = sharedProjection(),
 ) {
   const chain = chainQueries(db, cache);
   const blocks = blockQueries(db, chain);
@@ -184,7 +194,7 @@ export function readerOf(
       ...pendingMeeting(db, limits.walkRows),
       ...pendingRank(db, limits.feeRank),
       ...pendingSearch(db, mempool),
-      ...mempoolProjection(db, chain, turns, limits.projected),
+      ...mempoolProjection(db, chain, turns, projection, limits.projected),
     },
     addresses: addressReader(db, details, mempool, turns),
     tokenLists: tokenListReader(db, details),
