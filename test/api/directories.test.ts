@@ -1,4 +1,5 @@
 /** Directories of contracts, tokens and names: over generated chains with forks they list what a plain model counts. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { dayIn, dayOf, dayText } from '../../src/chain/day.ts';
@@ -9,9 +10,12 @@ import { networks } from '../../src/devnet/network.ts';
 import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
-import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { type OpenIngest, openAt, openNew } from '../support/data/ingest.ts';
+import { type Cost, canCountReads, countedApi, withSmallPages } from '../support/data/page-reads.ts';
 import { alice, block, bob, deployment, type MadeBlock, receipt, START, transfer } from '../support/events/handmade.ts';
 import { launched, mintTo, moveTo, nameBlock, operated } from '../support/events/names.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -87,7 +91,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 const steps = fc.array(
   fc.record({
     below: fc.constantFrom(0, 0, 0, 1, 2),
-    later: fc.constantFrom(60, 60, DAY / 2, 2 * DAY),
+    // Times of blocks may go backwards.
+    later: fc.constantFrom(60, 60, DAY / 2, 2 * DAY, -DAY),
     actions: fc.array(action, { maxLength: 5 }),
   }),
   { minLength: 6, maxLength: 12 },
@@ -381,6 +386,32 @@ test('a page of contracts reads a bounded number of deployments that failed', as
     snapshots.close();
   }
 });
+
+test.skipIf(!canCountReads)(
+  'a contract whose deployment failed a thousand times costs no more to list (skipped where the system does not count reads)',
+  async () => {
+    using directory = dataDirectory();
+    const calls: Action[] = Array(1_000).fill({ does: 'call', contract: 1 });
+    {
+      using open = openAt(directory.path);
+      grow(open, [{ below: 0, later: 60, actions: calls }]);
+    }
+    withSmallPages(directory.path);
+    const costOf = async (): Promise<Cost> => {
+      using api = countedApi(directory.path, {});
+      return await api.costOf('/stackside/v1/contracts?order=calls');
+    };
+    const before = await costOf();
+    {
+      using db = new Database(indexPath(directory.path));
+      db.run('UPDATE transactions SET status = -1');
+      db.run('INSERT INTO contracts SELECT contract_id, position FROM transactions WHERE type = 2');
+    }
+    const after = await costOf();
+    expect([before.status, after.status]).toEqual([200, 200]);
+    expect(after.pages).toBeLessThan(before.pages + 20);
+  },
+);
 
 test('a day that is none is refused by its name', async () => {
   const { json } = testApp();

@@ -65,10 +65,11 @@ const single = {
                     coalesce((SELECT calls FROM contract_days d WHERE d.day = ?2 AND d.contract_id = p.id), 0) AS of_day,
                     (SELECT family FROM token_contracts c WHERE c.contract_id = p.id) AS family
                FROM principals p WHERE p.id = ?1`,
+  // The chain takes no deployment of a contract that it has: what failed came before, however often.
   deployment: `SELECT t.position, t.tx_id, ${shownTime} AS block_time
-                 FROM contracts c JOIN transactions t ON t.position = c.position
-                 JOIN blocks b ON b.height = ${heightIn('c.position')}
-                WHERE c.contract_id = ?1 AND t.status = ${STATUS.success} ORDER BY c.position DESC LIMIT 1`,
+                 FROM (SELECT max(position) AS position FROM contracts WHERE contract_id = ?1) c
+                 CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
+                 CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
   ft: `SELECT a.identifier, f.supply, f.holders, f.events, ${eventsOf(FT, 'f.asset_id')} AS of_day,
               t.name, t.symbol, t.decimals, o.image
          FROM ft_tokens f CROSS JOIN assets a ON a.id = f.asset_id

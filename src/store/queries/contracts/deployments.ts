@@ -19,10 +19,12 @@ export const sql = {
                 FROM principals p JOIN contracts c ON c.contract_id = p.id
                 JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
                WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+  // The chain takes no deployment of a contract that it has: what failed came before, however often.
   newestWhole: `SELECT ${columns}
-                FROM principals p JOIN contracts c ON c.contract_id = p.id
-                JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
-               WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY c.position DESC LIMIT 1`,
+                FROM principals p
+                JOIN transactions t ON t.position = (SELECT max(position) FROM contracts c WHERE c.contract_id = p.id)
+                JOIN transaction_bodies d ON d.position = t.position
+               WHERE p.address = ?1 AND d.contract_interface IS NOT NULL`,
   // A deployment by position: the transaction that makes a contract.
   at: `SELECT ${columns}
          FROM transactions t JOIN principals p ON p.id = t.contract_id
