@@ -143,6 +143,17 @@ test('an endless query ends after its time, and one that needs much memory befor
   }
 });
 
+test('a result without an end is refused by the number of its rows, whatever its format', async () => {
+  for (const format of ['csv', 'ndjson', 'parquet']) {
+    const answer = await ask(ENDLESS.replace('count(*)', 'n'), { format, max_rows: 3 });
+    expect([format, answer.status, await answer.json()]).toEqual([
+      format,
+      400,
+      expect.objectContaining({ message: expect.stringContaining('The result has more than 3 rows.') }),
+    ]);
+  }
+});
+
 test('a client that goes away ends its query, and the server its queries when it stops', async () => {
   const leaving = new AbortController();
   const before = started.length;

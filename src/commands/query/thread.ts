@@ -12,8 +12,8 @@ import {
   withForms,
 } from '../../store/sql/result.ts';
 import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from '../../store/sql/view-rows.ts';
-import { type Encoding, encoderOf, inLargeParts } from './formats.ts';
-import type { FromQuery, QueryEnd, QuerySource, QueryStart } from './run.ts';
+import { encoderOf, inLargeParts } from './formats.ts';
+import type { FromQuery, QueryEnd, QueryStart } from './run.ts';
 
 /** The first rows of a result, counted. */
 function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryEnd): Generator<SqlValue[]> {
@@ -30,14 +30,13 @@ function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryE
 /** The requested rows, and their blocks. */
 function found(
   db: Connection,
-  source: QuerySource,
-  format: Encoding,
+  { source, format, maxRows }: Pick<QueryStart, 'source' | 'format' | 'maxRows'>,
 ): { result: Result; blocks: ExportedBlocks | null } {
   if ('sql' in source) {
     const { sql, parameters, viewsAlone = false } = source;
     const result = resultOf(db, sql, parameters);
     if (viewsAlone) requireViewsAlone(sql, parameters);
-    return { result: format === 'parquet' ? withForms(db, sql, parameters) : result, blocks: null };
+    return { result: format === 'parquet' ? withForms(db, sql, parameters, maxRows) : result, blocks: null };
   }
   const view = viewNamed(source.view);
   const blocks = view.range === null ? null : blocksOf(db, source.heights);
@@ -45,10 +44,11 @@ function found(
 }
 
 /** The output of a query in parts, from one snapshot. @returns its result @throws OperatorError */
-function* output({ directory, source, format, printable, maxRows }: QueryStart): Generator<Uint8Array, QueryEnd> {
+function* output(start: QueryStart): Generator<Uint8Array, QueryEnd> {
+  const { directory, format, printable, maxRows } = start;
   using db = openForQueries(directory);
   beginSnapshot(db);
-  const { result, blocks } = found(db, source, format);
+  const { result, blocks } = found(db, start);
   const end: QueryEnd = { rows: 0, cut: false, blocks };
   yield* inLargeParts(encoderOf(format, printable)(result.columns, firstRows(result.rows(), maxRows, end)));
   return end;

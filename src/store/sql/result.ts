@@ -211,16 +211,24 @@ function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]
 /**
  * The result of a query with the forms of its columns, which takes a first run of the query: a column of SQLite may have
  * values of any type.
+ * @param maxRows rows that are asked for; null for all
  * @throws OperatorError where the query or the file is at fault; iterating throws it for values of other forms
  */
-export function withForms(db: Connection, text: string, parameters: readonly SqlParameter[] = []): Result {
+export function withForms(
+  db: Connection,
+  text: string,
+  parameters: readonly SqlParameter[] = [],
+  maxRows: number | null = null,
+): Result {
   const result = resultOf(db, text, parameters);
   const sql = text.replace(/[;\s]+$/, '');
   if (EXPLAIN.test(sql)) return result;
   const count = result.columns.length;
   const type = (i: number) => `nullif(typeof(c${i}), 'null')`;
   const looked = Array.from({ length: count }, (_, i) => `min(${type(i)}), max(${type(i)})`);
-  const statement = withUniqueNames(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM result`);
+  // One row more is read, to know whether the result is cut.
+  const read = maxRows === null ? 'result' : `(SELECT * FROM result LIMIT ${maxRows + 1})`;
+  const statement = withUniqueNames(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM ${read}`);
   const types = onQuery(
     db,
     sql,
