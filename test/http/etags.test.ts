@@ -1,6 +1,13 @@
 /** A tag holds for one answer: what changes the answer changes the tag, wherever the change comes from. */
 
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { systemClock } from '../../src/base/clock.ts';
+import { resources } from '../../src/commands/serve/app.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { ETagKind } from '../../src/http/etag.ts';
 import * as tags from '../../src/http/etag.ts';
@@ -8,9 +15,12 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openApi } from '../support/api/api.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, openNew } from '../support/data/ingest.ts';
+import { ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/events/handmade.ts';
 import { addOldNames } from '../support/events/old-names.ts';
+import { candidatesOf } from '../support/generate/example-candidates.ts';
+import { targetOf } from '../support/generate/examples.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 const LIST = '/extended/v3/transactions';
 const MEMPOOL = '/extended/v3/mempool/transactions';
@@ -226,3 +236,69 @@ test.each(DEPENDS)('the tag $tag changes with $on, and with nothing else', async
 test('it is known of every tag what changes it', () => {
   expect(Object.keys(kinds).sort()).toEqual([...new Set(DEPENDS.map(({ tag }) => tag))].sort());
 });
+
+const routes = resources('stackside v0.0.0 (test:test)', systemClock.now, noFaucets)
+  .flat()
+  .filter(({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'));
+
+/** Requests of each route for things of a chain: with what it requires, and with one more of its parameters. */
+async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<string[]> {
+  using directory = ingestOf(events.map(received));
+  using api = openApi(directory.path);
+  const candidates = await candidatesOf(async (target) => {
+    const response = await api.get(target);
+    return { status: response.status, body: await response.json() };
+  });
+  return routes.flatMap((route) => {
+    const { operationId, parameters } = route.detail;
+    const optional = parameters.filter(({ name, required }) => !required && name !== 'cursor');
+    const target = (more: readonly unknown[]): string => {
+      const given = parameters.filter((one) => one.required || more.includes(one));
+      const values = given.map(({ name, example }) => {
+        const found = candidates.of(operationId, name)?.slice(0, 3) ?? [];
+        return [name, found.length === 0 ? example : prng.pick(found)];
+      });
+      return targetOf(route, Object.fromEntries(values));
+    };
+    return [target([]), ...(optional.length === 0 ? [] : [target([prng.pick(optional)])])];
+  });
+}
+
+/** Events after which each target is asked for. */
+const LOOKS = 15;
+
+test(
+  'while blocks, forks and pending transactions come, each tag of a URL is that of one answer',
+  async () => {
+    const seen = new Seen({ 'a tag that changes': 300, 'a tag that stays': 300 });
+    await assertProperty(
+      fc.asyncProperty(fc.nat({ max: 10_000 }), async (seed) => {
+        const options = { blocks: 30, accounts: 6, transactionsPerBlock: 4, staking: 20, forkEvery: 6 };
+        const events = [...devnetEvents({ seed, ...options })];
+        const targets = await targetsOf(events, new Prng(`etags ${seed}`));
+        using directory = dataDirectory();
+        /** Answers by target and tag, and the last tag of each target. */
+        const [known, last] = [new Map<string, string>(), new Map<string, string>()];
+        using open = openAt(directory.path);
+        for (const [index, event] of events.entries()) {
+          open.ingest.receive(received(event));
+          if (index < events.length - LOOKS) continue;
+          // Another program has no answers in memory.
+          using api = openApi(directory.path, undefined, { checkResponses: false });
+          for (const target of targets) {
+            const response = await api.get(target);
+            const [tag, answer] = [response.headers.get('etag'), `${response.status} ${await response.text()}`];
+            if (tag === null) continue;
+            const key = `${target} ${tag}`;
+            expect({ target, tag, answer: known.get(key) ?? answer }).toEqual({ target, tag, answer });
+            if (last.has(target)) seen.add(known.has(key) ? 'a tag that stays' : 'a tag that changes');
+            known.set(key, answer);
+            last.set(target, tag);
+          }
+        }
+      }),
+      { seen, cases: 0.1, shrink: false },
+    );
+  },
+  timeout,
+);
