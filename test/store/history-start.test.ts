@@ -193,7 +193,8 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
 test('what is read of the mempool is another once the node has said what an account had', async () => {
   const events = [...devnetEvents({ seed: 3, blocks: 12, accounts: 4, transactionsPerBlock: 3, forkEvery: 0 })];
   using open = openNew();
-  for (const event of beginnings(events).find(({ height }) => height === 6)!.events) open.ingest.receive(received(event));
+  for (const event of beginnings(events).find(({ height }) => height === 6)!.events)
+    open.ingest.receive(received(event));
   const snapshots = openSnapshots(open.directory);
   try {
     const look = () =>
