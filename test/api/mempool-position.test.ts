@@ -145,3 +145,13 @@ test('a transaction says which nonce it waits for, and what its account lacks', 
   const { body } = await app.json('/stackside/v1/mempool/blocks');
   expect(body).toMatchObject({ blocks: [], waiting: { nonce: 4, balance: 1 } } as never);
 });
+
+test('one that follows as many as a node accepts of an account waits for the first of them', async () => {
+  const chain = Array.from({ length: 27 }, (_, nonce) => transfer(alice, nonce, 300));
+  const app = testApp(memoryIndex([funded([alice]), announcement(chain)]));
+  expect(await standing(app, chain[24]!)).toMatchObject({ projected: { block: 1, place: 25 }, awaits: [] } as never);
+  const first = { for: 'nonce', principal: alice.address, nonce: 0, tx_id: chain[0]!.id };
+  for (const late of chain.slice(25)) {
+    expect(await standing(app, late)).toEqual({ projected: null, fee_for_next_block: null, awaits: [first] } as never);
+  }
+});

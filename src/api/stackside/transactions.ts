@@ -69,7 +69,7 @@ const Position = Type.Object(
           principal: Principal,
           nonce: Type.Integer({ minimum: 0 }),
           tx_id: Type.Union([Hash, Type.Null()], {
-            description: 'The pending transaction with the nonce, which waits itself; null where the nonce is missing',
+            description: 'The pending transaction with the nonce; null where the nonce is missing',
           }),
         }),
         Type.Object({ for: Type.Literal('balance'), principal: Principal, needed: Amount, available: Amount }),

@@ -620,18 +620,27 @@ export function mempoolProjection(
 
   const addressOf = (account: number): string => address.get(account)?.address ?? '';
 
-  /** The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; null where all are. */
+  /**
+   * The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; the next one where all are
+   * in blocks and are as many as a node accepts; null where all are, and are fewer.
+   */
   function awaitedBefore(
     { account, nonce }: Candidate['spends'][number],
     next: number,
     places: Made['places'],
   ): PendingAwaits | null {
+    const spenders = (of: number): CandidateRow[] =>
+      followed.flatMap((statement) => statement.all(account, of, of + 1, 1));
+    const awaited = (of: number): PendingAwaits => ({
+      for: 'nonce',
+      principal: addressOf(account),
+      nonce: of,
+      txId: spenders(of)[0]?.tx_id ?? null,
+    });
     for (let before = next; before < Math.min(nonce, next + MOST_CHAINED); before++) {
-      const rows = followed.flatMap((statement) => statement.all(account, before, before + 1, 1));
-      if (rows.some(({ tx_id }) => places.has(tx_id.toHex()))) continue;
-      return { for: 'nonce', principal: addressOf(account), nonce: before, txId: rows[0]?.tx_id ?? null };
+      if (!spenders(before).some(({ tx_id }) => places.has(tx_id.toHex()))) return awaited(before);
     }
-    return null;
+    return nonce < next + MOST_CHAINED ? null : awaited(next);
   }
 
   return {
