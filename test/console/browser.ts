@@ -132,6 +132,13 @@ export async function loaded(page: Page): Promise<void> {
   while ((await busy.count()) > 0) await busy.first().waitFor({ state: 'detached' });
 }
 
+/** Waits until each chart is drawn. */
+export async function drawn(page: Page): Promise<void> {
+  await page.waitForFunction(
+    `[...document.querySelectorAll('.chart-plot')].every((plot) => plot.querySelector('canvas') !== null)`,
+  );
+}
+
 /** Goes to a path of the console as a link of the page does, without loading the document again. */
 export async function follow(page: Page, path: string): Promise<void> {
   await page.evaluate(`{

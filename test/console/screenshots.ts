@@ -4,12 +4,12 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { systemClock } from '../../src/base/clock.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { serving } from '../support/servers/serving.ts';
-import { closeBrowser, loaded, visitAfresh } from './browser.ts';
+import { closeBrowser, drawn, loaded, visitAfresh } from './browser.ts';
+import { listed } from './pages.ts';
 
 const folder = join(import.meta.dir, '../../docs/images');
 
@@ -47,25 +47,12 @@ const pictures: readonly Picture[] = [
   },
 ];
 
-/** Waits until each chart is drawn. */
-async function drawn(page: Page): Promise<void> {
-  await page.waitForFunction(
-    `[...document.querySelectorAll('.chart-plot')].every((plot) => plot.querySelector('canvas') !== null)`,
-  );
-}
-
 const events = [...devnetEvents(CHAIN)];
 const now = (events.at(-1)?.time ?? 0) + 2_000;
 await using server = await serving({}, undefined, {}, { clock: { ...systemClock, now: () => now } });
 await postEvents(events, server.events);
 
-interface Listed {
-  tx_id: string;
-  status: string;
-  sender: { address: string };
-  contract_call?: { contract_id: string; function_name: string };
-}
-const { results } = (await (await server.get('/extended/v3/transactions?limit=50')).json()) as { results: Listed[] };
+const results = await listed(server, '/extended/v3/transactions?limit=50');
 const call = results.find((one) => one.status === 'success' && one.contract_call?.function_name === 'transfer');
 if (call === undefined) throw new Error('the newest transactions of the chain have no transfer of tokens');
 const chain: Chain = { call: call.tx_id, sender: call.sender.address };

@@ -1,0 +1,149 @@
+/** The pages of the console, each with something on it, for the tests in the browser and for pictures of all of them. */
+
+/** A server whose API is asked. */
+interface Asked {
+  get(path: string, init?: RequestInit): Promise<Response>;
+}
+
+export interface Listed {
+  tx_id: string;
+  type: string;
+  status: string;
+  sender: { address: string };
+  sponsor?: { address: string } | null;
+  contract_call?: { contract_id: string; function_name: string };
+}
+
+/** @template T what the caller expects of the answer */
+const answerOf = async <T>(server: Asked, path: string): Promise<T> => (await (await server.get(path)).json()) as T;
+
+/** The first page of a list of transactions. */
+export const listed = async (server: Asked, path: string): Promise<Listed[]> =>
+  (await answerOf<{ results: Listed[] }>(server, path)).results;
+
+/** Registers a chainhook that waits: nothing listens where it would deliver. @returns its id */
+export async function waitingHook(on: Asked, headers: Record<string, string> = {}): Promise<string> {
+  const definition = {
+    name: '<b>a hook</b>',
+    version: '1',
+    chain: 'stacks',
+    network: 'testnet',
+    filters: { events: [{ type: 'contract_call', status: ['success'] }] },
+    action: { type: 'http_post', url: 'http://127.0.0.1:1/' },
+  };
+  const init = {
+    method: 'POST',
+    body: JSON.stringify(definition),
+    headers: { 'content-type': 'application/json', ...headers },
+  };
+  return ((await (await on.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
+}
+
+/** The asset identifier of the non-fungible tokens that some sender has. */
+export async function collectionOf(server: Asked): Promise<string> {
+  const transactions = await listed(server, '/extended/v3/transactions?limit=50');
+  for (const principal of new Set(transactions.map(({ sender }) => sender.address))) {
+    const path = `/extended/v3/principals/${principal}/balances/nft?limit=1`;
+    const [first] = (await answerOf<{ results: { asset_identifier: string }[] }>(server, path)).results;
+    if (first !== undefined) return first.asset_identifier;
+  }
+  throw new Error('no sender has a non-fungible token');
+}
+
+/**
+ * Paths of all pages with something on them, by name.
+ * @param hook the id of a chainhook
+ * @param pending the id of a transaction that no block has
+ */
+export async function pathsOfPages(
+  server: Asked,
+  { hook, pending }: { hook: string; pending: string },
+): Promise<Record<string, string>> {
+  const transactions = await listed(server, '/extended/v3/transactions?limit=50');
+  const id = (holds: (one: Listed) => boolean) => transactions.find(holds)?.tx_id ?? '';
+  const sender = transactions.find(({ type }) => type === 'token_transfer')?.sender.address ?? '';
+  const contract = `${transactions.find((one) => one.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
+  const deployer = contract.replace(/\..*/, '');
+  const collection = await collectionOf(server);
+  const mints = `/stackside/v1/tokens/nft/${encodeURIComponent(collection)}/mints?limit=1`;
+  const [minted] = (await answerOf<{ results: { value: { hex: string } }[] }>(server, mints)).results;
+  const [name] = await answerOf<string[]>(server, '/v1/names');
+  const { chain_tip: tip } = await answerOf<{ chain_tip: { block_height: number } }>(server, '/extended');
+  // A Bitcoin block without a Stacks block has no page.
+  const bitcoin = await answerOf<{ results: { burn_block_height: number }[] }>(server, '/extended/v2/burn-blocks');
+  return {
+    overview: '/',
+    blocks: '/blocks',
+    block: `/blocks/${tip.block_height - 2}`,
+    'Bitcoin blocks': '/bitcoin-blocks',
+    'a Bitcoin block': `/bitcoin-blocks/${bitcoin.results.at(1)?.burn_block_height}`,
+    transactions: '/transactions',
+    'a transfer': `/transactions/${id(({ type }) => type === 'token_transfer')}`,
+    'a call': `/transactions/${id(({ type, status }) => type === 'contract_call' && status === 'success')}`,
+    'a failure': `/transactions/${id(({ status }) => status !== 'success')}`,
+    'what waits': `/transactions/${pending}`,
+    mempool: '/mempool',
+    account: `/principals/${sender}`,
+    tokens: `/principals/${sender}?tab=tokens`,
+    pending: `/principals/${sender}?tab=pending`,
+    staked: `/principals/${sender}?tab=staking`,
+    'a balance over time': `/principals/${sender}?tab=balance`,
+    counterparties: `/principals/${sender}?tab=counterparties`,
+    contract: `/contracts/${contract}`,
+    interface: `/contracts/${contract}?tab=functions`,
+    calls: `/contracts/${contract}?tab=calls&function=transfer`,
+    logs: `/contracts/${contract}?tab=logs`,
+    deployments: `/contracts/${contract}?tab=deployer`,
+    'moves of a token': `/principals/${deployer}?tab=tokens&token=${contract}::coin`,
+    token: `/tokens/${contract}::coin`,
+    'transfers of a token': `/tokens/${contract}::coin?tab=transfers`,
+    'a collection': `/tokens/${collection}`,
+    'a token of a collection': `/tokens/${collection}/${minted?.value.hex}`,
+    'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
+    contracts: '/contracts',
+    'called contracts': '/contracts?order=calls&trait=sip-010',
+    'fungible tokens': '/tokens',
+    collections: '/tokens?tab=collections&order=transfers',
+    'holders of STX': '/tokens?tab=stx',
+    staking: '/staking',
+    bonds: '/staking?tab=bonds',
+    signers: '/staking?tab=signers',
+    names: '/names',
+    name: `/names/${name}`,
+    chainhooks: '/hooks',
+    'a new chainhook': '/hooks/new',
+    'a chainhook': `/hooks/${hook}`,
+    backfills: `/hooks/${hook}?tab=backfills`,
+    'a definition': `/hooks/${hook}?tab=definition`,
+    'a receiver': `/hooks/${hook}?tab=receiver`,
+    'an edited chainhook': `/hooks/${hook}/edit`,
+    system: '/system',
+    alerts: '/system?tab=alerts',
+    settings: '/system?tab=settings',
+    data: '/system?tab=data',
+    log: '/system?tab=log',
+    hosts: '/system?tab=hosts',
+    'pending of a type': '/mempool?type=contract_call&sort=fee',
+    'a projected block': '/mempool?block=1',
+    SQL: '/sql?q=SELECT',
+    forks: '/forks',
+  };
+}
+
+/**
+ * Paths of pages that only some servers have something on, by name: a sponsored transaction, a fork with what became of its
+ * transactions, and a delivery that failed.
+ */
+export async function pathsOfOddities(server: Asked, hook: string): Promise<Record<string, string>> {
+  const paths: Record<string, string> = {};
+  const transactions = await listed(server, '/extended/v3/transactions?limit=50');
+  const sponsored = transactions.find(({ sponsor }) => (sponsor ?? null) !== null);
+  if (sponsored !== undefined) paths['a sponsored transaction'] = `/transactions/${sponsored.tx_id}`;
+  const [fork] = (await answerOf<{ results: { index_block_hash: string }[] }>(server, '/stackside/v1/forks?limit=1'))
+    .results;
+  if (fork !== undefined) paths['a fork'] = `/forks/${fork.index_block_hash}`;
+  const deliveries = `/chainhooks/me/${hook}/deliveries?limit=1`;
+  const [delivery] = (await answerOf<{ results: { id: string }[] }>(server, deliveries)).results;
+  if (delivery !== undefined) paths['a delivery'] = `/hooks/${hook}/deliveries/${delivery.id}`;
+  return paths;
+}
