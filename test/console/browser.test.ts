@@ -31,6 +31,7 @@ import {
   WIDE,
 } from './browser.ts';
 import { CONTRACT, deployed, failed, hostileBlock, MEMO, sent } from './hostile-chain.ts';
+import { collectionOf, type Listed, listed, pathsOfPages, waitingHook } from './pages.ts';
 
 const BLOCKS = 45;
 
@@ -63,17 +64,6 @@ async function tipHeight(): Promise<number> {
   return tip.block_height;
 }
 
-interface Listed {
-  tx_id: string;
-  type: string;
-  status: string;
-  sender: { address: string };
-  contract_call?: { contract_id: string };
-}
-
-const listed = async (path: string): Promise<Listed[]> =>
-  ((await (await server.get(path)).json()) as { results: Listed[] }).results;
-
 beforeAll(async () => {
   if (!hasBrowser) return;
   server = await serving(OPEN);
@@ -88,35 +78,6 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
   await hostile?.[Symbol.asyncDispose]();
 });
-
-/** Registers a chainhook that waits: nothing listens where it would deliver. @returns its id */
-async function waitingHook(on: Serving, headers: Record<string, string> = {}): Promise<string> {
-  const definition = {
-    name: '<b>a hook</b>',
-    version: '1',
-    chain: 'stacks',
-    network: 'testnet',
-    filters: { events: [{ type: 'contract_call', status: ['success'] }] },
-    action: { type: 'http_post', url: 'http://127.0.0.1:1/' },
-  };
-  const init = {
-    method: 'POST',
-    body: JSON.stringify(definition),
-    headers: { 'content-type': 'application/json', ...headers },
-  };
-  return ((await (await on.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
-}
-
-/** The asset identifier of the non-fungible tokens that some sender has. */
-async function collectionOf(transactions: readonly Listed[]): Promise<string> {
-  for (const principal of new Set(transactions.map(({ sender }) => sender.address))) {
-    const path = `/extended/v3/principals/${principal}/balances/nft?limit=1`;
-    const { results } = (await (await server.get(path)).json()) as { results: { asset_identifier: string }[] };
-    const [first] = results;
-    if (first !== undefined) return first.asset_identifier;
-  }
-  throw new Error('no sender has a non-fungible token');
-}
 
 /** Tables that pages show, by name: each is what a wrong guess at the kind of the token would leave out. */
 const TABLES: Readonly<Record<string, string>> = {
@@ -135,72 +96,6 @@ const TABLES: Readonly<Record<string, string>> = {
   'moves of a token': 'Transfers of coin',
 };
 
-/** Paths of all pages with something on them, by name. */
-async function pathsOfPages(): Promise<Record<string, string>> {
-  const transactions = await listed('/extended/v3/transactions?limit=50');
-  const id = (holds: (one: Listed) => boolean) => transactions.find(holds)?.tx_id ?? '';
-  const sender = transactions.find(({ type }) => type === 'token_transfer')?.sender.address ?? '';
-  const contract = `${transactions.find((one) => one.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
-  const deployer = contract.replace(/\..*/, '');
-  const [name] = (await (await server.get('/v1/names')).json()) as string[];
-  hook ??= await waitingHook(server);
-  return {
-    overview: '/',
-    blocks: '/blocks',
-    block: `/blocks/${BLOCKS - 2}`,
-    'Bitcoin blocks': '/bitcoin-blocks',
-    transactions: '/transactions',
-    'a transfer': `/transactions/${id(({ type }) => type === 'token_transfer')}`,
-    'a call': `/transactions/${id(({ type, status }) => type === 'contract_call' && status === 'success')}`,
-    'a failure': `/transactions/${id(({ status }) => status !== 'success')}`,
-    'what waits': `/transactions/${waiting.id}`,
-    mempool: '/mempool',
-    account: `/principals/${sender}`,
-    tokens: `/principals/${sender}?tab=tokens`,
-    pending: `/principals/${sender}?tab=pending`,
-    staked: `/principals/${sender}?tab=staking`,
-    'a balance over time': `/principals/${sender}?tab=balance`,
-    counterparties: `/principals/${sender}?tab=counterparties`,
-    contract: `/contracts/${contract}`,
-    interface: `/contracts/${contract}?tab=functions`,
-    calls: `/contracts/${contract}?tab=calls&function=transfer`,
-    logs: `/contracts/${contract}?tab=logs`,
-    deployments: `/contracts/${contract}?tab=deployer`,
-    'moves of a token': `/principals/${deployer}?tab=tokens&token=${contract}::coin`,
-    token: `/tokens/${contract}::coin`,
-    'transfers of a token': `/tokens/${contract}::coin?tab=transfers`,
-    'a collection': `/tokens/${await collectionOf(transactions)}`,
-    'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
-    contracts: '/contracts',
-    'called contracts': '/contracts?order=calls&trait=sip-010',
-    'fungible tokens': '/tokens',
-    collections: '/tokens?tab=collections&order=transfers',
-    'holders of STX': '/tokens?tab=stx',
-    staking: '/staking',
-    bonds: '/staking?tab=bonds',
-    signers: '/staking?tab=signers',
-    names: '/names',
-    name: `/names/${name}`,
-    chainhooks: '/hooks',
-    'a new chainhook': '/hooks/new',
-    'a chainhook': `/hooks/${hook}`,
-    backfills: `/hooks/${hook}?tab=backfills`,
-    'a definition': `/hooks/${hook}?tab=definition`,
-    'a receiver': `/hooks/${hook}?tab=receiver`,
-    'an edited chainhook': `/hooks/${hook}/edit`,
-    system: '/system',
-    alerts: '/system?tab=alerts',
-    settings: '/system?tab=settings',
-    data: '/system?tab=data',
-    log: '/system?tab=log',
-    hosts: '/system?tab=hosts',
-    'pending of a type': '/mempool?type=contract_call&sort=fee',
-    'a projected block': '/mempool?block=1',
-    SQL: '/sql?q=SELECT',
-    forks: '/forks',
-  };
-}
-
 /** Titles of the panels that show a table without a link to its data. */
 const withoutSource = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('section.panel')]
@@ -214,7 +109,8 @@ const sourcesOf = (page: Page): Promise<string[]> =>
 browserTest(
   'each page is accessible, complete and as wide as the window: wide and light, or narrow and dark',
   async () => {
-    const paths = await pathsOfPages();
+    hook ??= await waitingHook(server);
+    const paths = await pathsOfPages(server, { hook, pending: waiting.id });
     await using visited = await visit(server.api);
     const { page, complaints } = visited;
     // The server itself shares no log.
@@ -340,6 +236,10 @@ browserTest('a block that a fork took back stays on the overview, struck out, an
   await look(page, NARROW);
   await expectAccessible(page);
   expect(await overflow(page)).toBe(0);
+  await follow(page, '/forks');
+  await page.getByRole('table', { name: 'Forks' }).waitFor();
+  expect(await overflow(page)).toBe(0);
+  await page.goBack();
   await branches.getByRole('link').first().click();
   await page.getByText('Another block of this height is not on the chain').waitFor();
 });
@@ -372,7 +272,7 @@ browserTest('the keyboard alone finds a block, shows the keys and follows links'
 });
 
 browserTest('the search finds transactions, accounts and names, and says when it finds nothing', async () => {
-  const [transaction] = await listed('/extended/v3/transactions?limit=1');
+  const [transaction] = await listed(server, '/extended/v3/transactions?limit=1');
   await using visited = await visit(server.api);
   const { page } = visited;
   const search = async (text: string) => {
@@ -445,7 +345,7 @@ browserTest(
 );
 
 browserTest('a collection goes on behind its first page', async () => {
-  const collection = await collectionOf(await listed('/extended/v3/transactions?limit=50'));
+  const collection = await collectionOf(server);
   const path = `/tokens/${encodeURIComponent(collection)}`;
   const { results, total } = (await (
     await server.get(`/stackside/v1${path.replace('tokens', 'tokens/nft')}/mints?limit=1&offset=1`)
@@ -497,6 +397,7 @@ browserTest(
     await page.getByRole('button', { name: 'Apply' }).click();
     await queryIs('?type=contract_call&status=failed');
     const found = await listed(
+      server,
       '/stackside/v1/transactions?type=contract_call&status=abort_by_response,abort_by_post_condition,problematic_skipped&limit=50',
     );
     await rows.nth(found.length - 1).waitFor();
@@ -840,7 +741,10 @@ browserTest('texts of the chain are shown as text, whatever they hold', async ()
       hidden: /[\\u202e\\u2066\\u2069]/.test(document.body.textContent),
     })`);
     expect([path, found]).toEqual([path, { foreign: 0, links: 0, hidden: false }]);
-    expect([path, await overflow(page)]).toEqual([path, 0]);
+    for (const shown of [NARROW, WIDE]) {
+      await page.setViewportSize(shown.viewport);
+      expect([path, await overflow(page)]).toEqual([path, 0]);
+    }
   }
   await follow(page, `/transactions/${sent.id}`);
   await page.getByText(MEMO.slice(0, 20)).first().waitFor();

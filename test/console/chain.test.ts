@@ -22,6 +22,7 @@ import {
   ago,
   amountMistake,
   amountParts,
+  bufferText,
   bytes,
   count,
   dayBeside,
@@ -43,6 +44,7 @@ import {
   filterTypes,
   mistakesOf,
   newDraft,
+  titleOf,
   withField,
   withType,
 } from '../../src/console/app/chain/hook-definition.ts';
@@ -68,7 +70,7 @@ import {
   withRecent,
 } from '../../src/console/app/chain/search.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
-import { blocksPerSecond, chainState, diskText } from '../../src/console/app/chain/state.ts';
+import { alertTitle, blocksPerSecond, chainState, diskText } from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
   conditionWords,
@@ -910,4 +912,19 @@ test('confirmations are the blocks of both chains that came after', () => {
   expect(confirmations(mined, { height: 99, burnBlockHeight: 800_000 })).toBe(
     '0 Stacks blocks and 0 Bitcoin blocks since',
   );
+});
+
+test('a buffer has its text beside it where its bytes are one, and no digest has', () => {
+  const texts = ['0x627463', '0x6964', '0x41', '0x00ff', `0x${'61'.repeat(129)}`, '0x6', 'u12', '0x61e280ae62'];
+  expect(texts.map(bufferText)).toEqual(['btc', 'id', null, null, null, null, null, null]);
+});
+
+test('names of alerts, filters and their fields are words', () => {
+  expect(['StacksideCannotWrite', 'StacksideDown', 'Other'].map(alertTitle)).toEqual(['Cannot write', 'Down', 'Other']);
+  expect(['stx_transfer', 'nft_event', 'min_amount', 'contract_identifier'].map(titleOf)).toEqual([
+    'STX transfer',
+    'Non-fungible token event',
+    'Minimum amount',
+    'Contract identifier',
+  ]);
 });

@@ -13,9 +13,9 @@ import {
   leavesOf,
   logColumns,
   logFields,
-  printableText,
   readables,
 } from '../../src/console/app/chain/contract-values.ts';
+import { printableText } from '../../src/console/app/chain/format.ts';
 import { address, contractName } from '../codec/arbitraries.ts';
 import { assertProperty, character } from '../support/property.ts';
 

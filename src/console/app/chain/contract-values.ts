@@ -9,7 +9,7 @@ import { clarity } from '../../../codec/clarity-encode.ts';
 import { type ClarityField, type ClarityFields, fieldsOf, unwrapped } from '../../../codec/clarity-fields.ts';
 import { clarityTypeOf } from '../../../codec/clarity-text.ts';
 import { fromHex } from '../../../codec/hex.ts';
-import { strictText, utf8Bytes } from '../../../codec/utf8.ts';
+import { utf8Bytes } from '../../../codec/utf8.ts';
 import { count, plural } from './format.ts';
 
 export interface Argument {
@@ -367,15 +367,6 @@ export function* leavesOf(value: ClarityValue, path = '', held: readonly string[
   }
   const type = value.type === 'none' ? 'optional' : value.type === 'list' ? 'list' : clarityTypeOf(value);
   yield { path, type: [...held, type].join(' '), value };
-}
-
-/** A character that isn't seen, other than the space. */
-const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
-
-/** The text of bytes that are one; null of others, and of no bytes. */
-export function printableText(bytes: Uint8Array): string | null {
-  const text = strictText(bytes);
-  return text === null || text === '' || text.trim() === '' || UNSEEN.test(text) ? null : text;
 }
 
 /** A column of logs: a field that most of them have. */

@@ -1,4 +1,6 @@
 /** Numbers, times and identifiers as people read them. */
+import { fromHex } from '../../../codec/hex.ts';
+import { strictText } from '../../../codec/utf8.ts';
 
 const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ',');
 
@@ -203,3 +205,21 @@ export const plural = (amount: number, word: string, many = `${word}s`): string 
 /** The day some days after another; before it where that is negative. @param day as `2026-11-24`, in UTC */
 export const dayBeside = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+
+/** A character that isn't seen, other than the space. */
+const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
+
+/** The text of bytes that are one; null of others, and of no bytes. */
+export function printableText(bytes: Uint8Array): string | null {
+  const text = strictText(bytes);
+  return text === null || text === '' || text.trim() === '' || UNSEEN.test(text) ? null : text;
+}
+
+/** Bytes of the longest buffer whose text is shown beside its hex, and of the shortest: fewer may be text by chance. */
+const [SHORTEST_TEXT, LONGEST_TEXT] = [2, 128];
+
+/** The text of a buffer as Clarity writes it, such as `0x627463`; null where its bytes are none, or are no buffer. */
+export function bufferText(literal: string): string | null {
+  const bytes = /^0x((?:[0-9a-f]{2})+)$/.test(literal) ? literal.length / 2 - 1 : 0;
+  return bytes < SHORTEST_TEXT || bytes > LONGEST_TEXT ? null : printableText(fromHex(literal));
+}

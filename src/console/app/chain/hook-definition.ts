@@ -75,6 +75,22 @@ export function fieldsOf(type: string): FilterField[] {
     }));
 }
 
+/** Words of the schemas that people write in another way. */
+const WRITTEN: Readonly<Record<string, string>> = {
+  stx: 'STX',
+  ft: 'fungible token',
+  nft: 'non-fungible token',
+  min: 'minimum',
+};
+
+/** The name of a filter or of its field as a title: `Contract identifier` for `contract_identifier`. */
+export const titleOf = (name: string): string =>
+  name
+    .split('_')
+    .map((word) => WRITTEN[word] ?? word)
+    .join(' ')
+    .replace(/^./, (letter) => letter.toUpperCase());
+
 /** The mistake in a value; null if it is valid. */
 function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.type === 'array') {

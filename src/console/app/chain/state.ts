@@ -104,3 +104,7 @@ export const latencyFigure = (latency: Latency): { value: string; note: string }
         value: milliseconds(latency.median_ms),
         note: `median until it is on the disk; 99 of 100 within ${milliseconds(latency.p99_ms)}`,
       };
+
+/** The name of an alert in words: `StacksideCannotWrite` gives `Cannot write`. */
+export const alertTitle = (name: string): string =>
+  name.replace(/^Stackside(?=.)/, '').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -1,6 +1,7 @@
 /** Source code with syntax colours, and Clarity values. Data of the chain is always rendered as text, never as markup. */
+import { Fragment } from 'preact';
 import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
-import { visible } from '../chain/format.ts';
+import { bufferText, visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
 import { go, place } from './router.ts';
 
@@ -18,17 +19,32 @@ const Tokens = ({ of }: { of: readonly Token[] }) => (
   </>
 );
 
+/** The tokens of a value, with the text of each buffer that has one behind its hex. */
+const ValueTokens = ({ repr }: { repr: string }) => (
+  <>
+    {tokens(repr).map((token, index) => {
+      const text = token.kind === 'number' ? bufferText(token.text) : null;
+      return (
+        <Fragment key={index}>
+          <Tokens of={[token]} />
+          {text === null ? null : <bdi class="quiet"> “{visible(text)}”</bdi>}
+        </Fragment>
+      );
+    })}
+  </>
+);
+
 /** A Clarity value. */
 export const Value = ({ repr }: { repr: string }) => (
   <code class="code inline" dir="ltr">
-    <Tokens of={tokens(repr)} />
+    <ValueTokens repr={repr} />
   </code>
 );
 
 /** A Clarity value in a box that scrolls, for long values. */
 export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => (
   <Scrollable label={label} class="code boxed">
-    <Tokens of={tokens(repr)} />
+    <ValueTokens repr={repr} />
   </Scrollable>
 );
 

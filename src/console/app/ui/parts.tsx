@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Loaded } from '../api/use-answer.ts';
 import { place, withQuery } from './router.ts';
 
@@ -277,11 +277,17 @@ export const tabOf = (tabs: TabsProps['tabs'], name = 'tab'): string => {
 const tabPath = (name: string, id: string | null): string =>
   id === null ? place.value.path : `${place.value.path}?${new URLSearchParams({ [name]: id })}`;
 
-/** Links to the parts of a page. Each part has its own URL. */
+/** Links to the parts of a page. Each part has its own URL. Where they are wider than the page, the shown one is scrolled to. */
 export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
   const shown = tabOf(tabs, name);
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const link = nav.current?.querySelector<HTMLElement>('[aria-current]');
+    // Not `scrollIntoView`, which would scroll the page as well.
+    if (link != null) nav.current?.scrollTo({ left: link.offsetLeft - link.offsetWidth });
+  }, [shown]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={nav}>
       {tabs.map(([id, title], index) => (
         <a key={id} href={tabPath(name, index === 0 ? null : id)} aria-current={id === shown ? 'page' : undefined}>
           {title}

@@ -63,6 +63,9 @@ interface AmountProps {
   signed?: boolean;
 }
 
+/** Characters of the longest amount that stays on one line: billions with six decimals. A longer one breaks before its point. */
+const LONGEST_UNBROKEN = 20;
+
 /** An amount with all its decimals, so that amounts in a column align; the fraction is paler. */
 function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps) {
   const { sign, whole, fraction } = amountParts(value, decimals);
@@ -74,7 +77,7 @@ function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps
       {whole}
       {fraction === '' ? null : (
         <>
-          <wbr />
+          {whole.length + fraction.length < LONGEST_UNBROKEN ? null : <wbr />}
           <span class="fraction">.{fraction}</span>
         </>
       )}

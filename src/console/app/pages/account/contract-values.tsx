@@ -22,11 +22,10 @@ import {
   leavesOf,
   logColumns,
   logFields,
-  printableText,
   type Readable,
   readables,
 } from '../../chain/contract-values.ts';
-import { count, shortHash, visible } from '../../chain/format.ts';
+import { count, printableText, shortHash, visible } from '../../chain/format.ts';
 import { Value, ValueBlock } from '../../ui/code.tsx';
 import { ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
 import { announce, type Column, Copy, Empty, Facts, Failed, Pager, Panel, Show, Table } from '../../ui/parts.tsx';

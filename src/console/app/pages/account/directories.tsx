@@ -120,6 +120,7 @@ export function Contracts() {
                   {
                     name: 'Block',
                     class: 'number wide',
+                    label: 'block',
                     cell: ({ deployment }) =>
                       deployment === null ? null : <BlockLink height={deployment.block_height} />,
                   },

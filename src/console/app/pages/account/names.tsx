@@ -10,6 +10,9 @@ import { Empty, Facts, listQuery, Page, Pager, Panel, Scrollable, Show, Table } 
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { Badge, Hash, Principal, TxLink } from '../../ui/values.tsx';
 
+/** The namespace whose names are shown first: most names are of it. */
+const USUAL_NAMESPACE = 'btc';
+
 export function Names() {
   const field = useRef<HTMLInputElement>(null);
   const namespaces = useAnswer('namespaces', (signal) => bodyOf(api.GET('/v1/namespaces', { signal })));
@@ -28,7 +31,7 @@ export function Names() {
       </form>
       <Show loaded={namespaces}>
         {({ namespaces: all }) => {
-          const shown = asked ?? all[0];
+          const shown = asked ?? (all.includes(USUAL_NAMESPACE) ? USUAL_NAMESPACE : all[0]);
           return shown === undefined ? (
             <Empty>No namespace exists yet.</Empty>
           ) : (
@@ -143,7 +146,7 @@ export function Name({ name }: { name: string }) {
                     'Owner',
                     known.address === '' ? null : <Principal key="owner" principal={known.address} whole copy />,
                   ],
-                  ['Status', words(known.status.replaceAll('-', '_'))],
+                  ['Last operation', words(known.status.replaceAll('-', '_'))],
                   ['Expires', 'expire_block' in known ? <Lease key="lease" name={name} /> : null],
                   ['Last transaction', known.last_txid === '' ? null : <TxLink key="tx" id={known.last_txid} />],
                   [

@@ -4,7 +4,7 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { scaleOf } from '../../chain/chart.ts';
-import { assetName, count, plural, visible } from '../../chain/format.ts';
+import { assetContract, assetName, count, plural, visible } from '../../chain/format.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { Facts, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
@@ -214,7 +214,7 @@ export function BalanceTab({ principal, version }: Props) {
             aria-current={one === asset ? 'true' : undefined}
             title={one ?? ''}
           >
-            {one === null ? 'STX' : <ChainText text={assetName(one)} />}
+            {one === null ? 'STX' : <AssetChoice asset={one} />}
           </a>
         ))}
       </nav>
@@ -251,6 +251,16 @@ export function BalanceTab({ principal, version }: Props) {
     </Panel>
   );
 }
+
+/** A token among those whose balance can be shown: by its symbol, and by its contract, since several may have the same. */
+const AssetChoice = ({ asset }: { asset: string }) => (
+  <>
+    <ChainText text={unitOf(asset).symbol ?? assetName(asset)} />{' '}
+    <span class="quiet">
+      <ChainText text={assetContract(asset).split('.').at(1) ?? ''} />
+    </span>
+  </>
+);
 
 /** A link to the file with every movement of an account, of the days in the query where it has some. */
 export function CsvLink({ principal }: { principal: string }) {

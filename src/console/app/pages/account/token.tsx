@@ -1,5 +1,7 @@
 /** The pages of tokens: a fungible token or a collection, and one non-fungible token with its history. */
 
+import { clarityRepr } from '../../../../codec/clarity-text.ts';
+import { fromHex } from '../../../../codec/hex.ts';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -60,7 +62,7 @@ export function Token({ asset }: { asset: string }) {
   );
   return (
     <Page
-      kind="Token"
+      kind={supply.data?.total === null ? 'Collection' : 'Token'}
       title={visible(assetName(asset))}
       heading={
         <span class="with-copy">
@@ -111,6 +113,7 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
     <>
       <Figures
         label="The token"
+        amounts
         figures={[
           { name: 'Supply', value: <TokenAmount asset={asset} value={supply} />, note: <SmallestUnit asset={asset} /> },
           { name: 'Holders', value: holders.data === null ? '–' : count(holders.data.total) },
@@ -256,6 +259,7 @@ function Collection({ asset }: { asset: string }) {
                   },
                   {
                     name: 'Owner now',
+                    class: 'nowrap',
                     label: 'owner',
                     cell: ({ owner }) =>
                       owner === null ? <Badge tone="plain">burnt</Badge> : <Principal principal={owner} />,
@@ -358,7 +362,8 @@ function OwnedNft({ asset, value }: { asset: string; value: string }) {
                 facts={[
                   ['Name', textOrNull(name ?? null)],
                   ['Collection', <Asset key="asset" identifier={asset} />],
-                  ['Value, serialized', <Hash key="value" value={value} copy="value" />],
+                  ['Value', <Value key="decoded" repr={clarityRepr(fromHex(value))} />],
+                  ['Value, serialized', <Hash key="value" value={value} whole copy="value" />],
                   [
                     'Owner now',
                     owner === null ? 'None: the token was burnt' : <Principal key="owner" principal={owner} copy />,

@@ -6,7 +6,7 @@ import { actingFor, readSession, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { branchRows, FATES } from '../../chain/forks.ts';
 import { count, plural, words } from '../../chain/format.ts';
-import { kindOf } from '../../chain/transaction.ts';
+import { DROPPED, kindOf } from '../../chain/transaction.ts';
 import { type Column, Empty, Facts, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, ChainText, Hash, TxLink, When } from '../../ui/values.tsx';
@@ -30,12 +30,18 @@ const WasCanonical = ({ was }: { was: boolean | null }) =>
 const COLUMNS: readonly Column<ListedFork>[] = [
   {
     name: 'Heights',
+    class: 'first',
     cell: (fork) => <a href={pathTo('fork', { hash: fork.index_block_hash })}>{heights(fork)}</a>,
   },
-  { name: 'Blocks', class: 'number', cell: ({ blocks }) => count(blocks) },
-  { name: 'On the chain', cell: ({ was_canonical: was }) => <WasCanonical was={was} /> },
-  { name: 'First block', class: 'wide', cell: ({ index_block_hash: hash }) => <Hash value={hash} /> },
-  { name: 'Time', class: 'number', cell: ({ time }) => (time === null ? '–' : <Ago at={time} />) },
+  { name: 'Blocks', class: 'number', label: 'blocks', cell: ({ blocks }) => count(blocks) },
+  { name: 'On the chain', label: 'on the chain', cell: ({ was_canonical: was }) => <WasCanonical was={was} /> },
+  {
+    name: 'First block',
+    class: 'wide',
+    label: 'first block',
+    cell: ({ index_block_hash: hash }) => <Hash value={hash} />,
+  },
+  { name: 'Time', class: 'number when', cell: ({ time }) => (time === null ? '–' : <Ago at={time} />) },
 ];
 
 export function Forks() {
@@ -57,6 +63,7 @@ export function Forks() {
                 rows={results}
                 keyOf={({ index_block_hash: hash }) => hash}
                 empty="No fork was seen."
+                stacked
               />
               <Pager next={next} previous={previous} />
             </>
@@ -170,7 +177,7 @@ function Lost({ fork }: { fork: ForkObject }) {
               <>
                 <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
                 {height === null ? null : <BlockLink height={height} />}
-                {fate === 'dropped' ? words((status ?? '').replace('dropped_', '')) : null}
+                {fate === 'dropped' ? (DROPPED[status ?? ''] ?? null) : null}
               </>
             ),
           },

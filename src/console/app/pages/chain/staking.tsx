@@ -45,21 +45,30 @@ function Cycles() {
               rows={results}
               keyOf={({ cycle_number: cycle }) => String(cycle)}
               empty="No cycle has begun yet."
+              stacked
               columns={[
                 {
                   name: 'Cycle',
+                  class: 'first',
                   cell: ({ cycle_number: cycle }) => <a href={withQuery({ cycle: String(cycle) })}>{count(cycle)}</a>,
                 },
-                { name: 'Signers', class: 'number', cell: ({ total_signers: signers }) => count(signers) },
+                {
+                  name: 'Signers',
+                  class: 'number',
+                  label: 'signers',
+                  cell: ({ total_signers: signers }) => count(signers),
+                },
                 { name: 'Weight', class: 'number', label: 'weight', cell: ({ total_weight: weight }) => count(weight) },
                 {
                   name: 'Signers set in block',
                   class: 'number wide',
+                  label: 'signers set in block',
                   cell: ({ block_height: height }) => <BlockLink height={height} />,
                 },
                 {
                   name: 'Stacked',
                   class: 'number',
+                  label: 'stacked',
                   cell: ({ total_stacked_amount: stacked }) => <Stx micro={stacked} />,
                 },
               ]}

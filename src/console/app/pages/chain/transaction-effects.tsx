@@ -103,7 +103,8 @@ function Details({ event }: { event: TransactionEvent }) {
       const { contract_id: contract, topic, value } = event.contract_log;
       return (
         <>
-          <Principal principal={contract} /> {topic === 'print' ? null : <span class="quiet">{topic}</span>}
+          <Principal principal={contract} />{' '}
+          {topic === 'print' ? null : <span class="quiet break">{visible(topic)}</span>}
           {value.repr.length > LONG_VALUE ? (
             <ValueBlock repr={value.repr} label={`Value of event ${event.event_index}`} />
           ) : (
@@ -125,7 +126,7 @@ export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) 
     keyOf={({ event_index: index }) => String(index)}
     empty="The transaction has no events."
     columns={[
-      { name: '#', class: 'quiet number medium', cell: ({ event_index: index }) => index },
+      { name: '#', class: 'quiet number medium top', cell: ({ event_index: index }) => index },
       { name: 'Event', class: 'nowrap top', cell: nameOf },
       { name: 'Details', class: 'fill', cell: (event) => <Details event={event} /> },
     ]}

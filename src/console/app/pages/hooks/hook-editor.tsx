@@ -27,6 +27,7 @@ import {
   type Mistake,
   mistakesOf,
   newDraft,
+  titleOf,
   withField,
   withType,
 } from '../../chain/hook-definition.ts';
@@ -305,7 +306,7 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
           <select value={filter.type} onChange={({ currentTarget }) => onChange(withType(filter, currentTarget.value))}>
             {filterTypes.map((type) => (
               <option key={type} value={type}>
-                {words(type)}
+                {titleOf(type)}
               </option>
             ))}
           </select>
@@ -338,9 +339,6 @@ interface FieldProps {
   mistake: string | null;
   onChange: (value: string | readonly string[]) => void;
 }
-
-/** The label of a field: `Contract identifier` for `contract_identifier`. */
-const titleOf = (name: string): string => words(name).replace(/^./, (letter) => letter.toUpperCase());
 
 function Field({ field: { name, required, help, choices, many }, value, unit, mistake, onChange }: FieldProps) {
   const label = required ? titleOf(name) : `${titleOf(name)} (optional)`;

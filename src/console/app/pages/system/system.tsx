@@ -4,7 +4,7 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, duration, percent, plural, visible, words } from '../../chain/format.ts';
-import { diskText, latencyFigure } from '../../chain/state.ts';
+import { alertTitle, diskText, latencyFigure } from '../../chain/state.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
 import { Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
@@ -70,7 +70,7 @@ function Hour() {
                 value: bytes(disk.index_bytes + disk.journal_bytes),
                 note: diskText(disk),
               },
-              ...(events === null ? [] : [{ name: 'Event', ...latencyFigure(events.latency) }]),
+              ...(events === null ? [] : [{ name: 'Latency of events', ...latencyFigure(events.latency) }]),
               cluster === null
                 ? { name: 'Host', value: 'Single', note: `mode ${mode}; shares no log` }
                 : { name: 'Host', value: cluster.name, note: `mode ${mode}; shares a log with other hosts` },
@@ -143,7 +143,7 @@ function Alerts() {
 
 const AlertText = ({ alert: { name, summaries, description } }: { alert: Alert }) => (
   <>
-    {summaries.length === 0 ? words(name.replace(/^Stackside/, '').replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')) : null}
+    {summaries.length === 0 ? alertTitle(name) : null}
     {summaries.map((summary) => (
       <div key={summary}>{visible(summary)}</div>
     ))}
