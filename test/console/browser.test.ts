@@ -589,6 +589,60 @@ browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered 
   expect(complaints).toEqual([]);
 });
 
+/** A browser that allows notifications, and shows none. */
+const QUIET_NOTIFICATIONS = `{
+  window.told = [];
+  window.Notification = class {
+    static permission = 'default';
+    static async requestPermission() { return (this.permission = 'granted'); }
+    constructor(title, { body, tag }) { window.told.push({ title, body, tag, shown: this }); }
+  };
+}`;
+
+browserTest('the browser tells of what is watched, and a chainhook begins with the filters for it', async () => {
+  await using own = await serving(OPEN);
+  const paid = transfer(alice, 0, 200);
+  const first = block(null, 'first', [paid]);
+  await postEvents([posted(first.event)], own.events);
+  await using visited = await visit(`${own.api}/principals/${alice.address}`);
+  const { page, complaints } = visited;
+  await page.evaluate(QUIET_NOTIFICATIONS);
+  const tell = page.getByRole('region', { name: 'Tell me' });
+  await tell.getByRole('button', { name: 'In this browser' }).click();
+  await tell.getByText('the browser notifies you').waitFor();
+  await look(page, NARROW);
+  await expectAccessible(page, 'all', false);
+  expect(await overflow(page)).toBe(0);
+  const stored = () => page.evaluate(() => localStorage.getItem('stackside.watches') ?? '');
+  await until(async () => (await stored()).includes(paid.id));
+  const news = transfer(alice, 1, 200);
+  await postEvents([posted(block(first, 'second', [news]).event)], own.events);
+  await until(async () => (await page.evaluate('told.length')) === 1);
+  expect(await page.evaluate('told[0].title + told[0].tag')).toBe(
+    `New transaction: ${alice.address}account ${alice.address} ${news.id}`,
+  );
+  await follow(page, '/');
+  const watched = page.getByRole('table', { name: 'Watched in this browser' });
+  await watched.getByRole('link', { name: alice.address }).waitFor();
+  await loaded(page);
+  await expectAccessible(page, 'all', false);
+  expect(await overflow(page)).toBe(0);
+  await page.evaluate('told[0].shown.onclick()');
+  await page.waitForURL(`**/principals/${alice.address}`);
+  await tell.getByRole('button', { name: 'Watched in this browser' }).click();
+  expect(await stored()).toBe('[]');
+  await tell.getByRole('link', { name: 'By a chainhook' }).click();
+  const principal = page.getByRole('textbox', { name: 'Principal' });
+  await principal.waitFor();
+  expect(await principal.inputValue()).toBe(alice.address);
+  expect(await page.getByLabel('Event').inputValue()).toBe('balance_change');
+  await page.getByRole('link', { name: 'Failed calls of a contract' }).click();
+  await page.waitForURL('**/hooks/new?template=failures');
+  expect(await page.getByLabel('Event').inputValue()).toBe('contract_call');
+  expect(await page.getByLabel('abort by response').isChecked()).toBe(true);
+  expect(complaints).toEqual([]);
+});
+
 browserTest('a query runs when its reader says so, is shown and saved, and is cancelled', async () => {
   const query = 'SELECT block_height, tx_count, 1.5 AS half FROM v1_blocks WHERE block_height < 4';
   await using visited = await visit(`${server.api}/sql?${new URLSearchParams({ q: query })}`);

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'bun:test';
 import axe from 'axe-core/axe.min.js' with { type: 'text' };
 import { type Browser, type BrowserContextOptions, type ConsoleMessage, chromium, type Page } from 'playwright-core';
 import { lazy } from '../../src/base/cache.ts';
+import { until } from '../support/time/until.ts';
 
 /** Names of the browser on systems that have it. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -133,11 +134,12 @@ export async function loaded(page: Page): Promise<void> {
 }
 
 /** Waits until each chart is drawn. */
-export async function drawn(page: Page): Promise<void> {
-  await page.waitForFunction(
-    `[...document.querySelectorAll('.chart-plot')].every((plot) => plot.querySelector('canvas') !== null)`,
+export const drawn = (page: Page): Promise<void> =>
+  until(() =>
+    page.evaluate(
+      `[...document.querySelectorAll('.chart-plot')].every((plot) => plot.querySelector('canvas') !== null)`,
+    ),
   );
-}
 
 /** Goes to a path of the console as a link of the page does, without loading the document again. */
 export async function follow(page: Page, path: string): Promise<void> {

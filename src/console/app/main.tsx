@@ -15,12 +15,14 @@ import { startClock } from './ui/clock.ts';
 import { startRouter } from './ui/router.ts';
 import { startServerStatus } from './ui/server-status.ts';
 import { startTheme } from './ui/theme.ts';
+import { startWatches } from './ui/watches.ts';
 
 function start(): void {
   startClock();
   startRouter();
   startLive();
   startServerStatus();
+  startWatches();
   render(
     <Shell>
       <Pages />

@@ -24,6 +24,7 @@ import {
   tabOf,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { TellMe } from '../../ui/tell-me.tsx';
 import { MinedStatus, searchPath as transactionsPath } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
 import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
@@ -69,6 +70,7 @@ export function Contract({ contract }: { contract: string }) {
       }
     >
       <StxFigures stx={stx} />
+      <TellMe kind="contract" id={contract} />
       <PrincipalHistory principal={contract} />
       <Tabs label="Parts of the contract" tabs={TABS} />
       {tab === 'source' ? (

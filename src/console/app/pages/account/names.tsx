@@ -8,6 +8,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
 import { Empty, Facts, listQuery, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { TellMe } from '../../ui/tell-me.tsx';
 import { Badge, Hash, Principal, TxLink } from '../../ui/values.tsx';
 
 /** The namespace whose names are shown first: most names are of it. */
@@ -139,6 +140,7 @@ export function Name({ name }: { name: string }) {
       <Show loaded={found}>
         {(known) => (
           <>
+            <TellMe kind="name" id={name} />
             <Panel title="Name" source={`/v1/names/${name}`}>
               <Facts
                 facts={[

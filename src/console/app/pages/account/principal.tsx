@@ -7,6 +7,7 @@ import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
 import { Copy, Facts, type Figure, Figures, Page, Panel, PER_PAGE, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
+import { TellMe } from '../../ui/tell-me.tsx';
 import { Badge, BitcoinBlockLink, Btc, Stx, TxLink } from '../../ui/values.tsx';
 import { BalanceTab, CounterpartiesTab, NonceFacts, SeenFacts, useNames } from './principal-activity.tsx';
 import { Tokens } from './principal-tokens.tsx';
@@ -43,6 +44,7 @@ export function Principal({ principal }: { principal: string }) {
         <NonceFacts principal={principal} version={version} />
         <SeenFacts principal={principal} version={version} />
       </div>
+      <TellMe kind="account" id={principal} />
       <PrincipalHistory principal={principal} />
       <Tabs label="Parts of the account" tabs={TABS} />
       <PrincipalTab tab={tabOf(TABS)} principal={principal} version={version} />

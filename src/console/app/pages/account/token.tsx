@@ -25,6 +25,7 @@ import {
   tabOf,
 } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
+import { TellMe } from '../../ui/tell-me.tsx';
 import { tokenOf } from '../../ui/token-metadata.ts';
 import {
   Ago,
@@ -79,7 +80,12 @@ export function Token({ asset }: { asset: string }) {
       }
     >
       <Show loaded={supply}>
-        {({ total }) => (total === null ? <Collection asset={asset} /> : <Fungible asset={asset} supply={total} />)}
+        {({ total }) => (
+          <>
+            <TellMe kind={total === null ? 'collection' : 'token'} id={asset} />
+            {total === null ? <Collection asset={asset} /> : <Fungible asset={asset} supply={total} />}
+          </>
+        )}
       </Show>
     </Page>
   );

@@ -17,6 +17,7 @@ import { now } from '../../ui/clock.ts';
 import { type Column, Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { server, useServerStatus } from '../../ui/server-status.ts';
+import { WatchedHere } from '../../ui/tell-me.tsx';
 import { Ago, Badge, ChainText, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
 import { BLOCK_COLUMNS } from './block.tsx';
@@ -49,6 +50,7 @@ export function Overview() {
         )}
       </Show>
       <FailingHooks />
+      <WatchedHere />
       <NewestBlocks />
       <HourCharts />
       <DayCharts />

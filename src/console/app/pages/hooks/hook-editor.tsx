@@ -26,15 +26,16 @@ import {
   filterTypes,
   type Mistake,
   mistakesOf,
-  newDraft,
   titleOf,
   withField,
   withType,
 } from '../../chain/hook-definition.ts';
+import { draftBy, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Mistakes, TextField } from '../../ui/form.tsx';
 import { Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
-import { go, pathTo, place } from '../../ui/router.ts';
+import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { server } from '../../ui/server-status.ts';
 import { unitOf } from '../../ui/token-metadata.ts';
 
 type Definition = paths['/chainhooks/me']['post']['requestBody']['content']['application/json'];
@@ -51,17 +52,24 @@ async function networkOf(signal: AbortSignal): Promise<string> {
 
 export function NewHook() {
   const network = useAnswer('network', networkOf);
-  const consumer = place.value.query.get('consumer');
+  const { query } = place.value;
+  const consumer = query.get('consumer');
   const headers = actingFor(consumer);
+  const template = templateOf(query.get('template'));
+  const of = query.get('of') ?? '';
+  const isDemo = server.value.status?.simulated_node === true;
   return (
     <Page
       title={consumer === null ? 'New chainhook' : `New chainhook of ${visible(consumer)}`}
       lead="Choose filters, preview what they match in past blocks, then save."
     >
+      <Templates chosen={template} />
+      {isDemo ? <Listening /> : null}
       <Show loaded={network}>
         {(found) => (
           <Editor
-            initial={newDraft(found)}
+            key={`${template} ${of} ${isDemo}`}
+            initial={draftBy(template, of, found, isDemo ? EXAMPLE_RECEIVER : '')}
             action="Create"
             save={async (draft) =>
               (await bodyOf(api.POST('/chainhooks/me', { headers, body: definitionOf(draft) }))).uuid
@@ -72,6 +80,29 @@ export function NewHook() {
     </Page>
   );
 }
+
+/** Where `stackside hooks listen` listens. */
+const EXAMPLE_RECEIVER = 'http://127.0.0.1:8080/';
+
+/** How deliveries are seen without a receiver of one's own, on the machine of a demo. */
+const Listening = () => (
+  <p class="quiet">
+    To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>. The URL below
+    is its.
+  </p>
+);
+
+/** Links that begin the form anew with the filters of a template. */
+const Templates = ({ chosen }: { chosen: TemplateName | null }) => (
+  <nav class="filter" aria-label="Templates">
+    <span class="quiet">Begin with:</span>
+    {Object.entries(templates).map(([name, { title }]) => (
+      <a key={name} href={withQuery({ template: name, of: null })} aria-current={name === chosen ? 'true' : undefined}>
+        {title}
+      </a>
+    ))}
+  </nav>
+);
 
 export function EditHook({ id }: { id: string }) {
   const params = { path: { uuid: id } };

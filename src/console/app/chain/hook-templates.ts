@@ -1,0 +1,94 @@
+/** Filters to begin a chainhook with, of what a page shows or of any. */
+import { BOOT_ADDRESS } from '../../../codec/address.ts';
+import { toHex } from '../../../codec/hex.ts';
+import { utf8Bytes } from '../../../codec/utf8.ts';
+import type { FilterType } from '../../../hooks/definition/filter-schemas.ts';
+import { type Draft, type FilterValues, newDraft } from './hook-definition.ts';
+
+interface Template {
+  title: string;
+  /**
+   * The filters.
+   * @param of the identifier of what is watched; empty where the reader names it in the form
+   * @param network `mainnet` or `testnet`
+   */
+  filters: (of: string, network: string) => readonly FilterValues[];
+}
+
+/** A filter without its empty fields. */
+const filter = (type: FilterType, fields: Readonly<Record<string, string | readonly string[]>> = {}): FilterValues => ({
+  type,
+  ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')),
+});
+
+const FAILURES = ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped'];
+
+/** 1,000 STX, in micro-STX. */
+const LARGE = '1000000000';
+
+/** A part of a name as the name system prints it. */
+const printed = (part: string): string => toHex(utf8Bytes(part));
+
+/** What the name system prints of each operation on a name. @param name as `alice.btc` */
+function nameInPrints(name: string): string {
+  const point = name.lastIndexOf('.');
+  if (point === -1) return '';
+  return `(name ${printed(name.slice(0, point))}) (namespace ${printed(name.slice(point + 1))})`;
+}
+
+export const templates = {
+  transfers: { title: 'Large transfers of STX', filters: () => [filter('stx_transfer', { min_amount: LARGE })] },
+  account: { title: 'Balance of an account', filters: (principal) => [filter('balance_change', { principal })] },
+  received: { title: 'STX received', filters: (receiver) => [filter('stx_transfer', { receiver })] },
+  contract: {
+    title: 'Calls and logs of a contract',
+    filters: (contract) => [
+      filter('contract_call', { contract_identifier: contract }),
+      filter('contract_log', { contract_identifier: contract }),
+    ],
+  },
+  failures: {
+    title: 'Failed calls of a contract',
+    filters: (contract) => [filter('contract_call', { contract_identifier: contract, status: FAILURES })],
+  },
+  token: { title: 'Moves of a token', filters: (asset) => [filter('ft_event', { asset_identifier: asset })] },
+  collection: {
+    title: 'Moves in a collection',
+    filters: (asset) => [filter('nft_event', { asset_identifier: asset })],
+  },
+  name: {
+    title: 'A name',
+    filters: (name, network) => [
+      filter('contract_log', {
+        contract_identifier: `${BOOT_ADDRESS[network === 'mainnet' ? 'mainnet' : 'testnet']}.bns`,
+        contains: nameInPrints(name),
+      }),
+    ],
+  },
+  deployments: { title: 'New contracts', filters: () => [filter('contract_deploy', { status: ['success'] })] },
+} as const satisfies Readonly<Record<string, Template>>;
+
+export type TemplateName = keyof typeof templates;
+
+/** The name of a template in the URL of the editor; null for other texts. */
+export const templateOf = (name: string | null): TemplateName | null =>
+  name !== null && Object.hasOwn(templates, name) ? (name as TemplateName) : null;
+
+/**
+ * A draft by a template.
+ * @param name null for an empty one
+ * @param of the identifier of what is watched; empty for a template that the reader fills in
+ * @param url of the receiver, as an example
+ */
+export function draftBy(name: TemplateName | null, of: string, network: string, url: string): Draft {
+  const draft = newDraft(network);
+  const action = { ...draft.action, url };
+  if (name === null) return { ...draft, action };
+  const { title, filters }: Template = templates[name];
+  return {
+    ...draft,
+    name: of === '' ? title : `${title}: ${of}`,
+    filters: { events: [...filters(of, network)] },
+    action,
+  };
+}

@@ -1,0 +1,79 @@
+/** “Tell me”: how a reader is told of what a page shows, by this browser or by a chainhook. */
+import { isSameWatch, type Watched } from '../chain/watches.ts';
+import { Panel, Table } from './parts.tsx';
+import { pathTo } from './router.ts';
+import { Ago, ChainText } from './values.tsx';
+import { notifies, startToWatch, stopWatching, watchedPath, watches } from './watches.ts';
+
+/** The path of the editor with filters for something. */
+const hookPath = ({ kind, id }: Watched): string =>
+  `${pathTo('newHook')}?${new URLSearchParams({ template: kind, of: id })}`;
+
+/** A button that watches what the page shows, and a link to a chainhook for it. */
+export function TellMe(watched: Watched) {
+  const isWatched = watches.value.some((one) => isSameWatch(one, watched));
+  return (
+    <section class="tell" aria-label="Tell me">
+      <span class="quiet">Tell me of new transactions:</span>
+      <button
+        type="button"
+        aria-pressed={isWatched}
+        onClick={() => (isWatched ? stopWatching(watched) : startToWatch(watched))}
+      >
+        {isWatched ? 'Watched in this browser' : 'In this browser'}
+      </button>
+      <a class="button" href={hookPath(watched)}>
+        By a chainhook
+      </a>
+      {isWatched ? <span class="quiet">{howTold()}</span> : null}
+    </section>
+  );
+}
+
+/** How the browser tells of what is watched. */
+const howTold = (): string =>
+  notifies.value
+    ? 'While a page of this console is open, the browser notifies you. The overview lists what you watch.'
+    : 'This browser shows no notifications of this page, so look at the overview, which lists what you watch.';
+
+/** What is watched in this browser, with the last change of each; null if nothing is. */
+export function WatchedHere() {
+  if (watches.value.length === 0) return null;
+  return (
+    <Panel title="Watched in this browser" aside={<span class="quiet">Kept in this browser alone</span>}>
+      <Table
+        label="Watched in this browser"
+        rows={watches.value}
+        keyOf={({ kind, id }) => `${kind} ${id}`}
+        empty=""
+        stacked
+        columns={[
+          {
+            name: 'What',
+            class: 'main',
+            cell: (watch) => (
+              <a href={watchedPath(watch)}>
+                <ChainText text={watch.id} />
+              </a>
+            ),
+          },
+          { name: 'Kind', cell: ({ kind }) => kind },
+          {
+            name: 'New transaction',
+            label: 'new transaction',
+            cell: ({ changed_at: at }) => (at === null ? <span class="quiet">none since</span> : <Ago at={at} />),
+          },
+          {
+            name: 'Actions',
+            class: 'number',
+            cell: (watch) => (
+              <button type="button" class="link" onClick={() => stopWatching(watch)}>
+                Remove
+              </button>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}

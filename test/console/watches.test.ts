@@ -1,0 +1,80 @@
+/** Being told of what a page shows: watches of the browser, and the filters that a chainhook begins with. */
+import { expect, test } from 'bun:test';
+import { mistakesOf } from '../../src/console/app/chain/hook-definition.ts';
+import { draftBy, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
+import {
+  MOST_WATCHES,
+  readWatch,
+  type Watch,
+  watchesOf,
+  withoutWatch,
+  withWatch,
+} from '../../src/console/app/chain/watches.ts';
+
+const ADDRESS = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
+const CONTRACT = `${ADDRESS}.pool`;
+const OF: Readonly<Record<TemplateName, string>> = {
+  transfers: '',
+  deployments: '',
+  account: ADDRESS,
+  received: ADDRESS,
+  contract: CONTRACT,
+  failures: CONTRACT,
+  token: `${CONTRACT}::coin`,
+  collection: `${CONTRACT}::card`,
+  name: 'alice.btc',
+};
+
+const names = Object.keys(templates) as TemplateName[];
+
+test.each(names)('the template %s makes a definition of its subject without a mistake', (name) => {
+  const draft = draftBy(name, OF[name], 'mainnet', 'https://example.com/');
+  expect(mistakesOf(draft)).toEqual([]);
+  const subject = name === 'name' ? '(name 0x616c696365) (namespace 0x627463)' : OF[name];
+  for (const filter of draft.filters.events) expect(JSON.stringify(filter)).toContain(subject);
+});
+
+test.each(names)('the template %s without a subject has no empty field', (name) => {
+  const { filters } = draftBy(name, '', 'testnet', '');
+  expect(filters.events.flatMap((filter) => Object.values(filter)).filter((value) => value === '')).toEqual([]);
+});
+
+test('a name of no template is none, also one that every object has', () => {
+  expect(['account', 'nobody', 'toString', null].map(templateOf)).toEqual(['account', null, null, null]);
+});
+
+const watch: Watch = { kind: 'account', id: ADDRESS, seen: null, changed_at: null };
+
+test('the first transaction read is no news, a later one is, and none changes nothing', () => {
+  const known = readWatch(watch, '0xa', 5);
+  expect(known).toEqual({ watch: { ...watch, seen: '0xa' }, isNews: false });
+  expect(readWatch(known.watch, '0xa', 6).isNews).toBe(false);
+  expect(readWatch(known.watch, '0xb', 7)).toEqual({ watch: { ...watch, seen: '0xb', changed_at: 7 }, isNews: true });
+  expect(readWatch(known.watch, null, 8)).toEqual({ watch: known.watch, isNews: false });
+});
+
+test('watches are kept once each, the newest first, as many as are asked for at a block', () => {
+  const many = Array.from({ length: 30 }, (_, n) => ({ kind: 'name' as const, id: `n${n}.btc` }));
+  const kept = many.reduce(withWatch, [] as Watch[]);
+  expect(kept.length).toBe(MOST_WATCHES);
+  expect(kept[0]?.id).toBe('n29.btc');
+  expect(withWatch(kept, { kind: 'name', id: 'n25.btc' }).map(({ id }) => id)).toEqual([
+    'n25.btc',
+    ...kept.map(({ id }) => id).filter((id) => id !== 'n25.btc'),
+  ]);
+  expect(withoutWatch(kept, { kind: 'token', id: 'n29.btc' })).toEqual(kept);
+});
+
+test('what the browser stored is read again, and nothing else', () => {
+  const stored = [{ ...watch, seen: '0xa', changed_at: 3 }];
+  expect(watchesOf(JSON.stringify(stored))).toEqual(stored);
+  const odd = [
+    null,
+    5,
+    { kind: 'moon', id: 'x' },
+    { kind: 'name' },
+    { kind: 'name', id: 'a.btc', seen: 4, changed_at: 'now' },
+  ];
+  expect(watchesOf(JSON.stringify(odd))).toEqual([{ kind: 'name', id: 'a.btc', seen: null, changed_at: null }]);
+  expect([watchesOf(null), watchesOf('{'), watchesOf('{}')]).toEqual([[], [], []]);
+});
