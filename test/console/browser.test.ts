@@ -30,6 +30,7 @@ import {
   visit,
   WIDE,
 } from './browser.ts';
+import { clicksTo, thingsToFind } from './clicks.ts';
 import { CONTRACT, deployed, failed, hostileBlock, MEMO, sent } from './hostile-chain.ts';
 import { collectionOf, type Listed, listed, pathsOfPages, waitingHook } from './pages.ts';
 
@@ -51,13 +52,17 @@ const waiting = transfer(alice, 7, 1_500);
 /** An event made by hand, as a node posts it. */
 const posted = (event: ReceivedEvent): NodeEvent => ({ ...event, body: event.text, time: 0 });
 
-/** Posts events up to the block of a height, and then what a node says before the next block. */
-async function postBlocks(server: Serving, height: number): Promise<void> {
+/** Posts events up to one. */
+async function postUpTo(server: Serving, isLast: (event: NodeEvent) => boolean): Promise<void> {
   for (let next = upcoming.next(); next.done !== true; next = upcoming.next()) {
     await postEvents([next.value], server.events);
-    if (next.value.path === '/new_block' && JSON.parse(next.value.body).block_height >= height) return;
+    if (isLast(next.value)) return;
   }
 }
+
+/** Posts events up to the block of a height. */
+const postBlocks = (server: Serving, height: number): Promise<void> =>
+  postUpTo(server, ({ path, body }) => path === '/new_block' && JSON.parse(body).block_height >= height);
 
 async function tipHeight(): Promise<number> {
   const { chain_tip: tip } = (await (await server.get('/extended')).json()) as { chain_tip: { block_height: number } };
@@ -69,6 +74,8 @@ beforeAll(async () => {
   server = await serving(OPEN);
   upcoming = devnetEvents({ seed: 9, blocks: Number.POSITIVE_INFINITY, forkEvery: 0 })[Symbol.iterator]();
   await postBlocks(server, BLOCKS);
+  // What the next block will hold.
+  await postUpTo(server, ({ path }) => path === '/new_mempool_tx');
   await postEvents([posted(announcement([waiting]))], server.events);
   hostile = await serving();
   await postEvents([posted(hostileBlock.event)], hostile.events);
@@ -106,8 +113,14 @@ const withoutSource = (page: Page): Promise<string[]> =>
 const sourcesOf = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('a.source')].map((link) => link.getAttribute('href'))`);
 
+/** Paths of the links of a page, with their queries. */
+const linksOf = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('a[href]')]
+    .filter(({ origin, target }) => origin === location.origin && target === '')
+    .map(({ pathname, search }) => pathname + search)`);
+
 browserTest(
-  'each page is accessible, complete and as wide as the window: wide and light, or narrow and dark',
+  'each page is accessible, complete, as wide as the window, and as near as docs/console.md says',
   async () => {
     hook ??= await waitingHook(server);
     const paths = await pathsOfPages(server, { hook, pending: waiting.id });
@@ -118,6 +131,7 @@ browserTest(
     // The rules are evaluated after a minute.
     await page.route('**/stackside/v1/alerts', (route) => route.fulfill({ json: exampleSystem.alerts() }));
     const sources = new Set<string>();
+    const links = new Map<string, string[]>();
     let shown = WIDE;
     for (const [name, path] of Object.entries(paths)) {
       await follow(page, path);
@@ -125,6 +139,7 @@ browserTest(
       expect([name, await page.locator('[role=alert]').allTextContents()]).toEqual([name, []]);
       expect([name, await withoutSource(page)]).toEqual([name, []]);
       for (const source of await sourcesOf(page)) sources.add(source);
+      links.set(path, await linksOf(page));
       const table = TABLES[name];
       if (table !== undefined)
         expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
@@ -144,6 +159,7 @@ browserTest(
       }
     }
     expect(complaints).toEqual([]);
+    expect(clicksTo(thingsToFind, links).map(String)).toEqual(thingsToFind.map(({ clicks }) => clicks));
     const answers = [...sources].map(async (source) => [source, (await server.get(source)).status]);
     expect((await Promise.all(answers)).filter(([, status]) => status !== 200)).toEqual([]);
   },

@@ -86,9 +86,11 @@ const EXAMPLE_RECEIVER = 'http://127.0.0.1:8080/';
 
 /** How deliveries are seen without a receiver of one's own, on the machine of a demo. */
 const Listening = () => (
-  <p class="quiet">
-    To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>. The URL below
-    is its.
+  <p class="quiet tell">
+    <span>
+      To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>, which listens
+      at the URL below.
+    </span>
   </p>
 );
 

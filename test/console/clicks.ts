@@ -1,0 +1,81 @@
+/** The things that docs/console.md says one finds, and how many clicks away they are. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pagePaths } from '../../src/console/page-paths.ts';
+
+interface Thing {
+  /** The path of the page, with its parameters in braces, and the query that names a part of it. */
+  page: string;
+  begin: string;
+  /** As the page has it. */
+  clicks: string;
+}
+
+const text = readFileSync(join(import.meta.dir, '../../docs/console.md'), 'utf8');
+
+/** The rows of the table. */
+export const thingsToFind: readonly Thing[] = [...text.matchAll(/^\| [^|]+ \| `([^`]+)` \| (\w+) \| (\w+) \|$/gm)].map(
+  ([, page = '', begin = '', clicks = '']) => ({ page, begin, clicks }),
+);
+
+const patterns: readonly string[] = Object.values(pagePaths);
+
+/** The pattern of a path; null for a path of no page. */
+function patternOf(path: string): string | null {
+  const segments = path.split('/');
+  const found = patterns.find((pattern) => {
+    const parts = pattern.split('/');
+    return parts.length === segments.length && parts.every((part, at) => part.startsWith('{') || part === segments[at]);
+  });
+  return found ?? null;
+}
+
+/** Whether a link leads to what a row names: a page of its pattern, with the parameters of its query, and no other tab. */
+function leadsTo(link: string, { page }: Thing): boolean {
+  const [pattern = '', wanted = ''] = page.split('?');
+  const { pathname, searchParams } = new URL(link, 'http://console');
+  if (patternOf(pathname) !== pattern) return false;
+  const asked = [...new URLSearchParams(wanted)];
+  if (!asked.some(([name]) => name === 'tab') && searchParams.has('tab')) return false;
+  return asked.every(([name, value]) => (value === '' ? searchParams.has(name) : searchParams.get(name) === value));
+}
+
+/** Pages that the search opens. */
+const FOUND_BY_SEARCH: readonly string[] = [
+  pagePaths.block,
+  pagePaths.bitcoinBlock,
+  pagePaths.transaction,
+  pagePaths.principal,
+  pagePaths.contract,
+  pagePaths.token,
+  pagePaths.name,
+];
+
+/**
+ * How many clicks each thing is away from where its row begins; infinite where no link leads to it.
+ * @param links those of each page that was looked at, by its path
+ */
+export function clicksTo(things: readonly Thing[], links: ReadonlyMap<string, readonly string[]>): number[] {
+  /** A page is that of another path if both show the same: links to objects are followed where one of the kind was looked at. */
+  const kindOf = (path: string) => {
+    const { pathname, searchParams } = new URL(path, 'http://console');
+    return `${patternOf(pathname)} ${searchParams.get('tab') ?? ''}`;
+  };
+  const looked = Map.groupBy(links, ([path]) => kindOf(path));
+  const near = (thing: Thing): number => {
+    const begins = (path: string) =>
+      thing.begin === 'overview'
+        ? path === pagePaths.overview
+        : !path.includes('?') && FOUND_BY_SEARCH.includes(patternOf(path) ?? '');
+    let here = [...links.keys()].filter(begins);
+    const known = new Set<string>();
+    for (let clicks = 0; here.length > 0; clicks++) {
+      if (here.some((path) => leadsTo(path, thing))) return clicks;
+      const next = here.flatMap((path) => (looked.get(kindOf(path)) ?? []).flatMap(([, list]) => list));
+      for (const path of here) known.add(kindOf(path));
+      here = [...new Set(next)].filter((path) => leadsTo(path, thing) || !known.has(kindOf(path)));
+    }
+    return Number.POSITIVE_INFINITY;
+  };
+  return things.map(near);
+}
