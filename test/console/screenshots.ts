@@ -5,20 +5,21 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { postEvents } from '../../src/devnet/node-event.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { serving } from '../support/servers/serving.ts';
+import { demo, type Steered } from '../demo/demo.ts';
+import { until } from '../support/time/until.ts';
 import { closeBrowser, drawn, loaded, visitAfresh } from './browser.ts';
 import { listed } from './pages.ts';
 
 const folder = join(import.meta.dir, '../../docs/images');
 
-const CHAIN = { seed: 7, blocks: 160, forkEvery: 0, accounts: 16, transactionsPerBlock: 9 };
+const CHAIN = { seed: '7', history: '160' };
 
 interface Picture {
   name: string;
   path: (chain: Chain) => string;
   look: { viewport: { width: number; height: number }; colorScheme: 'light' | 'dark' };
+  /** What is typed into the search. */
+  searched?: string;
 }
 
 /** What of the chain pictures show. */
@@ -31,6 +32,7 @@ interface Chain {
 
 const WIDE = { width: 1280, height: 900 };
 const HIGH = { width: 1280, height: 965 };
+const LOW = { width: 1280, height: 560 };
 const NARROW = { width: 375, height: 812 };
 
 const pictures: readonly Picture[] = [
@@ -45,12 +47,19 @@ const pictures: readonly Picture[] = [
     path: ({ sender }) => `/principals/${sender}`,
     look: { viewport: NARROW, colorScheme: 'light' },
   },
+  {
+    name: 'search-light',
+    path: () => '/contracts?order=calls',
+    look: { viewport: LOW, colorScheme: 'light' },
+    searched: 'token',
+  },
 ];
 
-const events = [...devnetEvents(CHAIN)];
-const now = (events.at(-1)?.time ?? 0) + 2_000;
-await using server = await serving({}, undefined, {}, { clock: { ...systemClock, now: () => now } });
-await postEvents(events, server.events);
+/** The clock of the server, which is set once the chain is there. */
+let now = 0;
+await using server = await demo(CHAIN, { clock: { ...systemClock, now: () => now } });
+await until(async () => (await server.json<Steered>('/devnet')).tip.height >= Number(CHAIN.history));
+now = ((await server.json<Steered>('/devnet')).tip.time + 2) * 1000;
 
 const results = await listed(server, '/extended/v3/transactions?limit=50');
 const call = results.find((one) => one.status === 'success' && one.contract_call?.function_name === 'transfer');
@@ -58,13 +67,17 @@ if (call === undefined) throw new Error('the newest transactions of the chain ha
 const chain: Chain = { call: call.tx_id, sender: call.sender.address };
 
 mkdirSync(folder, { recursive: true });
-for (const { name, path, look } of pictures) {
+for (const { name, path, look, searched } of pictures) {
   await using visited = await visitAfresh('about:blank', look);
   const { page } = visited;
   await page.clock.setFixedTime(now);
   await page.goto(server.api + path(chain));
   await loaded(page);
   await drawn(page);
+  if (searched !== undefined) {
+    await page.getByRole('banner').getByRole('combobox').fill(searched);
+    await page.getByRole('option').first().waitFor();
+  }
   const file = join(folder, `${name}.png`);
   await page.screenshot({ path: file });
   process.stdout.write(`${file} ${Math.round(Bun.file(file).size / 1000)} kB\n`);

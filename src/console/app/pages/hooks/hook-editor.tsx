@@ -88,8 +88,8 @@ const EXAMPLE_RECEIVER = 'http://127.0.0.1:8080/';
 const Listening = () => (
   <p class="quiet tell">
     <span>
-      To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>, which listens
-      at the URL below.
+      To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>, which
+      listens at the URL below.
     </span>
   </p>
 );
