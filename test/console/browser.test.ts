@@ -141,6 +141,8 @@ browserTest(
       for (const source of await sourcesOf(page)) sources.add(source);
       links.set(path, await linksOf(page));
       const table = TABLES[name];
+      if (name === 'a sponsored transaction')
+        expect(await page.locator('dt', { hasText: 'Sponsor' }).count()).toBeGreaterThan(0);
       if (table !== undefined)
         expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
       // A look takes time to change, so that each page begins with the last look of the page before it, and a quick run has

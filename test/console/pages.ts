@@ -81,6 +81,7 @@ export async function pathsOfPages(
     'a transfer': `/transactions/${id(({ type }) => type === 'token_transfer')}`,
     'a call': `/transactions/${id(({ type, status }) => type === 'contract_call' && status === 'success')}`,
     'a failure': `/transactions/${id(({ status }) => status !== 'success')}`,
+    'a sponsored transaction': `/transactions/${id(({ sponsor }) => (sponsor ?? null) !== null)}`,
     'what waits': `/transactions/${pending}`,
     mempool: '/mempool',
     account: `/principals/${sender}`,
@@ -131,14 +132,11 @@ export async function pathsOfPages(
 }
 
 /**
- * Paths of pages that only some servers have something on, by name: a sponsored transaction, a fork with what became of its
- * transactions, and a delivery that failed.
+ * Paths of pages that only some servers have something on, by name: a fork with what became of its transactions, and a delivery
+ * that failed.
  */
 export async function pathsOfOddities(server: Asked, hook: string): Promise<Record<string, string>> {
   const paths: Record<string, string> = {};
-  const transactions = await listed(server, '/extended/v3/transactions?limit=50');
-  const sponsored = transactions.find(({ sponsor }) => (sponsor ?? null) !== null);
-  if (sponsored !== undefined) paths['a sponsored transaction'] = `/transactions/${sponsored.tx_id}`;
   const [fork] = (await answerOf<{ results: { index_block_hash: string }[] }>(server, '/stackside/v1/forks?limit=1'))
     .results;
   if (fork !== undefined) paths['a fork'] = `/forks/${fork.index_block_hash}`;

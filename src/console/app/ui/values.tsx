@@ -151,7 +151,7 @@ export function Hash({ value, to, whole = false, copy }: HashProps) {
           {shown}
         </span>
       ) : (
-        <a href={to} title={value}>
+        <a href={to} title={value} class={whole ? 'fit' : undefined}>
           {shown}
         </a>
       )}
@@ -179,7 +179,9 @@ export const Principal = ({ principal, whole = false, copy = false }: PrincipalP
   </span>
 );
 
-export const TxLink = ({ id }: { id: string }) => <Hash value={id} to={pathTo('transaction', { id })} />;
+export const TxLink = ({ id, whole = false }: { id: string; whole?: boolean }) => (
+  <Hash value={id} to={pathTo('transaction', { id })} whole={whole} />
+);
 
 export const BlockLink = ({ height }: { height: number }) => (
   <a class="number" href={pathTo('block', { id: height })}>

@@ -80,7 +80,7 @@ export function Contract({ contract }: { contract: string }) {
               <Panel title="Deployment" source={`/extended/v3/smart-contracts/${contract}`}>
                 <Facts
                   facts={[
-                    ['Transaction', <TxLink key="id" id={tx_id} />],
+                    ['Transaction', <TxLink key="id" id={tx_id} whole />],
                     ['Block', <BlockLink key="block" height={block.height} />],
                     ['Time', <When key="time" at={block.time} />],
                     ['Clarity version', clarity ?? 'the default of its epoch'],

@@ -150,11 +150,11 @@ export function Name({ name }: { name: string }) {
                   ],
                   ['Last operation', words(known.status.replaceAll('-', '_'))],
                   ['Expires', 'expire_block' in known ? <Lease key="lease" name={name} /> : null],
-                  ['Last transaction', known.last_txid === '' ? null : <TxLink key="tx" id={known.last_txid} />],
+                  ['Last transaction', known.last_txid === '' ? null : <TxLink key="tx" id={known.last_txid} whole />],
                   [
                     'Hash of the zonefile',
                     known.zonefile_hash === '' ? null : (
-                      <Hash key="hash" value={known.zonefile_hash} copy="hash of the zonefile" />
+                      <Hash key="hash" value={known.zonefile_hash} whole copy="hash of the zonefile" />
                     ),
                   ],
                 ]}
