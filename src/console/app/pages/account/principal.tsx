@@ -179,15 +179,19 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
   );
   return (
     <>
+      <p class="lead">
+        Stakes and rewards of pox-5. What pox-4 locks is above; its rewards go to the Bitcoin address that the stacker
+        named, and pages of Bitcoin blocks list them.
+      </p>
       <div class="columns">
-        <Panel title="Staked STX (pox-5)" source={`/extended/v3/principals/${principal}/staking`}>
+        <Panel title="Staked STX" source={`/extended/v3/principals/${principal}/staking`}>
           <Show loaded={staking}>
             {({ stx: { locked, rewards } }) => (
               <Facts facts={[['Locked', <Stx key="locked" micro={locked} />], ...rewardFacts(rewards.btc)]} />
             )}
           </Show>
         </Panel>
-        <Panel title="In bonds (pox-5)" source={`/extended/v3/principals/${principal}/staking`}>
+        <Panel title="In bonds" source={`/extended/v3/principals/${principal}/staking`}>
           <Show loaded={staking}>
             {({ bonds: { count: number, locked, rewards } }) => (
               <Facts

@@ -201,17 +201,24 @@ function TokenTransfers({ asset }: { asset: string }) {
               rows={results}
               keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
               empty="The token has no transfers, mints or burns."
+              stacked
               columns={[
-                { name: 'Transaction', class: 'medium nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-                { name: 'From', cell: ({ sender }) => <End principal={sender} nobody="minted" /> },
-                { name: 'To', cell: ({ recipient }) => <End principal={recipient} nobody="burnt" /> },
-                { name: 'Amount', class: 'number', cell: ({ amount }) => <TokenAmount asset={asset} value={amount} /> },
+                { name: 'Transaction', class: 'first nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+                { name: 'From', label: 'from', cell: ({ sender }) => <End principal={sender} nobody="minted" /> },
+                { name: 'To', label: 'to', cell: ({ recipient }) => <End principal={recipient} nobody="burnt" /> },
+                {
+                  name: 'Amount',
+                  class: 'number',
+                  label: 'amount',
+                  cell: ({ amount }) => <TokenAmount asset={asset} value={amount} />,
+                },
                 {
                   name: 'Block',
                   class: 'number wide',
+                  label: 'block',
                   cell: ({ block_height: height }) => <BlockLink height={height} />,
                 },
-                { name: 'Age', class: 'number medium', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+                { name: 'Age', class: 'number when', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
               ]}
             />
             <Pager next={next} previous={previous} />

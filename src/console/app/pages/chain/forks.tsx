@@ -167,12 +167,14 @@ function Lost({ fork }: { fork: ForkObject }) {
         rows={fork.transactions}
         keyOf={({ tx_id: id, orphaned_in: { index_block_hash: hash } }) => `${hash} ${id}`}
         empty="The orphaned blocks have no transactions."
+        stacked
         columns={[
-          { name: 'Transaction', cell: ({ tx_id: id }) => <TxLink id={id} /> },
+          { name: 'Transaction', class: 'first', cell: ({ tx_id: id }) => <TxLink id={id} /> },
           { name: 'Type', cell: ({ type }) => kindOf(type as Parameters<typeof kindOf>[0]) },
-          { name: 'Was in', class: 'number', cell: ({ orphaned_in: { height } }) => count(height) },
+          { name: 'Was in', class: 'number', label: 'was in', cell: ({ orphaned_in: { height } }) => count(height) },
           {
             name: 'Now',
+            label: 'now',
             cell: ({ fate, block_height: height, status }) => (
               <>
                 <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
@@ -233,12 +235,14 @@ function Notified({ fork }: { fork: ForkObject }) {
           ) : (
             <Table
               label="Deliveries of the orphaned blocks"
+              stacked
               rows={found}
               keyOf={({ uuid, one }) => `${uuid} ${one.id}`}
               empty=""
               columns={[
                 {
                   name: 'Chainhook',
+                  class: 'main',
                   cell: ({ uuid, name }) => (
                     <a href={pathTo('hook', { id: uuid })}>
                       <ChainText text={name === '' ? uuid : name} />
@@ -247,6 +251,7 @@ function Notified({ fork }: { fork: ForkObject }) {
                 },
                 {
                   name: 'Told',
+                  label: 'told',
                   cell: ({ applied, rolledBack }) =>
                     [
                       rolledBack > 0 ? `${plural(rolledBack, 'block')} rolled back` : '',
@@ -257,11 +262,12 @@ function Notified({ fork }: { fork: ForkObject }) {
                 },
                 {
                   name: 'Delivery',
+                  label: 'delivery',
                   cell: ({ uuid, one }) => (
                     <a href={pathTo('delivery', { id: uuid, delivery: one.id })}>{words(one.state)}</a>
                   ),
                 },
-                { name: 'Queued', class: 'number', cell: ({ one }) => <Ago at={one.created_at} /> },
+                { name: 'Queued', class: 'number when', cell: ({ one }) => <Ago at={one.created_at} /> },
               ]}
             />
           )
