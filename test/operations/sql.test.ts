@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AskedQuery, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
-import { type OwnProcess, startOwnProcess } from '../../src/commands/cli/this-program.ts';
+import { type OwnProcess, startOwnProcess as startFromSource } from '../../src/commands/cli/this-program.ts';
 import { queries } from '../../src/commands/serve/queries.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
-import { type Serving, serving } from '../support/servers/serving.ts';
+import { type Serving, serving, startOwnProcess } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
 const PATH = '/stackside/v1/sql';
@@ -162,7 +162,7 @@ test('a client that goes away ends its query, and the server its queries when it
   leaving.abort();
   expect(await left).toBeInstanceOf(DOMException);
   expect((await started.at(-1)?.ended)?.code).toBeNull();
-  const own = queries({ directory: server.directory, start: startOwnProcess });
+  const own = queries({ directory: server.directory, start: startFromSource });
   const stopped = own.run(asked(ENDLESS), new AbortController().signal).catch((error: unknown) => error);
   await own.stop();
   expect(await stopped).toMatchObject({ status: 503 });

@@ -49,14 +49,19 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/** Starts a command of this program with low priority. */
-export const startOwnProcess: StartOwnProcess = (args, input = '') => {
-  const child = Bun.spawn([...program(), ...args], { stdin: Buffer.from(input), stdout: 'pipe', stderr: 'pipe' });
-  setPriority(child.pid, LOW_PRIORITY);
-  const errors = new Response(child.stderr).text();
-  return {
-    lines: linesOf(child.stdout),
-    ended: child.exited.then(async () => ({ code: child.exitCode, errors: await errors })),
-    kill: () => child.kill('SIGKILL'),
+/** Starts commands of a program with low priority. @param of the command line of the program */
+export function processesOf(of: readonly string[]): StartOwnProcess {
+  return (args, input = '') => {
+    const child = Bun.spawn([...of, ...args], { stdin: Buffer.from(input), stdout: 'pipe', stderr: 'pipe' });
+    setPriority(child.pid, LOW_PRIORITY);
+    const errors = new Response(child.stderr).text();
+    return {
+      lines: linesOf(child.stdout),
+      ended: child.exited.then(async () => ({ code: child.exitCode, errors: await errors })),
+      kill: () => child.kill('SIGKILL'),
+    };
   };
-};
+}
+
+/** Starts a command of this program with low priority. */
+export const startOwnProcess: StartOwnProcess = processesOf(program());

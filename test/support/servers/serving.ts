@@ -1,8 +1,10 @@
 /** The whole server inside the test's process, on free ports. */
+import { processesOf } from '../../../src/commands/cli/this-program.ts';
 import { type Environment, realEnvironment } from '../../../src/commands/serve/environment.ts';
 import { startServing } from '../../../src/commands/serve/serve.ts';
 import { type NodeEvent, postEvents } from '../../../src/devnet/node-event.ts';
 import { readSettings } from '../../../src/settings/config.ts';
+import { command } from '../../e2e/stackside.ts';
 import { emptyDirectory } from '../data/ingest.ts';
 
 export interface Serving extends AsyncDisposable {
@@ -14,6 +16,9 @@ export interface Serving extends AsyncDisposable {
   /** Asks the API. */
   get(path: string, init?: RequestInit): Promise<Response>;
 }
+
+/** Starts commands of the program for a server: those of the executable, where tests run one, cost half of the source's. */
+export const startOwnProcess = processesOf(command);
 
 /** Nobody listens there. */
 export const NO_NODE = 'http://127.0.0.1:1';
@@ -45,7 +50,7 @@ export async function serving(
   };
   try {
     const settings = readSettings({ ...fixed, ...given }, variables);
-    const { api, events, stop } = await startServing(settings, { ...realEnvironment, ...environment });
+    const { api, events, stop } = await startServing(settings, { ...realEnvironment, startOwnProcess, ...environment });
     return {
       directory: path,
       api: api ?? '',
