@@ -3,7 +3,7 @@
 import { fillLog } from '../../src/cluster/comparing.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { engineAccess, makeTables } from '../../src/store/log/engine-tables.ts';
-import { CHAIN_START, type Entry, type Head, nextChain } from '../../src/store/log/entry.ts';
+import { CHAIN_START, compressed, type Entry, type Head, nextChain } from '../../src/store/log/entry.ts';
 import { openPostgresLog, type PostgresLog } from '../../src/store/log/postgres-log.ts';
 import { withDirectory } from '../harness.ts';
 
@@ -103,7 +103,7 @@ export const bulkRates = (url: string, count: number): Promise<Bulk> =>
     let head = START;
     for (let n = 0; n < count; n++) {
       const entry = entryAfter(head);
-      journal.append({ ...entry });
+      journal.append(entry, compressed(entry.text));
       head = entry;
     }
     journal.commit();

@@ -1,7 +1,7 @@
 /** Converts a node's block payload, of any release from 2.0 on, to a {@link Block}. */
 
 import { exactJson } from '../base/json.ts';
-import { BytesReader, type DecodeError, decoded } from '../codec/bytes-reader.ts';
+import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { decodeKnownParts } from '../codec/transaction.ts';
 import { bitcoinOperationContent, unreadContent } from './bitcoin-operation.ts';
@@ -15,7 +15,7 @@ import {
   type TransactionContent,
 } from './block.ts';
 import { eventsByTransaction, withPrefix } from './event-payloads.ts';
-import type { Network } from './network.ts';
+import { MAINNET_CHAIN_ID, type Network, TESTNET_CHAIN_ID } from './network.ts';
 import { type EventPayloads, PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
 import {
   type BlockPayload,
@@ -77,6 +77,42 @@ export function transactionContent(
       bitcoinOperation: false,
     },
   };
+}
+
+/** Transactions that a node announced, and why others were skipped. */
+export interface AnnouncedTransactions {
+  contents: TransactionContent[];
+  skipped: string[];
+}
+
+/** Decodes announced transactions. Anybody can broadcast any bytes: unreadable ones are skipped, the others accepted. */
+export function announcedTransactions(rawTransactions: readonly string[]): AnnouncedTransactions {
+  const announced: AnnouncedTransactions = { contents: [], skipped: [] };
+  for (const raw of rawTransactions) {
+    try {
+      const decoded = transactionContent(fromHex(raw));
+      if (decoded.ok) announced.contents.push(decoded.value);
+      else announced.skipped.push(decoded.error.message);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      announced.skipped.push(error.message);
+    }
+  }
+  return announced;
+}
+
+/** The chain id of the first signed transaction; else the one that the version bit of an unsigned transaction suggests. */
+export function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {
+  let guess: number | null = null;
+  for (const { raw_tx } of payload.transactions) {
+    if (raw_tx === '0x00') continue;
+    const decoded = decodeKnownParts(fromHex(raw_tx));
+    if (!decoded.ok) continue;
+    const { chainId, version } = decoded.value;
+    if (chainId !== 0) return { chainId, certain: true };
+    guess ??= version & 0x80 ? TESTNET_CHAIN_ID : MAINNET_CHAIN_ID;
+  }
+  return guess === null ? null : { chainId: guess, certain: false };
 }
 
 function microblockOf(transaction: TransactionPayload): Microblock | null {

@@ -275,6 +275,9 @@ function journalReads(db: Database, file: string) {
         return first === null || last === null ? null : { first: first.received_at, last: last.received_at };
       }),
 
+    /** The error of a missing entry. */
+    missing: (id: number): JournalEntryError => new JournalEntryError(file, id, 'is missing'),
+
     /** The chain value of an event, including the last removed one; null where there is none. */
     chainAt: (id: number): Uint8Array | null =>
       id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
@@ -415,8 +418,9 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     /** Writes a page without a change. */
     touch: () => touch(db),
     setPatience: (milliseconds: number) => setPatience(db, milliseconds),
-    append({ id, receivedAt, path, text, chain }: Entry): void {
-      addEvent.run(id, receivedAt, path, compressed(text));
+    /** @param text that of the entry, compressed */
+    append({ id, receivedAt, path, chain }: Omit<Entry, 'text'>, text: Uint8Array): void {
+      addEvent.run(id, receivedAt, path, text);
       addChain.run(id, chain);
     },
     close: () => db.close(),

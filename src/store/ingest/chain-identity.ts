@@ -2,27 +2,13 @@
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
-import { MAINNET_CHAIN_ID, type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { chainIdOf } from '../../chain/normalise.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
-import { fromHex, toHex } from '../../codec/hex.ts';
-import { decodeKnownParts } from '../../codec/transaction.ts';
+import { toHex } from '../../codec/hex.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { TransactionListener } from './event.ts';
-
-/** The chain id of the first signed transaction; else the one that the version bit of an unsigned transaction suggests. */
-function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {
-  let guess: number | null = null;
-  for (const { raw_tx } of payload.transactions) {
-    if (raw_tx === '0x00') continue;
-    const decoded = decodeKnownParts(fromHex(raw_tx));
-    if (!decoded.ok) continue;
-    const { chainId, version } = decoded.value;
-    if (chainId !== 0) return { chainId, certain: true };
-    guess ??= version & 0x80 ? TESTNET_CHAIN_ID : MAINNET_CHAIN_ID;
-  }
-  return guess === null ? null : { chainId: guess, certain: false };
-}
 
 export type ChainIdentity = ReturnType<typeof chainIdentity>;
 

@@ -34,6 +34,20 @@ interface Tip {
   nakamoto: boolean;
 }
 
+/** A block that a node announced, read no further than it is looked up. */
+export interface AnnouncedBlock extends Pick<Block, 'height' | 'indexBlockHash' | 'parentIndexBlockHash'> {
+  /** Its content, and its effects where they are known. @throws PayloadError */
+  read(network: Network): { block: Block; effects?: readonly Effect[] };
+}
+
+/** The block of a payload. */
+export const announcedBlock = (payload: ReadBlock): AnnouncedBlock => ({
+  height: payload.block_height,
+  indexBlockHash: fromHex(payload.index_block_hash),
+  parentIndexBlockHash: fromHex(payload.parent_index_block_hash),
+  read: (network) => ({ block: blockOf(payload, network) }),
+});
+
 /** Blocks that a new block reverted and applied, in that order. */
 export interface ChainChange {
   reverted: Block[];
@@ -195,8 +209,12 @@ export function chainWriter(
     setBurnHeight.run(block.burnBlockHeight);
   }
 
-  /** Moves the chain to a block that is higher than the tip. @param parent an orphan, or null where it is the tip itself */
-  function growTo(block: Block, parent: Uint8Array | null, network: Network): ChainChange {
+  /**
+   * Moves the chain to a block that is higher than the tip.
+   * @param parent an orphan, or null where it is the tip itself
+   * @param own the effects of the block
+   */
+  function growTo(block: Block, parent: Uint8Array | null, network: Network, own: Iterable<Effect>): ChainChange {
     const change: ChainChange = { reverted: [], applied: [] };
     if (block.height === 1 && known.tipHeight() === 0) {
       // Block 1 comes with the transactions of block 0.
@@ -208,7 +226,7 @@ export function chainWriter(
       change.reverted = mover.revertTo(forkHeight, network);
       change.applied = hashes.map((hash) => mover.restore(hash, network));
     }
-    apply(effects(block));
+    apply(own);
     change.applied.push(block);
     return change;
   }
@@ -247,12 +265,11 @@ export function chainWriter(
      * @param now Unix microseconds
      * @throws UnknownParentError, PayloadError; the caller must then roll back
      */
-    add(payload: ReadBlock, journalId: number, network: Network, now: number): ChainChange {
-      const parent = fromHex(payload.parent_index_block_hash);
-      const height = payload.block_height;
+    add(announced: AnnouncedBlock, journalId: number, network: Network, now: number): ChainChange {
+      const { height, parentIndexBlockHash: parent, indexBlockHash } = announced;
       const before = tip();
-      const parentStatus = known.statusOfParent(parent, height, payload.index_block_hash);
-      const block = blockOf(payload, network);
+      const parentStatus = known.statusOfParent(parent, height, toHex(indexBlockHash));
+      const { block, effects: ready } = announced.read(network);
       checkChain(block, network);
       checkOrigin(block);
       payloads.store(block.indexBlockHash, journalId);
@@ -265,7 +282,9 @@ export function chainWriter(
         orphans.add(complete(block, network));
         return { reverted: [], applied: [] };
       }
-      const change = growTo(complete(block, network), parentStatus === 'orphan' ? parent : null, network);
+      const whole = complete(block, network);
+      const own = whole === block && ready !== undefined ? ready : effects(whole);
+      const change = growTo(whole, parentStatus === 'orphan' ? parent : null, network, own);
       updateMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);
       return change;

@@ -2,21 +2,16 @@
 import type { Database } from 'bun:sqlite';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
 import { attachmentMetadata, isNameContract } from '../../chain/name-system.ts';
-import { streamedMicroblocks, transactionContent } from '../../chain/normalise.ts';
-import {
-  isEventPath,
-  isHostPath,
-  type NodePayload,
-  type ReadBlock,
-  WITHHELD_PATH,
-} from '../../chain/payload-reader.ts';
+import type { Network } from '../../chain/network.ts';
+import { type AnnouncedTransactions, announcedTransactions, streamedMicroblocks } from '../../chain/normalise.ts';
+import { isEventPath, isHostPath, type NodePayload, readPayload, WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type {
   AttachmentsPayload,
   DroppedPayload,
   HistoryStartPayload,
   MicroblocksPayload,
 } from '../../chain/payload-schemas.ts';
-import { DecodeError } from '../../codec/bytes-reader.ts';
+import type { PreparedPayload } from '../../chain/prepared.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { declaredSubdomains, resolverOf, zoneRecords } from '../../codec/zonefile.ts';
@@ -32,7 +27,7 @@ import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
 import type { ChainIdentity } from './chain-identity.ts';
-import { type ChainChange, chainWriter } from './chain-writer.ts';
+import { type AnnouncedBlock, announcedBlock, type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
 import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
 import { historyStartWriter, startingAccountWriter } from './history-start.ts';
@@ -136,18 +131,22 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   /** Changes of the chain by the event that is being applied. */
   let chainChanges: Omit<Change, 'id'>[] = [];
 
-  function addBlock(payload: ReadBlock, journalId: number, event: ReceivedEvent): Applied {
+  function addBlock(
+    announced: AnnouncedBlock,
+    network: () => Network,
+    journalId: number,
+    event: ReceivedEvent,
+  ): Applied {
+    const { height, indexBlockHash } = announced;
     // Below its beginning an index knows no block. A node posts some where it waited to be able to.
     const bottom = chain.bottom();
-    if (bottom > 0 && payload.block_height <= bottom) return NOTHING;
-    if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
-    const change = chain.add(payload, journalId, identity.networkFor(payload), event.receivedAt);
+    if (bottom > 0 && height <= bottom) return NOTHING;
+    if (chain.isKnown(indexBlockHash)) return NOTHING;
+    const change = chain.add(announced, journalId, network(), event.receivedAt);
     changed(change, event);
     for (const { indexBlockHash } of change.applied) chainChanges.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
-    if (change.applied.length === 0 && payload.block_height > 0) {
-      chainChanges.push({ kind: 'orphan', subject: fromHex(payload.index_block_hash) });
-    }
+    if (change.applied.length === 0 && height > 0) chainChanges.push({ kind: 'orphan', subject: indexBlockHash });
     return { outcome: 'applied', change };
   }
 
@@ -162,19 +161,8 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     return appliedWhere(true);
   }
 
-  function announce(rawTransactions: readonly string[], now: number): Applied {
-    const contents = [];
-    for (const raw of rawTransactions) {
-      // Anybody can broadcast any bytes: unreadable transactions are skipped, the others accepted.
-      try {
-        const decoded = transactionContent(fromHex(raw));
-        if (decoded.ok) contents.push(decoded.value);
-        else log({ event: 'mempool_transaction_skipped', reason: decoded.error.message });
-      } catch (error) {
-        if (!(error instanceof DecodeError)) throw error;
-        log({ event: 'mempool_transaction_skipped', reason: error.message });
-      }
-    }
+  function announce({ contents, skipped }: AnnouncedTransactions, now: number): Applied {
+    for (const reason of skipped) log({ event: 'mempool_transaction_skipped', reason });
     return appliedWhere(mempool.announce(contents, { time: now, height: chain.tip().height }) > 0);
   }
 
@@ -194,17 +182,25 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     return appliedWhere(isNew);
   }
 
-  function route(payload: NodePayload, event: ReceivedEvent, journalId: number): Applied {
+  function route(payload: NodePayload | PreparedPayload, event: ReceivedEvent, journalId: number): Applied {
     const now = event.receivedAt;
     switch (payload.kind) {
-      case 'block':
-        return addBlock(payload.block, journalId, event);
+      case 'block': {
+        const { block } = payload;
+        return addBlock(announcedBlock(block), () => identity.networkFor(block), journalId, event);
+      }
+      case 'prepared_block':
+        // Prepared before the chain was known, or for another one.
+        if (payload.chainId !== identity.chainId()) return route(readPayload(event.path, event.text), event, journalId);
+        return addBlock({ ...payload.block, read: () => payload }, identity.networkOrTest, journalId, event);
       case 'microblocks':
         return addMicroblocks(payload.microblocks, journalId, now);
       case 'burn_block':
         return appliedWhere(burnBlocks.add(payload.burnBlock, event.text));
       case 'mempool':
-        return announce(payload.rawTransactions, now);
+        return announce(announcedTransactions(payload.rawTransactions), now);
+      case 'prepared_mempool':
+        return announce(payload, now);
       case 'dropped':
         return drop(payload.dropped, now);
       case 'attachments':
@@ -232,7 +228,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
      * @param journalId number of its entry in the journal
      * @param live whether its changes are pushed to subscribers
      */
-    apply(payload: NodePayload, event: ReceivedEvent, journalId: number, live: boolean): Applied {
+    apply(payload: NodePayload | PreparedPayload, event: ReceivedEvent, journalId: number, live: boolean): Applied {
       chainChanges = [];
       changes.begin(live);
       const applied = route(payload, event, journalId);

@@ -1,8 +1,10 @@
 /** Events as they are received, their outcomes, the log events of ingest, and the transaction listener. */
 import type { UnknownKind } from '../../chain/effect.ts';
+import type { PreparedPayload } from '../../chain/prepared.ts';
 import type { Imported } from '../files/journal.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import type { StoreFailure } from '../files/store-failure.ts';
+import { decompressed, type Entry, type PackedText } from '../log/entry.ts';
 
 /** An event as the node posted it. */
 export interface ReceivedEvent {
@@ -13,6 +15,44 @@ export interface ReceivedEvent {
   receivedAt: number;
   /** Position in the event's source after this event. It is stored with the event, also with a repeated one. */
   read?: { source: string; upTo: Imported };
+  /** What was done ahead for it. */
+  prepared?: Preparation;
+}
+
+/** What doesn't depend on the index, and so is done ahead of the writer. */
+export interface Preparation {
+  /** Null where the writer reads the text. */
+  payload: PreparedPayload | null;
+  text: PackedText;
+  /** Characters of the text. */
+  length: number;
+}
+
+/** An event that was prepared. Its text is decompressed where it is asked for. */
+export class PreparedEvent implements ReceivedEvent {
+  constructor(
+    readonly path: string,
+    readonly receivedAt: number,
+    readonly prepared: Preparation,
+  ) {}
+
+  get text(): string {
+    return decompressed(this.prepared.text.compressed);
+  }
+
+  /** The event without what was read of its text, which takes more memory. */
+  get unread(): PreparedEvent {
+    return new PreparedEvent(this.path, this.receivedAt, { ...this.prepared, payload: null });
+  }
+}
+
+/** An entry of the journal that was read ahead of its replay. */
+export interface PreparedEntry extends Omit<Entry, 'text'> {
+  payload: PreparedPayload | null;
+  /** Null where the payload has what is needed of it. */
+  text: string | null;
+  /** Characters of the text. */
+  length: number;
 }
 
 /** `repeated`: the index and the journal have the event already, or it changes nothing; nothing was written. */

@@ -23,7 +23,7 @@ import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
-import { recordedSendMany } from '../queries/contracts/send-many.ts';
+import { recordedSendMany, sendManyOf } from '../queries/contracts/send-many.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import { upserter } from '../rows/table.ts';
@@ -32,7 +32,7 @@ import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';
 import { type Commander, entryCommands, knownCommands, millisecondsOf } from './commands.ts';
-import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
+import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import { oldNameCommands } from './old-names.ts';
@@ -250,7 +250,11 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Written with the next `commitToJournal` or `commit`. */
     setImported: (source: string, imported: Imported): void => writer.setImported(source, imported),
 
-    /** Applies entries that another process appended to the journal meanwhile. @throws StoreUnavailableError */
+    /** Applies entries of the journal that were read ahead, for a new index. @throws StoreUnavailableError */
+    replay: (entries: Iterable<PreparedEntry>) => writer.replay(entries),
+    /** Number of the journal's last entry. */
+    lastEntry: journal.lastId,
+    /** Applies the entries that only the journal has, also those that another process appends. @throws StoreUnavailableError */
     catchUp: () => writer.catchUp(),
     /** Whether an upgrade added columns or tables that only a rebuild fills. */
     needsRebuild: (): boolean => needsRebuild(db),
@@ -258,6 +262,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Number of things of kinds that only a newer node knows, since the process began. */
     unknownCounts: router.unknownCounts,
     chainId: identity.chainId,
+    /** What the effects of a block depend on besides the block, as {@link preparer} needs it. */
+    chainFacts: () => ({ chainId: identity.chainId(), sendMany: [...sendManyOf(db)] }),
     /** Requires a chain id, as the setting does. @throws OperatorError where the data has another */
     holdTo: (chain: number): void => writer.local(() => identity.require(chain, directory)),
     /** Null before the first block, unless the chain was set. */

@@ -14,7 +14,7 @@ import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
-import { type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
+import { type Ingest, type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 
 /** @throws OperatorError where the journal lacks its first entries */
 function requireWholeJournal(directory: string, journal: JournalReads): void {
@@ -62,9 +62,11 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
 }
 
 /** Replays the journal into the index of a staging directory. @returns the height of its tip */
-function makeIndex({ making = () => {}, ...options }: RebuildOptions, staging: string): number {
-  const ingest = openIngest({ ...options, load: 'bulk', staging });
+function* makeIndex({ making = () => {}, ...options }: RebuildOptions, staging: string): Generator<Ingest, number> {
+  const ingest = openIngest({ ...options, load: 'bulk', staging, replayTo: 0 });
   try {
+    yield ingest;
+    ingest.catchUp();
     for (const one of ingest.makeSecondaryIndexes()) making(one);
     ingest.catchUp();
     return ingest.tipHeight();
@@ -116,14 +118,48 @@ function handOver(directory: string): boolean {
   }
 }
 
+/** A rebuilt index. */
+interface Rebuilt {
+  /** The height of its tip. */
+  tipHeight: number;
+  /** Whether it is installed: beside a server, the server does so. */
+  isInstalled: boolean;
+}
+
 /**
  * Replays the journal into a new index, and installs it in place of the old one. If this fails or is stopped, the old index
  * is unchanged.
- * @returns the height of its tip, and whether it is installed: beside a server, the server does so
  * @throws OperatorError where the journal is not whole, or lacks data of the index and `force` is false; LockHeldError while
  *   another process writes, or makes an index
  */
-export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isInstalled: boolean } {
+export function rebuildIndex(options: RebuildOptions): Rebuilt {
+  const steps = rebuilding(options);
+  steps.next();
+  return ended(steps.next());
+}
+
+/** As {@link rebuildIndex}, where entries are read ahead. @param replay replays entries of the journal, all or the first ones */
+export async function rebuildIndexAhead(
+  options: RebuildOptions,
+  replay: (ingest: Ingest) => Promise<void>,
+): Promise<Rebuilt> {
+  const steps = rebuilding(options);
+  const { value } = steps.next();
+  try {
+    await replay(value as Ingest);
+  } catch (error) {
+    return ended(steps.throw(error));
+  }
+  return ended(steps.next());
+}
+
+function ended({ done, value }: IteratorResult<Ingest, Rebuilt>): Rebuilt {
+  if (done !== true) throw new Error('a rebuild has one step');
+  return value;
+}
+
+/** Yields the new index while it is empty. */
+function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
   const { directory, force, beside = false } = options;
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
@@ -147,7 +183,7 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isIn
     }
     const limit = beside ? { mostBytes: requireServable(options) } : {};
     const staging = openStaging(directory, force);
-    const tipHeight = makeIndex({ ...options, ...limit }, staging);
+    const tipHeight = yield* makeIndex({ ...options, ...limit }, staging);
     // Before the old index is removed, so that their loss is reported.
     const lost = hooksLostWith(directory, staging, force);
     if (lost.length > 0) options.lost?.(lost);

@@ -26,10 +26,17 @@ import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connecti
 import type { Imported, Journal } from '../files/journal.ts';
 import type { IndexPosition } from '../files/journal-link.ts';
 import { isStorageError, type StoreFailure, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
-import { type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
+import { compressed, type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import type { Appended } from '../log/shared-log.ts';
 import { COMMAND_PATH, type EntryCommands, type SentCommand } from './commands.ts';
-import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
+import {
+  type IngestLog,
+  type Outcome,
+  type PreparedEntry,
+  PreparedEvent,
+  type ReceivedEvent,
+  type TransactionListener,
+} from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
 
@@ -157,8 +164,12 @@ export class Writer {
   #cancelQuiet: (() => void) | null = null;
   #cancelWindow: (() => void) | null = null;
 
+  /** Number of the journal's last entry that is applied. */
+  #upTo: number;
+
   constructor(options: WriterOptions) {
     this.#options = options;
+    this.#upTo = options.upTo;
   }
 
   get isOpen(): boolean {
@@ -260,7 +271,7 @@ export class Writer {
       return this.#wholly(() => {
         this.#guarded(() => {
           this.#requireOpen();
-          this.#options.journal.append(entry);
+          this.#options.journal.append(entry, compressed(entry.text));
         });
         this.#last.note(entry);
         commit();
@@ -347,17 +358,18 @@ export class Writer {
   applyInBatch(event: ReceivedEvent): Applied {
     const { router, journal } = this.#options;
     try {
-      const payload = readPayload(event.path, event.text);
+      const { path, receivedAt, prepared } = event;
+      const payload = prepared?.payload ?? readPayload(path, event.text);
       this.#begin();
       const head = this.#guarded(() => this.position());
       const applied = this.#inTransaction(() => router.apply(payload, event, head.id + 1, false));
       if (applied.outcome === 'applied') {
-        const { path, text, receivedAt } = event;
-        const position = headAfter(head, event);
+        const position = headAfter(head, event, prepared?.text);
         this.#moveTo(position);
-        this.#guarded(() => journal.append({ path, text, receivedAt, ...position }));
+        const entry = { path, receivedAt, ...position };
+        this.#guarded(() => journal.append(entry, prepared?.text.compressed ?? compressed(event.text)));
       }
-      this.#batch.push(event);
+      this.#batch.push(event instanceof PreparedEvent ? event.unread : event);
       return applied;
     } catch (error) {
       if (this.isOpen) throw error;
@@ -370,7 +382,7 @@ export class Writer {
   /** Makes the applied events durable. Readers may not see them before `commitBatch`. @throws StoreUnavailableError */
   commitBatchToJournal(): void {
     this.#commitToJournal();
-    this.#bytes += this.#batch.reduce((sum, { text }) => sum + text.length, 0);
+    this.#bytes += this.#batch.reduce((sum, event) => sum + (event.prepared?.length ?? event.text.length), 0);
     this.#batch = [];
     if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
     this.#bytes = 0;
@@ -453,7 +465,7 @@ export class Writer {
   #followed(entry: Entry, live: boolean): Applied {
     try {
       const applied = this.#inTransaction(() => this.#apply(entry, live));
-      this.#guarded(() => this.#options.journal.append(entry));
+      this.#guarded(() => this.#options.journal.append(entry, compressed(entry.text)));
       return applied;
     } catch (cause) {
       throw isOfTheEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
@@ -462,9 +474,9 @@ export class Writer {
 
   /** Applies the entries that only the journal has: after a crash, after a failure, or for a new index. */
   #replay(): void {
-    const { journal, upTo, isLive, report, replayed } = this.#options;
+    const { journal, isLive, report, replayed } = this.#options;
     const first = this.position().id;
-    const end = Math.min(journal.lastId(), upTo);
+    const end = Math.min(journal.lastId(), this.#upTo);
     let at = first;
     while (at < end) {
       let bytes = 0;
@@ -484,10 +496,48 @@ export class Writer {
   }
 
   /**
-   * Applies entries that another process appended to the journal; for an index that is made beside a server.
+   * Applies entries of the journal that were read ahead, in groups; for a new index. The last group is committed by `catchUp`.
+   * @throws JournalEntryError where one doesn't follow the one before, StoreUnavailableError
+   */
+  replay(entries: Iterable<PreparedEntry>): void {
+    const { index, journal, router, isLive, report } = this.#options;
+    this.#guarded(() => {
+      this.#noteLoss();
+      this.#recover();
+      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
+      for (const entry of entries) {
+        const { payload, text, ...rest } = entry;
+        if (entry.id !== this.position().id + 1) throw journal.missing(this.position().id + 1);
+        if (payload === null) report(this.#apply({ ...rest, text: text ?? '' }, isLive()));
+        else {
+          const readAgain = {
+            ...rest,
+            get text() {
+              return journal.read(entry.id)?.text ?? '';
+            },
+          };
+          report(router.apply(payload, readAgain, entry.id, isLive()));
+          this.#moveTo(entry);
+        }
+        this.#bytes += entry.length;
+      }
+      this.#state = 'pending';
+      this.#hasPending = true;
+    });
+    if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
+    this.#bytes = 0;
+    this.#commitPending();
+    collectAll();
+  }
+
+  /**
+   * Applies the entries that the journal has and the index lacks, whatever `upTo` says, and those that another process appends
+   * meanwhile; for an index that is made beside a server.
    * @throws StoreUnavailableError
    */
   catchUp(): void {
+    this.#upTo = Number.POSITIVE_INFINITY;
+    this.#commitPending();
     this.recover();
     for (let before = -1; before < this.position().id; ) {
       before = this.position().id;

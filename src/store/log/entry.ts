@@ -103,7 +103,15 @@ export function nextChain(
   previous: Uint8Array,
   { id, receivedAt, path, text }: Omit<Entry, 'chain' | 'text'> & { text: string | Uint8Array },
 ): Uint8Array {
-  const [ofPath, ofText] = hashesOf(path, text);
+  return chainOf(previous, id, receivedAt, hashesOf(path, text));
+}
+
+function chainOf(
+  previous: Uint8Array,
+  id: number,
+  receivedAt: number,
+  [ofPath, ofText]: readonly [path: Uint8Array, text: Uint8Array],
+): Uint8Array {
   const bytes = Buffer.alloc(AT_TEXT + HASH_BYTES);
   bytes.set(previous);
   bytes.writeBigUInt64BE(BigInt(id), AT_ID);
@@ -113,10 +121,24 @@ export function nextChain(
   return hashOf(bytes);
 }
 
-/** The head after one more event. */
-export function headAfter({ id: last, chain }: Head, event: Pick<Entry, 'receivedAt' | 'path' | 'text'>): Head {
+/** The text of an entry that isn't withheld, compressed and hashed before it is appended. */
+export interface PackedText {
+  compressed: Uint8Array;
+  /** SHA-256 of its UTF-8. */
+  hash: Uint8Array;
+}
+
+export const packed = (text: string): PackedText => ({ compressed: compressed(text), hash: hashOf(text) });
+
+/** The head after one more event. @param text its packed text, if there is one */
+export function headAfter(
+  { id: last, chain }: Head,
+  event: Pick<Entry, 'receivedAt' | 'path' | 'text'>,
+  text?: PackedText,
+): Head {
   const id = last + 1;
-  return { id, chain: nextChain(chain, { ...event, id }) };
+  if (text === undefined) return { id, chain: nextChain(chain, { ...event, id }) };
+  return { id, chain: chainOf(chain, id, event.receivedAt, [hashOfPath(event.path), text.hash]) };
 }
 
 /** An entry with its path and text withheld; an entry that is withheld already is unchanged. */

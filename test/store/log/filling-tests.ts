@@ -7,7 +7,7 @@ import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../../src/store/files/journal-trim.ts';
 import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { makeTables } from '../../../src/store/log/engine-tables.ts';
-import { CHAIN_START, nextChain } from '../../../src/store/log/entry.ts';
+import { CHAIN_START, compressed, nextChain } from '../../../src/store/log/entry.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { dataDirectory } from '../../support/data/data-directory.ts';
@@ -26,7 +26,7 @@ function extend(journal: Journal, count: number): void {
       path: '/new_block',
       text: `"\u{1F600}${last}"`,
     };
-    journal.append({ ...event, chain: nextChain(journal.chainAt(last) ?? CHAIN_START, event) });
+    journal.append({ ...event, chain: nextChain(journal.chainAt(last) ?? CHAIN_START, event) }, compressed(event.text));
   }
   journal.commit();
 }
