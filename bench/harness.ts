@@ -16,6 +16,10 @@ export const canPin = process.platform === 'linux' && Bun.which('taskset') !== n
 export const onCore = (core: 0 | 1, command: readonly string[]): string[] =>
   canPin ? ['taskset', '-c', String(core), ...command] : [...command];
 
+/** The command line that keeps a program on the first cores, where the system can; else the program's own. */
+export const onCores = (count: number, command: readonly string[]): string[] =>
+  canPin ? ['taskset', '-c', `0-${count - 1}`, ...command] : [...command];
+
 /** The command line of a TypeScript program. */
 export const script = (file: string, ...args: readonly string[]): string[] => [process.execPath, file, ...args];
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';
 import { BLOCKS, devnetRecording, genesisRecording, SEED } from './dataset.ts';
-import { type Finished, MAIN, onCore, ROOT, run, script, withDirectory } from './harness.ts';
+import { type Finished, MAIN, onCore, onCores, ROOT, run, script, withDirectory } from './harness.ts';
 import { type Cell, figure, publish, reportOptions, spread } from './results.ts';
 
 const { values } = parseArgs({
@@ -16,12 +16,15 @@ const { values } = parseArgs({
     longer: { type: 'string', default: '4' },
     /** How often the genesis block is imported; else as often as there are rounds. 0 for not at all. */
     genesis: { type: 'string' },
+    /** Cores of the import; the baselines have one. */
+    cores: { type: 'string', default: '1' },
     program: { type: 'string' },
   },
 });
 const repeat = Number(values.repeat);
 const blocks = Number(values.blocks);
 const longer = Number(values.longer);
+const cores = Number(values.cores);
 const genesisRounds = Number(values.genesis ?? repeat);
 const program = values.program === undefined ? script(MAIN) : [values.program];
 
@@ -29,7 +32,7 @@ const MEGABYTE = 1e6;
 const megabytes = (bytes: number): number => bytes / MEGABYTE;
 
 const importOf = (file: string, directory: string): Promise<Finished> =>
-  run(onCore(0, [...program, 'import', file, '--data', directory, '--log-level', 'error']));
+  run(onCores(cores, [...program, 'import', file, '--data', directory, '--log-level', 'error']));
 
 const baseline = async <T>(name: string, ...args: string[]): Promise<T & { seconds: number }> =>
   JSON.parse((await run(onCore(0, script(join(ROOT, 'bench', 'parts', name), ...args)))).stdout);
@@ -101,7 +104,7 @@ publish([
       `rows that are inserted alone: ${Object.values(inserted.counts)
         .reduce((sum, count) => sum + count, 0)
         .toLocaleString('en-US')} of ${Object.keys(inserted.counts).length} tables`,
-      `${repeat} rounds: median (least to greatest)`,
+      `${cores === 1 ? '' : `the import has ${cores} cores; `}${repeat} rounds: median (least to greatest)`,
     ],
     tables: [
       {

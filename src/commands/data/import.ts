@@ -1,7 +1,5 @@
 /** `stackside import`: imports event recordings into the index. */
-import { hash } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
-import { discard } from '../../base/garbage.ts';
 import { isAskedPath, isHostPath, PayloadError } from '../../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -10,11 +8,14 @@ import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import type { Imported } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
+import { PreparedEvent, type ReceivedEvent } from '../../store/ingest/event.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { interruptible } from '../cli/output.ts';
 import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
-import { openInput, requireInput, rowReader } from './input.ts';
+import { type Input, openInput, requireInput } from './input.ts';
+import { readAhead, threadsOf } from './read-ahead.ts';
+import { type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
 
 export interface ImportOptions {
   /** Whether to count and skip rows that can't be read. */
@@ -23,6 +24,10 @@ export interface ImportOptions {
   restart: boolean;
   /** The format of the recordings; by default detected from their rows. */
   format?: RecordingFormat;
+  /** Bytes of a recording from which on threads read ahead; tests use fewer than the default. */
+  aheadFrom?: number;
+  /** What these threads run; tests give another. */
+  thread?: URL;
 }
 
 /**
@@ -64,82 +69,124 @@ const foreign = (file: string, row: number, cause: ForeignChainError): OperatorE
     { cause },
   );
 
+/** The rows of a recording in batches, read by this thread. */
+async function* readHere(input: Input, file: string, format: RecordingFormat | null): AsyncGenerator<RowBatch> {
+  for await (const row of rowsOf(input, file, format)) yield { rows: [row], read: input.bytesRead() };
+}
+
+/** Bytes of a recording from which on threads read ahead: for fewer, they take longer to start than they save. */
+const AHEAD_FROM_BYTES = 4_000_000;
+
+function batchesOf(
+  ingest: Ingest,
+  file: string,
+  input: Input,
+  { format, aheadFrom = AHEAD_FROM_BYTES, thread }: Pick<ImportOptions, 'format' | 'aheadFrom' | 'thread'>,
+  threads: number,
+  imported: Imported,
+): AsyncGenerator<RowBatch> {
+  if (threads === 0 || input.size === null || input.size < aheadFrom) return readHere(input, file, format ?? null);
+  const { chainId, sendMany } = ingest.chainFacts();
+  return readAhead(
+    { source: { file, format: format ?? null, prepareFrom: imported.rows + 1 }, chainId, sendMany },
+    threads,
+    thread,
+  );
+}
+
+/** The digest of the first row of a file; null where there is none, or where the file can't be read twice. */
+async function firstDigest(file: string, { size }: Input): Promise<bigint | null> {
+  if (size === null) return null;
+  for await (const line of openInput(file).lines()) return rowDigest(line, 0n);
+  return null;
+}
+
+const received = ({ event }: { event: RowEvent }): ReceivedEvent =>
+  'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
+
 async function importFile(
   ingest: Ingest,
   file: string,
-  { skipBad, restart, format }: ImportOptions,
+  { skipBad, restart, ...how }: ImportOptions,
+  threads: number,
   report: (progress: Progress) => void,
 ): Promise<Counts> {
   const input = openInput(file);
-  const readRow = rowReader(file, input.size !== null, format ?? null);
   const seen = new SeenIds();
   const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
-  let source: string | undefined;
+  const first = await firstDigest(file, input);
+  let source = first === null ? undefined : digestText(first);
   let imported = NOTHING_IMPORTED;
-  const digest = new RowDigest();
+  if (source !== undefined && !restart) imported = await importedOf(file, ingest.imported(source), true);
   /** Whether the recording is known to be of this chain; before, nothing of it becomes durable. */
-  let ours = false;
+  let ours = imported.rows > 0;
+  let digest = 0n;
   let batch = { rows: 0, bytes: 0 };
 
-  const note = (digestOfRows: string) => {
+  const note = (digestOfRows: bigint) => {
     if (batch.rows === 0 || source === undefined) return;
-    ingest.setImported(source, { rows: counts.rows, digest: digestOfRows });
+    ingest.setImported(source, { rows: counts.rows, digest: digestText(digestOfRows) });
     batch = { rows: 0, bytes: 0 };
   };
-  const commit = (digestOfRows: string) => {
+  const commit = (digestOfRows: bigint) => {
     note(digestOfRows);
     ingest.commit();
   };
 
-  for await (const bytes of input.lines()) {
-    const before = digest.text;
-    digest.add(bytes);
-    if (source === undefined) {
-      source = digest.text;
-      if (!restart) imported = await importedOf(file, ingest.imported(source), input.size !== null);
-      ours = imported.rows > 0;
-    }
-    counts.rows += 1;
-    if (counts.rows === imported.rows && digest.text !== imported.digest) throw otherRecording(file, imported.rows);
-    const { length } = bytes;
-    try {
-      const row = await readRow(bytes, counts.rows);
-      discard(bytes);
-      if (row === null || !seen.add(row.id) || counts.rows <= imported.rows || isForeign(row.path)) continue;
-      counts[ingest.apply(row)] += 1;
-      ours ||= row.path === '/new_block';
-    } catch (error) {
-      if (error instanceof ForeignChainError) {
-        ingest.rollback();
-        throw foreign(file, counts.rows, error);
+  for await (const { rows, read } of batchesOf(ingest, file, input, how, threads, imported)) {
+    for (const row of rows) {
+      const before = digest;
+      digest = row.digest;
+      if (source === undefined) {
+        // A stream, which is read once.
+        source = digestText(digest);
+        if (!restart) imported = ingest.imported(source);
+        ours = imported.rows > 0;
       }
-      if (!isBadRow(error)) throw error;
-      if (counts.rows <= imported.rows) continue;
-      if (!skipBad) {
-        counts.rows -= 1;
-        commit(before);
-        throw new OperatorError(
-          `Row ${counts.rows + 1} of ${file} can't be imported: ${error.message}.`,
-          'The rows before it are in the index. Correct the row and import again, or add --skip-bad to skip such rows.',
-        );
+      counts.rows += 1;
+      if (counts.rows === imported.rows && digestText(digest) !== imported.digest) {
+        throw otherRecording(file, imported.rows);
       }
-      counts.bad += 1;
+      try {
+        if (row.problem !== null) throw new RowError(row.problem);
+        const { event } = row;
+        if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
+        counts[ingest.apply(received({ event }))] += 1;
+        ours ||= event.path === '/new_block';
+      } catch (error) {
+        if (error instanceof ForeignChainError) {
+          ingest.rollback();
+          throw foreign(file, counts.rows, error);
+        }
+        if (!isBadRow(error)) throw error;
+        if (counts.rows <= imported.rows) continue;
+        if (!skipBad) {
+          counts.rows -= 1;
+          commit(before);
+          throw new OperatorError(
+            `Row ${counts.rows + 1} of ${file} can't be imported: ${error.message}.`,
+            'The rows before it are in the index. Correct the row and import again, or add --skip-bad to skip such rows.',
+          );
+        }
+        counts.bad += 1;
+      }
+      batch.rows += 1;
+      batch.bytes += row.bytes;
+      if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
+      note(digest);
+      ingest.commitToJournal();
+      report({ rows: counts.rows, height: ingest.tipHeight(), read, size: input.size });
     }
-    batch.rows += 1;
-    batch.bytes += length;
-    if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
-    note(digest.text);
-    ingest.commitToJournal();
-    report({ rows: counts.rows, height: ingest.tipHeight(), read: input.bytesRead(), size: input.size });
   }
   if (counts.rows < imported.rows) throw otherRecording(file, imported.rows);
-  commit(digest.text);
+  commit(digest);
   return counts;
 }
 
 /** Imports recordings in the given order. */
 export async function runImport(
-  settings: Omit<SettingsOf<'import'>, 'peerKey' | 'adminKey' | 'eventBodyLimit'>,
+  settings: Omit<SettingsOf<'import'>, 'peerKey' | 'adminKey' | 'eventBodyLimit' | 'importThreads'> &
+    Partial<Pick<SettingsOf<'import'>, 'importThreads'>>,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {
@@ -157,7 +204,7 @@ export async function runImport(
     await interruptible(ingest.close, async () => {
       for (const file of files) {
         const report = progressReport(file, process.stderr);
-        const counts = await importFile(ingest, file, options, report.update);
+        const counts = await importFile(ingest, file, options, threadsOf(settings), report.update);
         report.done();
         process.stdout.write(
           `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +
@@ -171,18 +218,7 @@ export async function runImport(
   }
 }
 
-/** A digest of rows, each hashed with the digest before it. */
-class RowDigest {
-  #digest = 0n;
-
-  add(row: Uint8Array): void {
-    this.#digest = hash.xxHash64(row, this.#digest);
-  }
-
-  get text(): string {
-    return this.#digest.toString(16);
-  }
-}
+const digestText = (digest: bigint): string => digest.toString(16);
 
 const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
 
@@ -191,12 +227,11 @@ const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
  * @param file not stdin, since the rows are read
  */
 async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
-  const read = new RowDigest();
-  let count = 0;
+  let [count, read] = [0, 0n];
   for await (const row of openInput(file).lines()) {
-    read.add(row);
+    read = rowDigest(row, read);
     count += 1;
-    if (count === rows) return read.text === digest;
+    if (count === rows) return digestText(read) === digest;
   }
   return false;
 }

@@ -5,9 +5,11 @@ import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import type { LostHook } from '../../store/hooks/earlier-hooks.ts';
-import { rebuildIndex } from '../../store/ingest/rebuild.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { type RebuildOptions, rebuildIndex, rebuildIndexAhead } from '../../store/ingest/rebuild.ts';
 import { writeNow } from '../cli/output.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
+import { readAhead, threadsOf } from './read-ahead.ts';
 
 /** A chainhook's definition for `stackside hooks add`: one line of JSON. */
 export function definitionLine({ definition, isEnabled }: LostHook): string {
@@ -34,10 +36,17 @@ interface RebuildCommand {
   beside: boolean;
 }
 
+/** Replays a journal that threads read ahead. */
+async function replayed(ingest: Ingest, directory: string, threads: number): Promise<void> {
+  const { chainId, sendMany } = ingest.chainFacts();
+  const source = { directory, upTo: ingest.lastEntry() };
+  for await (const entries of readAhead({ source, chainId, sendMany }, threads)) ingest.replay(entries);
+}
+
 /** Makes a new index from the journal. */
-export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): void {
+export async function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): Promise<void> {
   const { making, done } = secondaryIndexReport();
-  const { tipHeight, isInstalled } = rebuildIndex({
+  const options: RebuildOptions = {
     making,
     directory: settings.data,
     chainId: null,
@@ -47,7 +56,12 @@ export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: R
     force,
     beside,
     lost: printLost,
-  });
+  };
+  const threads = threadsOf(settings);
+  const { tipHeight, isInstalled } =
+    threads === 0
+      ? rebuildIndex(options)
+      : await rebuildIndexAhead(options, (ingest) => replayed(ingest, settings.data, threads));
   done();
   process.stdout.write(
     isInstalled

@@ -1,0 +1,41 @@
+/** The entries of a journal in order, read and prepared for the writer by threads that share the work. */
+import type { Prepare } from '../../chain/prepared.ts';
+import { openJournalReader } from '../../store/files/journal.ts';
+import type { PreparedEntry } from '../../store/ingest/event.ts';
+
+/** The journal of a data directory, up to an entry. */
+export interface JournalSource {
+  directory: string;
+  upTo: number;
+}
+
+/** Entries of a batch, and bytes of their texts after which it is handed over in parts. */
+const BATCH_ENTRIES = 64;
+
+/**
+ * Reads the entries of the batches of a share, and prepares them.
+ * @throws JournalEntryError where one is damaged, JournalDamagedError where the file is
+ */
+export function* preparedEntries(
+  { directory, upTo }: JournalSource,
+  prepare: Prepare,
+  isOwn: (batch: number) => boolean,
+): Generator<PreparedEntry[]> {
+  const journal = openJournalReader(directory);
+  try {
+    for (let batch = 0; batch * BATCH_ENTRIES < upTo; batch++) {
+      if (!isOwn(batch)) continue;
+      const before = batch * BATCH_ENTRIES;
+      const last = Math.min(before + BATCH_ENTRIES, upTo);
+      const entries: PreparedEntry[] = [];
+      for (const { text, ...entry } of journal.entriesAfter(before)) {
+        const payload = prepare(entry.path, text);
+        entries.push({ ...entry, payload, text: payload === null ? text : null, length: text.length });
+        if (entry.id === last) break;
+      }
+      yield entries;
+    }
+  } finally {
+    journal.close();
+  }
+}

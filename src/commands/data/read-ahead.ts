@@ -1,0 +1,125 @@
+/**
+ * Threads that read a recording or a journal ahead of the writer. Each finds its own batches, every n-th one, so that they need
+ * nothing of each other; the writer takes the batches in their order. What waits for it is bounded.
+ */
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { valueOfBytes } from '../../base/plain-values.ts';
+import type { PreparedEntry } from '../../store/ingest/event.ts';
+import { readingThreadUrl } from '../../thread-urls.ts';
+import type { JournalSource } from './journal-entries.ts';
+import type { RecordingSource, RowBatch } from './recording-rows.ts';
+
+/** What is read, and what its events are prepared with. */
+export interface Reading<Source extends RecordingSource | JournalSource = RecordingSource | JournalSource> {
+  source: Source;
+  /** Null where it is unknown yet. */
+  chainId: number | null;
+  sendMany: readonly string[];
+}
+
+/** A thread's data at its start. */
+export interface ReaderStart extends Reading {
+  share: { index: number; of: number };
+}
+
+/** A message from a thread. It waits for answers before it hands over more than some batches. */
+export type FromReader =
+  | { kind: 'batch'; bytes: Uint8Array }
+  | { kind: 'end' }
+  /** An OperatorError of the thread. */
+  | { kind: 'refused'; problem: string; remedy: string; exitCode: number };
+
+/** More threads would wait for the writer. */
+const MOST_THREADS = 8;
+
+/** The number of threads that a setting means. */
+export const threadsOf = ({ importThreads }: { importThreads?: number | null }): number =>
+  importThreads ?? Math.min(MOST_THREADS, availableParallelism() - 1);
+
+/** An OperatorError of a thread, with its exit code. */
+class ReaderError extends OperatorError {
+  override readonly exitCode: number;
+  constructor({ problem, remedy, exitCode }: FromReader & { kind: 'refused' }) {
+    super(problem, remedy);
+    this.exitCode = exitCode;
+  }
+}
+
+class Reader {
+  readonly #worker: Worker;
+  readonly #messages: FromReader[] = [];
+  #failure: Error | null = null;
+  #wake = (): void => undefined;
+
+  constructor(start: ReaderStart, module: URL) {
+    this.#worker = new Worker(module, { workerData: start });
+    this.#worker.on('message', (message: FromReader) => {
+      this.#messages.push(message);
+      this.#wake();
+    });
+    const ended = (cause: unknown): void => {
+      this.#failure ??= new PassingError(
+        'A thread that reads ahead ended before the end of what it reads.',
+        'Repeat the command; with --import-threads 0 no other thread reads.',
+        { cause },
+      );
+      this.#wake();
+    };
+    this.#worker.on('error', ended);
+    this.#worker.on('exit', ended);
+  }
+
+  /** The next message of the thread. @throws PassingError if it ended without one */
+  async next(): Promise<FromReader> {
+    for (;;) {
+      const message = this.#messages.shift();
+      if (message !== undefined) return message;
+      if (this.#failure !== null) throw this.#failure;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** Lets the thread hand over one more batch. */
+  allowNext(): void {
+    this.#worker.postMessage(null);
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+/**
+ * Reads by several threads.
+ * @param threads 1 or more
+ * @param module what the threads run; tests give another
+ * @throws OperatorError as the thread that reads does; PassingError if one ends
+ */
+export function readAhead(reading: Reading<RecordingSource>, threads: number, module?: URL): AsyncGenerator<RowBatch>;
+export function readAhead(reading: Reading<JournalSource>, threads: number): AsyncGenerator<PreparedEntry[]>;
+export async function* readAhead(
+  reading: Reading,
+  threads: number,
+  module = readingThreadUrl,
+): AsyncGenerator<unknown> {
+  const readers = Array.from(
+    { length: threads },
+    (_, index) => new Reader({ ...reading, share: { index, of: threads } }, module),
+  );
+  try {
+    for (let batch = 0; ; batch++) {
+      const reader = readers[batch % threads]!;
+      const message = await reader.next();
+      if (message.kind === 'end') return;
+      if (message.kind === 'refused') throw new ReaderError(message);
+      reader.allowNext();
+      yield valueOfBytes(message.bytes);
+    }
+  } finally {
+    await Promise.all(readers.map((reader) => reader.stop()));
+  }
+}

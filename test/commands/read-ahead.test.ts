@@ -1,0 +1,202 @@
+/** Imports and rebuilds whose events other threads read ahead, beside those of one thread. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, spyOn, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassingError } from '../../src/base/errors.ts';
+import { recordingRow } from '../../src/chain/recording.ts';
+import { type ImportOptions, runImport } from '../../src/commands/data/import.ts';
+import { preparedEntries } from '../../src/commands/data/journal-entries.ts';
+import { readAhead } from '../../src/commands/data/read-ahead.ts';
+import { runRebuild } from '../../src/commands/data/rebuild.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { received } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
+
+/** Long enough for several batches of rows, with forks, and with everything that the simulated chain has. */
+const events = [...devnetEvents({ seed: 11, blocks: 110, accounts: 12, transactionsPerBlock: 2, forkEvery: 7 })].map(
+  received,
+);
+const rows = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
+
+const folder = dataDirectory();
+afterAll(() => folder[Symbol.dispose]());
+
+function recording(name: string, lines: readonly string[]): string {
+  const file = join(folder.path, name);
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
+  return file;
+}
+
+/** Runs a command whose output isn't looked at. */
+async function quietly(work: () => Promise<void>): Promise<void> {
+  using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await work();
+}
+
+async function imported(
+  directory: string,
+  file: string,
+  importThreads: number,
+  how: Partial<ImportOptions> = {},
+): Promise<void> {
+  const settings = { ...readSettings({ data: directory, logLevel: 'silent' }, {}), importThreads };
+  const options = { skipBad: false, restart: false, aheadFrom: 0, ...how };
+  await quietly(() => runImport(settings, [file], options));
+}
+
+/** A new directory into which a recording was imported. */
+async function importOf(file: string, threads: number, how: Partial<ImportOptions> = {}): Promise<DataDirectory> {
+  const directory = dataDirectory();
+  await imported(directory.path, file, threads, how);
+  return directory;
+}
+
+const problemOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => null,
+    ({ name, message, remedy, exitCode }) => ({ name, message, remedy, exitCode }),
+  );
+
+const whole = recording('whole.tsv', rows);
+const alone = await importOf(whole, 0);
+afterAll(() => alone[Symbol.dispose]());
+
+describe('an import that threads read ahead', () => {
+  test.each([1, 3])('by %i makes the same journal and the same tables', async (threads) => {
+    using directory = await importOf(whole, threads);
+    expect(everything(directory.path)).toEqual(everything(alone.path));
+  });
+
+  test('goes on where a shorter one ended', async () => {
+    using directory = await importOf(recording('grown.tsv', rows.slice(0, 300)), 1);
+    await imported(directory.path, recording('grown.tsv', rows), 2);
+    expect(everything(directory.path).journal).toEqual(everything(alone.path).journal);
+    expect(everything(directory.path).index).toEqual(everything(alone.path).index);
+  });
+
+  test('skips the same rows, and takes back nothing of those before them', async () => {
+    const block = events.findLast(({ path }) => path === '/new_block')!;
+    const orphan = JSON.parse(block.text);
+    orphan.index_block_hash = `0x${'ab'.repeat(32)}`;
+    orphan.parent_index_block_hash = `0x${'cd'.repeat(32)}`;
+    const bad = [
+      recordingRow({ ...block, id: 9_001, text: JSON.stringify(orphan) }),
+      recordingRow({ ...block, id: 9_002, text: '{"block_height": "high"}' }),
+      'no row',
+    ];
+    const file = recording('bad.tsv', [...rows.slice(0, 400), ...bad, ...rows.slice(400), rows[3]!]);
+    using one = await importOf(file, 0, { skipBad: true });
+    using other = await importOf(file, 2, { skipBad: true });
+    expect(everything(other.path)).toEqual(everything(one.path));
+  });
+
+  test.each([
+    ['a row that is none', [...rows.slice(0, 60), 'no row', ...rows.slice(60)]],
+    [
+      'a block without a field',
+      [...rows.slice(0, 60), recordingRow({ ...events[0]!, id: 9_000, path: '/new_block', text: '{}' })],
+    ],
+    [
+      'rows of two formats',
+      [
+        '1\t2022-09-13 00:12:27+00\t/proposal_response\t"a \\"b\\""',
+        '2\t2022-09-13 00:12:27+00\t/proposal_response\t"a \\\\"b\\\\""',
+      ],
+    ],
+    [
+      'another chain',
+      [...devnetEvents({ seed: 12, blocks: 3, forkEvery: 0 })].map((event, index) =>
+        recordingRow({ ...received(event), id: index + 1 }),
+      ),
+    ],
+  ])('refuses %s in the same words', async (_, lines) => {
+    const file = recording('refused.tsv', lines);
+    const problems: unknown[] = [];
+    for (const threads of [0, 2]) {
+      using directory = await importOf(recording('begun.tsv', rows.slice(0, 200)), 0);
+      const before = everything(directory.path);
+      problems.push(await problemOf(imported(directory.path, file, threads)));
+      if (lines.length < 60) expect(everything(directory.path)).toEqual(before);
+    }
+    expect(problems[0]).not.toBeNull();
+    expect(problems[1]).toEqual(problems[0]);
+  });
+
+  test('ends with the error of a file that is cut off', async () => {
+    const file = join(folder.path, 'cut.tsv.gz');
+    const packed = Bun.gzipSync(rows.join('\n'));
+    writeFileSync(file, packed.subarray(0, packed.length - 500));
+    using directory = dataDirectory();
+    await expect(imported(directory.path, file, 2)).rejects.toThrow('cut.tsv.gz is truncated or damaged');
+  });
+
+  test('of which a thread ends is an error that repeating may mend, and repeating does', async () => {
+    const dying = new URL('../support/data/dying-thread.ts', import.meta.url);
+    const source = { file: whole, format: null, prepareFrom: 0 };
+    const batches = readAhead({ source, chainId: null, sendMany: [] }, 2, dying);
+    await expect(Array.fromAsync(batches)).rejects.toThrow(PassingError);
+    using directory = dataDirectory();
+    await expect(imported(directory.path, whole, 2, { thread: dying })).rejects.toThrow(PassingError);
+    await imported(directory.path, whole, 2);
+    expect(everything(directory.path)).toEqual(everything(alone.path));
+  });
+});
+
+const contentOf = (file: string) => {
+  using db = new Database(file, { readonly: true });
+  return db.query('SELECT * FROM progress JOIN totals').get();
+};
+
+/** Rebuilds an index, and returns all that it then has. */
+async function rebuilt(directory: string, importThreads: number) {
+  const settings = { ...readSettings({ data: directory, logLevel: 'silent' }, {}), importThreads };
+  await quietly(() => runRebuild(settings, { force: false, beside: false }));
+  return everything(directory);
+}
+
+describe('a rebuild that threads read ahead', () => {
+  test('makes the same tables', async () => {
+    using directory = await importOf(whole, 0);
+    const expected = await rebuilt(directory.path, 0);
+    expect(await rebuilt(directory.path, 3)).toEqual(expected);
+  });
+
+  test.each([
+    ['is damaged', 'UPDATE events SET payload = zeroblob(4) WHERE id = 200'],
+    ['has another text', 'UPDATE events SET payload = (SELECT payload FROM events WHERE id = 199) WHERE id = 200'],
+    ['is missing', 'DELETE FROM events WHERE id = 200'],
+  ])('names an entry that %s in the same words, and leaves the index', async (_, damage) => {
+    using directory = await importOf(whole, 0);
+    const before = contentOf(indexPath(directory.path));
+    {
+      using db = new Database(journalPath(directory.path));
+      db.run(damage);
+    }
+    const problems = [await problemOf(rebuilt(directory.path, 0)), await problemOf(rebuilt(directory.path, 2))];
+    expect(problems[0]).toMatchObject({ message: expect.stringContaining('Entry 200 of ') });
+    expect(problems[1]).toEqual(problems[0]);
+    expect(contentOf(indexPath(directory.path))).toEqual(before);
+  });
+
+  test('a share has every n-th batch, and all shares together all entries once and in order', () => {
+    const of = 3;
+    const source = { directory: alone.path, upTo: events.length - 20 };
+    const shares = Array.from({ length: of }, (_, index) => [
+      ...preparedEntries(
+        source,
+        () => null,
+        (batch) => batch % of === index,
+      ),
+    ]);
+    const inTurn = shares[0]!.flatMap((_, turn) => shares.map((share) => share[turn] ?? [])).flat();
+    const { length } = everything(alone.path).journal;
+    expect(inTurn.map(({ id }) => id)).toEqual(
+      Array.from({ length: Math.min(length, source.upTo) }, (_, index) => index + 1),
+    );
+  });
+});
