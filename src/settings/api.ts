@@ -31,12 +31,12 @@ export const apiSettings = group('API', {
   }),
   threads: setting({
     commands: servers,
-    flag: '--threads <number>',
+    flag: '--threads <number|auto>',
     variables: ['STACKSIDE_THREADS'],
-    type: Type.Integer({ minimum: 0, maximum: 64, default: 0 }),
+    type: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 0, maximum: 64 })], { default: 'auto' }),
     read: integer,
-    help: 'Number of API threads; 0 serves the API on the thread that takes events, more than 1 requires Linux',
-    accepts: 'a number from 0 to 64',
+    help: 'Number of API threads; 0 serves the API on the thread that takes events, more than 1 requires Linux; auto: 0 on two cores, else one less than there are cores, 4 at most',
+    accepts: 'auto, or a number from 0 to 64',
   }),
   deprecated: setting({
     commands: servers,

@@ -1,6 +1,7 @@
 /** Requests of the main thread to its API threads. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
+import { apiThreadCount } from '../../src/commands/serve/api-threads.ts';
 import { serving } from '../support/servers/serving.ts';
 
 /** Milliseconds that the metrics of a thread are waited for. */
@@ -24,3 +25,25 @@ test('what waits for the metrics of a thread ends with their arrival, so that it
   expect(metrics).toContain('stackside_');
   expect({ begun, ended }).toEqual({ begun: 1, ended: 1 });
 });
+
+test('by themselves, threads take no core that the writer needs', () => {
+  const counts = [1, 2, 3, 4, 5, 6, 64].map((cores) => apiThreadCount('auto', cores));
+  expect(counts).toEqual(process.platform === 'linux' ? [0, 0, 2, 3, 4, 4, 4] : [0, 0, 1, 1, 1, 1, 1]);
+  expect([0, 1, 9].map((threads) => apiThreadCount(threads, 2))).toEqual([0, 1, 9]);
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'a machine with cores serves the API by threads, unless a setting says otherwise',
+  async () => {
+    const key = { headers: { 'sec-fetch-site': 'same-origin' } };
+    for (const [given, cores, threads] of [
+      [{}, 3, 2],
+      [{}, 2, 0],
+      [{ threads: '1' }, 2, 1],
+    ] as const) {
+      await using server = await serving({ hookAccess: 'open', ...given }, undefined, {}, { cores });
+      expect((await server.get('/extended')).status).toBe(200);
+      expect(await (await server.get('/stackside/v1/system', key)).json()).toMatchObject({ threads });
+    }
+  },
+);

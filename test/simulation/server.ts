@@ -383,6 +383,7 @@ export class Server {
       // The world's time stands still while a server starts: whoever waits for a turn then gets it at once.
       clock: { ...clock, turn: () => (life.running === null ? systemClock.turn() : clock.turn()) },
       chance,
+      cores: 1,
       connect: this.#disk.connect,
       walLimitBytes: this.#settings.walLimitBytes,
       threadLines: null,

@@ -60,6 +60,8 @@ export interface ApiThreads {
 
 export interface ApiThreadsOptions {
   settings: Settings;
+  /** How many. */
+  count: number;
   /** URL at which the main thread answers forwarded requests. */
   mainThread: string;
   /** The secret by which the main thread recognises requests of its own threads. */
@@ -180,6 +182,21 @@ class ApiThread {
   }
 }
 
+/** Whether the system distributes the connections of a port among threads. */
+const canShare = process.platform === 'linux';
+
+/** With fewer cores, threads would take from the writer what they give to readers. */
+const CORES_FOR_THREADS = 3;
+/** More are worth their memory only where the operator knows it. */
+const MOST_AUTOMATIC = 4;
+
+/** The number of API threads that a setting means on a machine. @param cores that the process may use */
+export function apiThreadCount(threads: Settings['threads'], cores: number): number {
+  if (threads !== 'auto') return threads;
+  if (cores < CORES_FOR_THREADS) return 0;
+  return canShare ? Math.min(MOST_AUTOMATIC, cores - 1) : 1;
+}
+
 /** The answer until the threads listen. */
 const notYet = (): Response => Response.error();
 
@@ -189,6 +206,7 @@ const notYet = (): Response => Response.error();
  */
 export async function startApiThreads({
   settings,
+  count,
   mainThread,
   internalToken,
   clock,
@@ -197,8 +215,8 @@ export async function startApiThreads({
   lines,
   crashed,
 }: ApiThreadsOptions): Promise<ApiThreads> {
-  const { apiHost: hostname, threads: count } = settings;
-  if (count > 1 && process.platform !== 'linux') {
+  const { apiHost: hostname } = settings;
+  if (count > 1 && !canShare) {
     throw new OperatorError(
       `--threads is ${count}, but only Linux can distribute the connections of a port among threads.`,
       'Run with --threads 1, or several processes with --mode read behind a proxy.',

@@ -1,4 +1,5 @@
-/** The environment of a server: time, random numbers, files and the network. Tests replace it. */
+/** The environment of a server: time, random numbers, cores, files and the network. Tests replace it. */
+import { availableParallelism } from 'node:os';
 import { type Chance, systemChance } from '../../base/chance.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
@@ -13,6 +14,8 @@ import { type OpenLog, openClusterLog } from '../cluster/host.ts';
 export interface Environment {
   clock: Clock;
   chance: Chance;
+  /** Cores that this process may use. */
+  cores: number;
   /** Opens databases for writing. */
   connect: Connect;
   /** Bytes above which a write-ahead log is truncated. */
@@ -36,6 +39,7 @@ export interface Environment {
 export const realEnvironment: Environment = {
   clock: systemClock,
   chance: systemChance,
+  cores: availableParallelism(),
   connect: openToWrite,
   walLimitBytes: WAL_LIMIT_BYTES,
   openSnapshots,

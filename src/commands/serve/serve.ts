@@ -40,7 +40,7 @@ import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, requireHost, type ServedCluster } from '../cluster/host.ts';
 import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
 import { startApiService } from './api-service.ts';
-import { type ApiThreads, startApiThreads } from './api-threads.ts';
+import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
@@ -112,19 +112,21 @@ async function answerApi(
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
   const { settings, log } = base;
-  const { clock, listen } = environment;
+  const { clock, listen, cores } = environment;
   const { apiHost: hostname, apiPort: port } = settings;
-  const address = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
+  const count = apiThreadCount(settings.threads, cores);
+  const address = count === 0 ? { hostname, port, shared: false } : LOOPBACK;
   const internalToken = crypto.randomUUID();
   const { requests } = watch;
   // API threads count the requests that they forward.
-  const counted = settings.threads === 0 ? { requestCounts: requests } : {};
+  const counted = count === 0 ? { requestCounts: requests } : {};
   const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, internalToken });
   closing.unshift(() => server.stop());
-  if (settings.threads === 0) return server.url;
+  if (count === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
   const started = await startApiThreads({
     settings,
+    count,
     mainThread: server.url,
     internalToken,
     clock,
@@ -170,7 +172,8 @@ function systemOf(
   listeners: { name: string; url: string }[],
   logs: () => Promise<(ThreadLog | null)[]>,
 ): SystemApi {
-  const { clock, chance, startOwnProcess } = environment;
+  const { clock, chance, cores, startOwnProcess } = environment;
+  const threads = apiThreadCount(settings.threads, cores);
   const inspected = inspections({ directory: settings.data, clock, start: startOwnProcess });
   closing.unshift(() => inspected.stop());
   const asked = queries({ directory: settings.data, start: startOwnProcess });
@@ -180,7 +183,7 @@ function systemOf(
   );
   closing.unshift(alerts.stop);
   return {
-    state: () => systemState({ settings, sources, listeners, valueIndexes: ingest.valueIndexes.all() }),
+    state: () => systemState({ settings, sources, listeners, threads, valueIndexes: ingest.valueIndexes.all() }),
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
     hosts: async () => (await cluster?.hosts()) ?? ALONE,

@@ -141,6 +141,8 @@ export interface SystemStateOptions {
   settings: Settings;
   sources: Sources;
   listeners: SystemState['listeners'];
+  /** API threads. */
+  threads: number;
   valueIndexes: readonly ValueIndex[];
 }
 
@@ -191,8 +193,8 @@ const DURABILITY =
 
 /** @throws OperatorError if the journal can't be read */
 export function systemState(options: SystemStateOptions): SystemState {
-  const { settings, listeners } = options;
-  const { data: directory, threads } = settings;
+  const { settings, listeners, threads } = options;
+  const { data: directory } = settings;
   return {
     settings: settingsOf(options),
     listeners,

@@ -50,7 +50,12 @@ export async function serving(
   };
   try {
     const settings = readSettings({ ...fixed, ...given }, variables);
-    const { api, events, stop } = await startServing(settings, { ...realEnvironment, startOwnProcess, ...environment });
+    const { api, events, stop } = await startServing(settings, {
+      ...realEnvironment,
+      startOwnProcess,
+      cores: 1,
+      ...environment,
+    });
     return {
       directory: path,
       api: api ?? '',
