@@ -1,7 +1,9 @@
 /** Compiles the executable. */
 import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { $ } from 'bun';
 import { type ConsoleBundle, consoleBuild } from '../src/console/bundle.ts';
+import * as threadUrls from '../src/thread-urls.ts';
 import { type TargetName, targets } from './targets.ts';
 
 const root = join(import.meta.dir, '..');
@@ -37,7 +39,7 @@ const NOTHING_OF_THE_FOLDER = {
 
 /** What the bundler makes of the program, whether compiled or not. */
 const program = (origin: Origin, consoleBundle: ConsoleBundle) => ({
-  entrypoints: ['src/main.ts', 'src/api-thread.ts', 'src/query-thread.ts'].map((file) => join(root, file)),
+  entrypoints: [join(root, 'src/main.ts'), ...Object.values(threadUrls).map((url) => fileURLToPath(url))],
   format: 'esm' as const,
   define: {
     STACKSIDE_BRANCH: JSON.stringify(origin.branch),

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { tableSizes } from '../../src/store/check/tables.ts';
+import { journalPath } from '../../src/store/files/database.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { addEarlierHooks, makeEarlier } from '../support/data/earlier-data.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -158,11 +160,25 @@ test('a recording that can be read in two ways is refused until --format says wh
 
 test('stackside rebuild makes the same index from the journal', async () => {
   const before = directoryStatus(at('data'));
-  const rebuilt = await stackside('rebuild', '--data', at('data'));
+  const rebuilt = await stackside('rebuild', '--data', at('data'), '--import-threads', '2');
   expect(rebuilt.stdout).toContain('height 12');
   expect({ ...directoryStatus(at('data')), index_bytes: 0 }).toEqual({ ...before, index_bytes: 0 });
   expect((await stackside('check', '--data', at('data'))).code).toBe(0);
 });
+
+test.each(['0', '2'])(
+  'stackside rebuild with %s threads says in two lines which entry the journal lacks',
+  async (threads) => {
+    using lacking = ingestOf([...devnetEvents({ seed: 2, blocks: 3 })].map(received));
+    {
+      using journal = new Database(journalPath(lacking.path));
+      journal.run('DELETE FROM events WHERE id = 4');
+    }
+    const { code, stdout, stderr } = await stackside('rebuild', '--data', lacking.path, '--import-threads', threads);
+    expect([code, stdout, stderr.trimEnd().split('\n').length]).toEqual([1, '', 2]);
+    expect(stderr).toContain('Entry 4 of ');
+  },
+);
 
 test('stackside rebuild prints what no entry made of an index from before version 0.1.0, for stackside hooks add', async () => {
   using earlier = ingestOf([...devnetEvents({ seed: 2, blocks: 3 })].map(received));

@@ -157,7 +157,7 @@ export const rebuild = command({
   ],
   async run({ settings }, given: { force: boolean; beside: boolean }) {
     const { runRebuild } = await import('./rebuild.ts');
-    runRebuild(settings, given);
+    await runRebuild(settings, given);
   },
 });
 
