@@ -30,7 +30,7 @@ export function* preparedEntries(
       const entries: PreparedEntry[] = [];
       for (const { text, ...entry } of journal.entriesAfter(before)) {
         const payload = prepare(entry.path, text);
-        entries.push({ ...entry, payload, text: payload === null ? text : null, length: text.length });
+        entries.push({ ...entry, length: text.length, content: payload === null ? { text } : { payload } });
         if (entry.id === last) break;
       }
       yield entries;

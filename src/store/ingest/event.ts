@@ -47,13 +47,12 @@ export class PreparedEvent implements ReceivedEvent {
 }
 
 /** An entry of the journal that was read ahead of its replay. */
-export interface PreparedEntry extends Omit<Entry, 'text'> {
-  payload: PreparedPayload | null;
-  /** Null where the payload has what is needed of it. */
-  text: string | null;
-  /** Characters of the text. */
+export type PreparedEntry = Omit<Entry, 'text'> & {
+  /** Characters of its text. */
   length: number;
-}
+  /** What was read of the text, or the text where the writer reads it. */
+  content: { payload: PreparedPayload } | { text: string };
+};
 
 /** `repeated`: the index and the journal have the event already, or it changes nothing; nothing was written. */
 export type Outcome = 'applied' | 'repeated';

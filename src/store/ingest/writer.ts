@@ -500,25 +500,16 @@ export class Writer {
    * @throws JournalEntryError where one doesn't follow the one before, StoreUnavailableError
    */
   replay(entries: Iterable<PreparedEntry>): void {
-    const { index, journal, router, isLive, report } = this.#options;
+    const { index, journal, report } = this.#options;
     this.#guarded(() => {
       this.#noteLoss();
       this.#recover();
       if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
       for (const entry of entries) {
-        const { payload, text, ...rest } = entry;
-        if (entry.id !== this.position().id + 1) throw journal.missing(this.position().id + 1);
-        if (payload === null) report(this.#apply({ ...rest, text: text ?? '' }, isLive()));
-        else {
-          const readAgain = {
-            ...rest,
-            get text() {
-              return journal.read(entry.id)?.text ?? '';
-            },
-          };
-          report(router.apply(payload, readAgain, entry.id, isLive()));
-          this.#moveTo(entry);
-        }
+        const next = this.position().id + 1;
+        if (entry.id !== next) throw journal.missing(next);
+        report(this.#appliedAhead(entry));
+        this.#moveTo(entry);
         this.#bytes += entry.length;
       }
       this.#state = 'pending';
@@ -528,6 +519,20 @@ export class Writer {
     this.#bytes = 0;
     this.#commitPending();
     collectAll();
+  }
+
+  #appliedAhead({ content, ...entry }: PreparedEntry): Applied {
+    const { journal, router, isLive } = this.#options;
+    if ('text' in content) return this.#applied({ ...entry, ...content }, isLive());
+    const event: ReceivedEvent = {
+      ...entry,
+      get text() {
+        const again = journal.read(entry.id);
+        if (again === undefined) throw journal.missing(entry.id);
+        return again.text;
+      },
+    };
+    return router.apply(content.payload, event, entry.id, isLive());
   }
 
   /**
