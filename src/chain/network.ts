@@ -15,8 +15,11 @@ export const networkOf = (chainId: number): Network => ({
   chainId,
 });
 
+/** Mainnet's reward cycles: the Bitcoin height at which cycle 0 started, and the length in Bitcoin blocks. */
+export const mainnetCycles = { first: 666_050, length: 2100 } as const;
+
 /** The length of a reward cycle, in Bitcoin blocks. */
-export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? 2100 : 50);
+export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? mainnetCycles.length : 50);
 
 /** A chain id as `0x` and eight hex digits. */
 export const chainIdText = (chainId: number): string => `0x${chainId.toString(16).padStart(8, '0')}`;

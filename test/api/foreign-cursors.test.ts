@@ -36,6 +36,7 @@ const reader = stub<Reader>(Promise.resolve(page), {
   historyFrom: null,
   blockHash: undefined,
   state: undefined,
+  withoutPayouts: [],
 });
 const app = createApp({
   snapshots: { read: (request) => request(reader), close: () => {} },

@@ -20,21 +20,24 @@ let snapshots: Snapshots;
 let app: AnyElysia;
 let txIds: string[];
 
-beforeAll(() => {
-  const address = clarity.tuple({
-    version: clarity.buffer(Uint8Array.of(0)),
-    hashbytes: clarity.buffer(Uint8Array.fromHex('164247d6f2b425ac5771423ae6c80c754f7172b0')),
-  });
-  const stack = stacked('pox-4', 'stack-stx', A, {
+const address = clarity.tuple({
+  version: clarity.buffer(Uint8Array.of(0)),
+  hashbytes: clarity.buffer(Uint8Array.fromHex('164247d6f2b425ac5771423ae6c80c754f7172b0')),
+});
+const stackedAt = ([first, end]: readonly [number, number]) =>
+  stacked('pox-4', 'stack-stx', A, {
     'lock-amount': u(700),
     'lock-period': u(1),
     'start-burn-height': u(100),
     'unlock-burn-height': u(140),
     'signer-key': clarity.buffer(keyOf(2)),
-    'start-cycle-id': u(6),
-    'end-cycle-id': clarity.some(u(7)),
+    'start-cycle-id': u(first),
+    'end-cycle-id': clarity.some(u(end)),
     'pox-addr': address,
   });
+
+beforeAll(() => {
+  const stack = stackedAt([6, 7]);
   const delegate = stacked('pox-4', 'delegate-stx', B, {
     'amount-ustx': u(5),
     'delegate-to': p(A),
@@ -279,4 +282,44 @@ test('signers of a cycle by number and as the current ones, with the contracts t
       },
     ],
   });
+});
+
+test('rewards of a principal by cycle, newest first, whose tag changes with Bitcoin', async () => {
+  const path = `/stackside/v1/principals/${A}/staking-rewards`;
+  const later = poxBlock(null, 'both', [[bonds.setup(0)], [stackedAt([5, 7])]], { burn_block_height: 101 });
+  const tip = poxBlock(later, 'sixth', [[bonds.stake(A, manager, 7n, [6, 9], 180)]], { burn_block_height: 125 });
+  const paid = burnBlock(103, 'a', null, [[BITCOIN, 12]]);
+  const answerOf = async (burnBlocks: (typeof paid)[]) => {
+    using index = ingestOf([later.event, tip.event, ...burnBlocks]);
+    const read = openSnapshots(index.path);
+    try {
+      const made = createApp({
+        snapshots: read,
+        version: 'stackside v0.0.0 (test:test)',
+        log: () => {},
+        checkResponses: true,
+      });
+      const answer = await made.handle(new Request(`http://localhost${path}`));
+      return {
+        etag: answer.headers.get('etag'),
+        body: (await answer.json()) as { results: Record<string, unknown>[] },
+      };
+    } finally {
+      read.close();
+    }
+  };
+  const { etag, body } = await answerOf([paid]);
+  const stack = { pox_version: 'pox4', type: 'solo', bond_index: null, pool: null, locked: { btc: '0', stx: '700' } };
+  expect(body).toMatchObject({ total: 3, limit: 20, cursor: { next: null, previous: null } });
+  expect(body.results).toEqual([
+    {
+      ...{ cycle: 6, pox_version: 'pox5', type: 'stake', bond_index: null, pool: null },
+      ...{ locked: { btc: '0', stx: '7' }, bitcoin_address: null, rewards: { btc: '0' } },
+    },
+    { cycle: 6, ...stack, bitcoin_address: BITCOIN, rewards: null },
+    { cycle: 5, ...stack, bitcoin_address: BITCOIN, rewards: { btc: '12' } },
+  ]);
+  const more = await answerOf([paid, burnBlock(125, 'b', 'a', [[BITCOIN, 30]])]);
+  expect(more.body.results[1]?.rewards).toEqual({ btc: '30' });
+  expect(more.etag).not.toBe(etag);
 });

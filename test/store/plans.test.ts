@@ -186,6 +186,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'reward-cycles.newest': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end and stops at the first' }],
   'bonds.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
   'staking-principals.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
+  'staking-rewards.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'staking.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
   'staking.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'staking.stakerCount': [

@@ -14,6 +14,7 @@ import { forks } from '../../api/stackside/forks.ts';
 import { principalHistory } from '../../api/stackside/principal-history.ts';
 import { searches } from '../../api/stackside/search.ts';
 import { type ServerHistory, type ServerStatus, serverHistory, serverStatus } from '../../api/stackside/server.ts';
+import { stakingRewards } from '../../api/stackside/staking-rewards.ts';
 import { type SystemApi, systemRoutes } from '../../api/stackside/system.ts';
 import { tokenLists } from '../../api/stackside/token-lists.ts';
 import { mempoolState, rawTransactions } from '../../api/stackside/transactions.ts';
@@ -177,6 +178,7 @@ export const resources = (
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),
   principalHistory,
+  stakingRewards,
   contractSearch,
   transactionSearch,
   manySubjects,

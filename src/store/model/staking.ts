@@ -187,3 +187,26 @@ export interface ManagedSigner extends CycleShare {
   /** Managers, ordered by address. */
   managers: SignerManager[];
 }
+
+/** What a principal stacked or staked in a reward cycle, and what that earned. */
+export interface StackedCycle {
+  cycle: number;
+  /** 1 for pox, up to 5 for pox-5. */
+  poxVersion: number;
+  /** STX stacked alone or through a pool (pox to pox-4); STX staked without a bond, or a position in a bond (pox-5). */
+  kind: 'solo' | 'pooled' | 'stake' | 'bond';
+  bond: number | null;
+  /** Who stacks pooled STX. */
+  pool: string | null;
+  /** Micro-STX. */
+  stx: bigint;
+  /** Sats of a bond that earn rewards. */
+  sats: bigint;
+  /** The Bitcoin address that was named for rewards of pox to pox-4; null where it is unknown. */
+  bitcoinAddress: string | null;
+  /**
+   * In sats: what the Bitcoin blocks of the cycle paid to the address, whoever shares it; of pox-5 what the principal itself accrued.
+   * Null where it is unknown.
+   */
+  earned: bigint | null;
+}

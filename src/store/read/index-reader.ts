@@ -42,6 +42,7 @@ import { nameQueries } from '../queries/names.ts';
 import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
+import { stakingRewardQueries } from '../queries/staking/staking-rewards.ts';
 import { assetReaders } from '../queries/tokens/assets.ts';
 import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
 import { tokenQueueQueries } from '../queries/tokens/token-jobs.ts';
@@ -209,7 +210,12 @@ export function readerOf(
     /** Contracts of tokens, and the metadata of their tokens. */
     tokenMetadata: { ...tokenMetadataQueries(db), ...tokenQueueQueries(db) },
     stacking: stackingQueries(db),
-    staking: { ...bondQueries(db), ...stakingPrincipalQueries(db), ...stakingSignerQueries(db, rewardCycles) },
+    staking: {
+      ...bondQueries(db),
+      ...stakingPrincipalQueries(db),
+      ...stakingSignerQueries(db, rewardCycles),
+      ...stakingRewardQueries(db),
+    },
     rewardCycles,
     burnRewards: burnRewardQueries(db),
     contracts: {

@@ -1,4 +1,5 @@
 /** Views of reward cycles and their stackers, and of the bonds and stakes of pox-5. */
+import { mainnetCycles } from '../../chain/network.ts';
 import {
   amount,
   boolean,
@@ -17,8 +18,8 @@ import {
  * Number of Bitcoin blocks in a cycle, and the height of the first cycle: mainnet's, or elsewhere computed from a bond, which
  * has the cycle and height of both its ends. Needs {@link cycleSource}.
  */
-const cycleLength = 'iif(p.chain_id = 1, 2100, (d.unlock_height - d.start_height) / (d.unlock_cycle - d.first_cycle))';
-const firstHeight = `iif(p.chain_id = 1, 666050, d.start_height - d.first_cycle * ${cycleLength})`;
+const cycleLength = `iif(p.chain_id = 1, ${mainnetCycles.length}, (d.unlock_height - d.start_height) / (d.unlock_cycle - d.first_cycle))`;
+const firstHeight = `iif(p.chain_id = 1, ${mainnetCycles.first}, d.start_height - d.first_cycle * ${cycleLength})`;
 const startOf = (cycle: string): string => `(${firstHeight} + (${cycle}) * ${cycleLength})`;
 const cycleSource = `JOIN progress p ON p.id = 1
   LEFT JOIN bonds d ON d.bond_index = (SELECT min(bond_index) FROM bonds)`;

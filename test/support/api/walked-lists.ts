@@ -218,6 +218,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
       most(`SELECT p.address AS it FROM stakes s JOIN principals p ON p.id = s.signer_id
                                              WHERE s.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
     ],
+    [/staking-rewards/, 'principal', counterparty('stacker_id', 'cycle_stackers')],
     [
       /staking\/bonds/,
       'principal',
@@ -483,6 +484,13 @@ function stacking(n: number): PoxEvent[] {
       }),
       stacked('pox-4', 'delegate-stack-stx', address, { ...lock(at), delegator: p(pool), ...cycle(n) }),
     ]),
+    // One of them stacks alone as well, in all cycles so far.
+    stacked('pox-4', 'stack-stx', users[0]!.address, {
+      ...lock(1),
+      'start-cycle-id': u(0),
+      'end-cycle-id': clarity.some(u(50)),
+    }),
+    stacked('pox-3', 'stack-stx', users[0]!.address, { ...lock(1), 'lock-period': u(6) }),
     stacked('pox-4', 'stack-aggregation-commit', pool, {
       'reward-cycle': u(n),
       'amount-ustx': u(1),

@@ -1655,6 +1655,17 @@ export interface components {
             complete: boolean;
             error?: components["schemas"]["Problem"];
         };
+        CycleRewards: {
+            cycle: number;
+            pox_version: "pox1" | "pox2" | "pox3" | "pox4" | "pox5";
+            type: "solo" | "pooled" | "stake" | "bond";
+            bond_index: number | null;
+            pool: components["schemas"]["Principal"] | null;
+            locked: { btc: components["schemas"]["Sats"]; stx: components["schemas"]["Amount"]; };
+            bitcoin_address: string | null;
+            rewards: { btc: components["schemas"]["Sats"]; } | null;
+        };
+        CycleRewardsPage: { results: components["schemas"]["CycleRewards"][]; } & components["schemas"]["Page"];
         FoundContractLog: {
             block_height: number;
             time: components["schemas"]["IsoTime"];

@@ -3,7 +3,7 @@
  * without gaps, so a page is a range of numbers, and the total is the last number.
  */
 import type { Database } from 'bun:sqlite';
-import { cycleLength, MAINNET_CHAIN_ID, networkOf } from '../../../chain/network.ts';
+import { MAINNET_CHAIN_ID, mainnetCycles } from '../../../chain/network.ts';
 import type { AnchorBurnBlock, BlockId, ChainBlock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
@@ -164,12 +164,9 @@ const outputOf = (row: OutputRow): PoxOutput => ({
 
 /** The first Bitcoin height at or above another at which a reward cycle of mainnet starts. */
 const mainnetCycleFrom = (height: number): number => {
-  const length = cycleLength(networkOf(MAINNET_CHAIN_ID));
-  return FIRST_CYCLE + Math.max(0, Math.ceil((height - FIRST_CYCLE) / length)) * length;
+  const { first, length } = mainnetCycles;
+  return first + Math.max(0, Math.ceil((height - first) / length)) * length;
 };
-
-/** The Bitcoin height at which mainnet's reward cycle 0 started. */
-const FIRST_CYCLE = 666_050;
 
 /** The end height where none is known, or none is set. */
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;

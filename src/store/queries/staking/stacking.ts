@@ -58,8 +58,11 @@ interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
   contract: string;
 }
 
+/** The columns of a print: the value of its event, and the contract. */
+export type PrintRow = Pick<Row, 'contract' | 'value'>;
+
 /** Reads a stored print again. */
-function printOf({ contract, value }: Pick<Row, 'contract' | 'value'>): StackingPrint {
+export function printOf({ contract, value }: PrintRow): StackingPrint {
   const reading = poxReading({ kind: 'contract_log', contractId: contract, topic: 'print', value });
   if (reading?.kind !== 'stacking') throw new Error(`a print of ${contract} can be read no more`);
   return reading.print;

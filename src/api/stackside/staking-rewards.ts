@@ -1,0 +1,68 @@
+/** What a principal stacked or staked in each reward cycle, and what that earned. Stackside's own route. */
+import { type Static, Type } from '@sinclair/typebox';
+import { chainAndBurnBlock } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { route } from '../../http/route.ts';
+import type { StackedCycle } from '../../store/model/staking.ts';
+import { PrincipalParameter } from '../shared/parameters.ts';
+import { Amount, nullable, Principal, Sats, words } from '../shared/values.ts';
+
+const CycleRewards = Type.Object(
+  {
+    cycle: Type.Integer({ description: 'Number of the reward cycle' }),
+    pox_version: words('pox1', 'pox2', 'pox3', 'pox4', 'pox5'),
+    type: {
+      ...words('solo', 'pooled', 'stake', 'bond'),
+      description: 'STX stacked alone or through a pool (pox to pox-4); a stake without a bond, or in a bond (pox-5)',
+    },
+    bond_index: nullable(Type.Integer()),
+    pool: nullable(Principal),
+    locked: Type.Object({ btc: Sats, stx: Amount }, { description: 'Of a bond, the satoshis that earn rewards' }),
+    bitcoin_address: nullable(
+      Type.String({ description: 'Whom Bitcoin pays (pox to pox-4); null where it is unknown' }),
+    ),
+    rewards: nullable(
+      Type.Object(
+        { btc: Sats },
+        {
+          description:
+            'So far: what the Bitcoin blocks of the cycle paid to the address, whoever shares it; for pox-5 the sBTC that the principal accrued, claimed or not. Null where it is unknown.',
+        },
+      ),
+    ),
+  },
+  { $id: 'CycleRewards' },
+);
+
+const cycleRewards = (of: StackedCycle): Static<typeof CycleRewards> => ({
+  cycle: of.cycle,
+  pox_version: `pox${of.poxVersion}` as Static<typeof CycleRewards>['pox_version'],
+  type: of.kind,
+  bond_index: of.bond,
+  pool: of.pool,
+  locked: { btc: String(of.sats), stx: String(of.stx) },
+  bitcoin_address: of.bitcoinAddress,
+  rewards: of.earned === null ? null : { btc: String(of.earned) },
+});
+
+export const stakingRewards = [
+  route({
+    path: '/stackside/v1/principals/{principal}/staking-rewards',
+    operationId: 'getPrincipalStakingRewards',
+    summary: 'Staking rewards of a principal by reward cycle',
+    description:
+      'Returns the reward cycles up to the present one in which a principal stacked or staked, newest first, with what it locked and earned. The rewards of pox to pox-4 are payments to the Bitcoin address that the stacker or its pool named: where several share an address, as the members of a pool do, those to all of them, which the pool then distributes. Of each pox, the newest 2,000 changes by the principal are read.',
+    tag: 'Stackside',
+    params: { principal: PrincipalParameter },
+    query: cursorQuery,
+    response: CursorPage(CycleRewards),
+    etag: chainAndBurnBlock,
+    history: 'whole',
+    payouts: true,
+    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `staking-rewards ${principal}`;
+      const page = await read.staking.cycles(principal, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, cycleRewards);
+    },
+  }),
+];

@@ -1,0 +1,324 @@
+/** What a principal stacked (pox to pox-4) and staked (pox-5) in each reward cycle, and what that earned. */
+import type { Database } from 'bun:sqlite';
+import { mainnetCycles, networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
+import type { StackingPrint } from '../../../chain/pox/stacking.ts';
+import { type BitcoinNetwork, type PoxAddress, poxAddressOf, poxAddressText } from '../../../codec/bitcoin-address.ts';
+import { decodeArguments, decodeClarity } from '../../../codec/clarity.ts';
+import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { StackedCycle } from '../../model/staking.ts';
+import { NO_BOND } from '../../rows/enums.ts';
+import { heightIn } from '../../rows/expressions.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
+import { forcedUnlockQuery } from '../accounts/locks.ts';
+import { keysetPage, numberAt } from '../page.ts';
+import { type PrintRow, printOf } from './stacking.ts';
+
+const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
+
+export const sql = {
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  tip: 'SELECT chain_id, burn_block_height FROM progress',
+  bond: `SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds
+          WHERE bond_index = (SELECT min(bond_index) FROM bonds)`,
+  newestCycle: 'SELECT max(cycle) AS cycle FROM reward_cycles',
+  locks: `SELECT l.amount, l.unlock_height, b.burn_block_height, c.address AS contract, t.sender_id,
+                 sender.address AS sender, t.function_name, d.function_args, d.raw
+            FROM stx_locks l JOIN transactions t ON t.position = l.position
+            JOIN transaction_bodies d ON d.position = l.position ${burnBlock('l.position')}
+            JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals c ON c.id = t.contract_id
+           WHERE l.principal_id = ?1 AND l.pox_version = 1
+           ORDER BY l.position DESC, l.event_index DESC LIMIT ?2`,
+  prints: `SELECT e.value, contract.address AS contract, b.burn_block_height
+             FROM stacking_events s JOIN events e ON e.position = s.position AND e.event_index = s.event_index
+             JOIN principals contract ON contract.id = e.contract_id ${burnBlock('s.position')}
+            WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC LIMIT ?3`,
+  stakes: `SELECT amount, first_cycle, from_cycle, unlock_cycle FROM stakes WHERE staker_id = ?1
+            ORDER BY position DESC, event_index DESC LIMIT ?2`,
+  positions: `SELECT p.bond_index, p.stx_locked, p.weight, p.first_cycle, p.weight_cycle, d.unlock_cycle
+                FROM bond_positions p JOIN bonds d ON d.bond_index = p.bond_index WHERE p.staker_id = ?1
+               ORDER BY p.bond_index DESC, p.position DESC, p.event_index DESC LIMIT ?2`,
+  shares: 'SELECT bond_index, cycle, earned FROM staking_shares WHERE staker_id = ?1 LIMIT ?2',
+  isKnown: 'SELECT 1 AS found FROM burn_blocks WHERE height >= ?1 AND height < ?2 LIMIT 1',
+  payments: `SELECT recipient_ordinal FROM burn_rewards WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  payment: 'SELECT height, recipient_total FROM burn_rewards WHERE recipient = ?1 AND recipient_ordinal = ?2',
+};
+
+/** Rows of each table that a page reads at most, the newest. */
+const MOST_ROWS = 2_000;
+
+/** Sats of a share are stored times this. */
+const PRECISION = 10n ** 18n;
+
+type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height'> &
+  Stored<'blocks', 'burn_block_height'> &
+  Stored<'transactions', 'function_name'> &
+  CallColumns & { contract: string | null; sender_id: number; sender: string };
+
+/** Cycles from one to before another, in which something was stacked. */
+interface Term {
+  from: number;
+  until: number;
+  /** Micro-STX. */
+  stx: bigint;
+  isPooled: boolean;
+  pool: string | null;
+  address: string | null;
+}
+
+/** The cycles of a network, which begin at a Bitcoin height and have a length. */
+interface Cycles {
+  first: number;
+  length: number;
+}
+
+const cycleAt = ({ first, length }: Cycles, height: number): number => Math.floor((height - first) / length);
+const startOf = ({ first, length }: Cycles, cycle: number): number => first + cycle * length;
+
+const textOf = (address: PoxAddress | null, network: BitcoinNetwork): string | null =>
+  address === null ? null : poxAddressText(address, network);
+
+/** Where the calls that lock STX in pox have the Bitcoin address, among their arguments. */
+const ADDRESS_PLACES: Readonly<Record<string, number>> = { 'stack-stx': 1, 'delegate-stack-stx': 2 };
+
+/** The pool and the Bitcoin address of a call of pox; null where another contract called pox. */
+function calledWith(row: LockRow, network: BitcoinNetwork): Pick<Term, 'pool' | 'address'> {
+  const place = ADDRESS_PLACES[row.function_name ?? ''];
+  if (place === undefined || row.contract?.endsWith('.pox') !== true) return { pool: null, address: null };
+  const spans = decodeArguments(callArguments(row));
+  const value = spans.ok ? decodeClarity(spans.value[place] ?? new Uint8Array()) : null;
+  return {
+    pool: row.function_name === 'delegate-stack-stx' ? row.sender : null,
+    address: value?.ok ? textOf(poxAddressOf(value.value), network) : null,
+  };
+}
+
+/** Prints by which the stacker's STX are locked. */
+const LOCKING = /^(delegate-)?stack-(stx|increase|extend)$/;
+
+/**
+ * The terms that a print names: pox-4 prints the cycles, and those of pox-2 and pox-3 follow from the unlock height.
+ * @param cycles null where the cycles of the network are unknown
+ */
+function termsOf(print: StackingPrint, burnHeight: number, cycles: Cycles | null): Term[] {
+  const { name, data, state, poxVersion, poxAddress, network } = print;
+  const rest = { stx: state.locked, address: textOf(poxAddress, network) };
+  if (poxVersion === 4) {
+    return print.changes.flatMap((change) => {
+      if (change.kind !== 'solo_term' && change.kind !== 'pooled_term') return [];
+      const isPooled = change.kind === 'pooled_term';
+      const pool = isPooled ? change.pool : null;
+      return [{ from: change.firstCycle, until: change.endCycle, isPooled, pool, ...rest }];
+    });
+  }
+  if (cycles === null || !LOCKING.test(name)) return [];
+  const until = cycleAt(cycles, Number(state.unlockHeight));
+  const length = data.lock_period ?? data.extend_count;
+  const from = length === undefined ? cycleAt(cycles, burnHeight) + 1 : until - Number(length);
+  const pool = typeof data.delegator === 'string' ? data.delegator : null;
+  return [{ from, until, isPooled: pool !== null, pool, ...rest }];
+}
+
+const POX_5 = 5;
+/** The order inside a cycle: the newest pox first, and of pox-5 the newest bond. */
+const keyOf = ({ cycle, poxVersion, bond, kind }: StackedCycle): [number, number, number] => [
+  cycle,
+  poxVersion,
+  bond ?? (kind === 'pooled' ? 0 : -1),
+];
+
+const compared = (a: CursorKey, b: CursorKey): number => {
+  const at = a.findIndex((_, part) => numberAt(a, part) !== numberAt(b, part));
+  return at === -1 ? 0 : numberAt(a, at) - numberAt(b, at);
+};
+
+export function stakingRewardQueries(db: Database) {
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
+  const tip = prepared<Stored<'progress', 'chain_id' | 'burn_block_height'>, []>(db, sql.tip);
+  const bond = prepared<Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>, []>(
+    db,
+    sql.bond,
+  );
+  const newestCycle = prepared<{ cycle: number | null }, []>(db, sql.newestCycle);
+  const locks = prepared<LockRow, [number, number]>(db, sql.locks);
+  const prints = prepared<PrintRow & Stored<'blocks', 'burn_block_height'>, [number, number, number]>(db, sql.prints);
+  const stakes = prepared<Stored<'stakes', 'amount' | 'first_cycle' | 'from_cycle' | 'unlock_cycle'>, [number, number]>(
+    db,
+    sql.stakes,
+  );
+  type PositionRow = Stored<'bond_positions', 'bond_index' | 'stx_locked' | 'weight' | 'first_cycle' | 'weight_cycle'> &
+    Stored<'bonds', 'unlock_cycle'>;
+  const positions = prepared<PositionRow, [number, number]>(db, sql.positions);
+  const shares = prepared<Stored<'staking_shares', 'bond_index' | 'cycle' | 'earned'>, [number, number]>(
+    db,
+    sql.shares,
+  );
+  const isKnown = prepared<{ found: number }, [number, number]>(db, sql.isKnown);
+  const payments = prepared<Stored<'burn_rewards', 'recipient_ordinal'>, [string]>(db, sql.payments);
+  const payment = prepared<Stored<'burn_rewards', 'height' | 'recipient_total'>, [string, number]>(db, sql.payment);
+  const forcedUnlocks = forcedUnlockQuery(db);
+
+  /** The cycles of the network: mainnet's, or elsewhere computed from a bond, which has the cycle and height of both its ends. */
+  function cyclesOf(chainId: number): Cycles | null {
+    if (networkOf(chainId).kind === 'mainnet') return mainnetCycles;
+    const found = bond.get();
+    if (found === null) return null;
+    const length = (found.unlock_height - found.start_height) / (found.unlock_cycle - found.first_cycle);
+    if (!Number.isInteger(length) || length <= 0) return null;
+    return { length, first: found.start_height - found.first_cycle * length };
+  }
+
+  /** Sum in sats of what Bitcoin blocks below a height paid to an address. The payments are sorted by height: it is searched. */
+  function paidBefore(address: string, height: number): bigint {
+    let [low, high] = [0, payments.get(address)?.recipient_ordinal ?? 0];
+    let total = 0n;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      const found = payment.get(address, middle);
+      if (found !== null && found.height < height) {
+        low = middle;
+        total = BigInt(found.recipient_total);
+      } else high = middle - 1;
+    }
+    return total;
+  }
+
+  /** What the Bitcoin blocks of a cycle paid to an address, in sats; null where the index has none of these blocks. */
+  function paidIn(address: string, cycles: Cycles, cycle: number): bigint | null {
+    const [start, end] = [startOf(cycles, cycle), startOf(cycles, cycle + 1)];
+    return isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);
+  }
+
+  /** What was stacked in one version of pox, by cycle: the newest term with a cycle holds in it. */
+  function stackedBy(version: number, terms: Iterable<Term>, end: number): StackedCycle[] {
+    const found = new Map<string, StackedCycle>();
+    for (const { from, until, stx, isPooled, pool, address } of terms) {
+      for (let cycle = Math.max(0, from); cycle < Math.min(until, end); cycle++) {
+        const key = `${cycle} ${isPooled}`;
+        if (found.has(key)) continue;
+        found.set(key, {
+          ...{ cycle, poxVersion: version, kind: isPooled ? 'pooled' : 'solo', bond: null, pool },
+          ...{ stx, sats: 0n, bitcoinAddress: address, earned: null },
+        });
+      }
+    }
+    return [...found.values()];
+  }
+
+  function* termsOfPrints(version: number, stacker: number, cycles: Cycles | null): Generator<Term> {
+    // A missed reward slot ends the lock, and what was printed before it, at a cycle.
+    let end = Number.POSITIVE_INFINITY;
+    for (const row of prints.all(version, stacker, MOST_ROWS)) {
+      const print = printOf(row);
+      for (const term of termsOf(print, row.burn_block_height, cycles)) {
+        yield { ...term, until: Math.min(term.until, end) };
+      }
+      const { first_unlocked_cycle: unlocked } = print.data;
+      if (unlocked !== undefined) end = Math.min(end, Number(unlocked));
+    }
+  }
+
+  function* termsOfLocks(stacker: number, cycles: Cycles, network: BitcoinNetwork): Generator<Term> {
+    for (const row of locks.all(stacker, MOST_ROWS)) {
+      const from = cycleAt(cycles, row.burn_block_height) + 1;
+      const until = cycleAt(cycles, row.unlock_height);
+      const isPooled = row.sender_id !== stacker;
+      yield { from, until, stx: BigInt(row.amount ?? 0), isPooled, ...calledWith(row, network) };
+    }
+  }
+
+  /** What a staker has in pox-5 in each cycle, with what it earned so far. */
+  function staked(staker: number, end: number): StackedCycle[] {
+    const found = new Map<string, StackedCycle>();
+    function add(of: number, cycle: number, stx: bigint, sats: bigint): StackedCycle {
+      const key = `${cycle} ${of}`;
+      const known = found.get(key);
+      if (known !== undefined) return known;
+      const isBond = of !== NO_BOND;
+      const added: StackedCycle = {
+        ...{ cycle, poxVersion: POX_5, kind: isBond ? 'bond' : 'stake', bond: isBond ? of : null, pool: null },
+        ...{ stx, sats, bitcoinAddress: null, earned: 0n },
+      };
+      found.set(key, added);
+      return added;
+    }
+
+    // The states of each, the newest first: one holds until the cycle from which a newer one does.
+    let until = end;
+    for (const { amount, first_cycle, from_cycle, unlock_cycle } of stakes.all(staker, MOST_ROWS)) {
+      const last = Math.min(until, unlock_cycle);
+      for (let cycle = Math.max(first_cycle, from_cycle); cycle < last && amount !== '0'; cycle++) {
+        add(NO_BOND, cycle, BigInt(amount), 0n);
+      }
+      until = Math.min(until, from_cycle);
+    }
+    let of = NO_BOND;
+    for (const row of positions.all(staker, MOST_ROWS)) {
+      if (row.bond_index !== of) until = end;
+      of = row.bond_index;
+      for (
+        let cycle = Math.max(row.first_cycle, row.weight_cycle);
+        cycle < Math.min(until, row.unlock_cycle);
+        cycle++
+      ) {
+        add(of, cycle, BigInt(row.stx_locked), BigInt(row.weight));
+      }
+      until = Math.min(until, row.weight_cycle);
+    }
+    for (const { bond_index, cycle, earned } of shares.all(staker, MOST_ROWS)) {
+      // What was distributed without a calculation belongs to no cycle.
+      if (cycle < 0) continue;
+      const one = add(bond_index, cycle, 0n, 0n);
+      one.earned = (one.earned ?? 0n) + BigInt(earned) / PRECISION;
+    }
+    return [...found.values()];
+  }
+
+  return {
+    /**
+     * The reward cycles up to the present one in which a principal stacked or staked, newest first. Reads the newest
+     * {@link MOST_ROWS} rows of each kind at most.
+     */
+    async cycles(address: string, limit: number, at: Cursor | null): Promise<Page<StackedCycle>> {
+      const id = principal.get(address)?.id;
+      const { chain_id, burn_block_height: height } = tip.get() ?? { chain_id: null, burn_block_height: 0 };
+      const { kind: network } = networkOf(chain_id ?? TESTNET_CHAIN_ID);
+      const cycles = cyclesOf(chain_id ?? TESTNET_CHAIN_ID);
+      const end = (cycles === null ? (newestCycle.get()?.cycle ?? -1) : cycleAt(cycles, height)) + 1;
+      const forced = forcedUnlocks();
+      /** The cycle that begins when the locks of a version have ended, or the next one. */
+      const endOf = (version: 1 | 2 | 3 | 4): number => {
+        const unlock = forced[`pox_${version}`] ?? 0;
+        return cycles === null || unlock === 0 ? end : Math.min(end, cycleAt(cycles, unlock - 1) + 1);
+      };
+      const all =
+        id === undefined
+          ? []
+          : [
+              ...staked(id, end),
+              ...([4, 3, 2] as const).flatMap((version) =>
+                stackedBy(version, termsOfPrints(version, id, cycles), endOf(version)),
+              ),
+              ...(cycles === null ? [] : stackedBy(1, termsOfLocks(id, cycles, network), endOf(1))),
+            ];
+      const sorted = all.sort((a, b) => compared(keyOf(b), keyOf(a)));
+      return keysetPage<StackedCycle, StackedCycle>({
+        limit,
+        at,
+        total: sorted.length,
+        rowsFrom: (key, count) =>
+          sorted.filter((one) => key === null || compared(keyOf(one), key) <= 0).slice(0, count),
+        rowsBefore: (key, count) =>
+          sorted
+            .filter((one) => compared(keyOf(one), key) > 0)
+            .reverse()
+            .slice(0, count),
+        keyOf,
+        itemOf: (one) => {
+          if (one.bitcoinAddress === null || cycles === null) return one;
+          return { ...one, earned: paidIn(one.bitcoinAddress, cycles, one.cycle) };
+        },
+      });
+    },
+  };
+}
