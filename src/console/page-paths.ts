@@ -8,6 +8,7 @@ export const pagePaths = {
   fork: '/forks/{hash}',
   bitcoinBlocks: '/bitcoin-blocks',
   bitcoinBlock: '/bitcoin-blocks/{id}',
+  bitcoinAddress: '/bitcoin-addresses/{address}',
   transactions: '/transactions',
   transaction: '/transactions/{id}',
   mempool: '/mempool',
@@ -35,7 +36,7 @@ export type PageName = keyof typeof pagePaths;
 export const sections: readonly (readonly [page: PageName, title: string, members: readonly PageName[]])[] = [
   ['overview', 'Overview', []],
   ['blocks', 'Blocks', ['block', 'forks', 'fork']],
-  ['bitcoinBlocks', 'Bitcoin blocks', ['bitcoinBlock']],
+  ['bitcoinBlocks', 'Bitcoin blocks', ['bitcoinBlock', 'bitcoinAddress']],
   ['transactions', 'Transactions', ['transaction']],
   ['mempool', 'Mempool', []],
   ['contracts', 'Contracts', ['contract']],

@@ -67,6 +67,8 @@ function idOf(one: Found): string {
       return one.hash.toHex();
     case 'transaction':
       return one.txId.toHex();
+    case 'bitcoin_address':
+      return one.bitcoinAddress;
     case 'address':
       return one.address;
     case 'token':
@@ -287,7 +289,7 @@ test('nothing to search for finds nothing, and a text that is too long is refuse
   expect((await json('/stackside/v1/search')).status).toBe(400);
 });
 
-test('a Bitcoin address stands for the Stacks address of the same key', async () => {
+test('a Bitcoin address is found as it is, and with the Stacks address of the same key', async () => {
   // BIP-173's first example: the key of the address 1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH.
   const stacks = stacksOfBitcoin('1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH');
   const segwit = 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4';
@@ -296,7 +298,12 @@ test('a Bitcoin address stands for the Stacks address of the same key', async ()
   expect(stacksOfBitcoin('bc1q')).toBeNull();
   await sampleIndex().read(async (read) => {
     expect(await read.search(` ${segwit} `, MOST)).toEqual([
-      { kind: 'address', match: 'exact', address: stacks!, bitcoinAddress: segwit },
+      { kind: 'bitcoin_address', match: 'exact', bitcoinAddress: segwit.toLowerCase() },
+      { kind: 'address', match: 'exact', address: stacks!, bitcoinAddress: segwit.toLowerCase() },
+    ]);
+    const ofScript = 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3';
+    expect(await read.search(ofScript, MOST)).toEqual([
+      { kind: 'bitcoin_address', match: 'exact', bitcoinAddress: ofScript },
     ]);
   });
 });

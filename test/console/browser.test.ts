@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
+import { parseBitcoinAddress, poxTuple, stacksOfBitcoin } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -12,6 +13,7 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { alice, announcement, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
+import { bonds, burnBlock, keyOf, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { exampleHosts, exampleSystem } from '../support/generate/example-system.ts';
 import { isFullRun } from '../support/property.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
@@ -221,6 +223,52 @@ browserTest('a difference from the node stays on the overview, also while the no
   const [above, below] = [await bar.boundingBox(), await first.boundingBox()];
   expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0));
   expect(complaints).toEqual([]);
+});
+
+browserTest('a Bitcoin address is found with the account of its key, and shows what Bitcoin paid to it', async () => {
+  await using paid = await serving();
+  const bitcoin = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+  const stack = stacked('pox-4', 'stack-stx', alice.address, {
+    'lock-amount': u(700_000_000),
+    'lock-period': u(1),
+    'start-burn-height': u(100),
+    'unlock-burn-height': u(140),
+    'signer-key': clarity.buffer(keyOf(2)),
+    'start-cycle-id': u(5),
+    'end-cycle-id': clarity.some(u(6)),
+    'pox-addr': poxTuple(parseBitcoinAddress(bitcoin)!),
+  });
+  const first = poxBlock(null, 'stacked', [[bonds.setup(0)], [stack]]);
+  const payments = [burnBlock(103, 'a', null, [[bitcoin, 1_500]]), burnBlock(104, 'b', 'a', [[bitcoin, 500]])];
+  await postEvents([first.event, ...payments].map(posted), paid.events);
+  await using visited = await visit(paid.api);
+  const { page, complaints } = visited;
+  await loaded(page);
+  await page.getByRole('combobox').fill(bitcoin);
+  await page.getByRole('group', { name: 'Bitcoin addresses' }).getByRole('option', { name: bitcoin }).waitFor();
+  await page.getByRole('group', { name: 'Accounts' }).getByRole('option').waitFor();
+  await page.keyboard.press('Enter');
+  const rewards = page.getByRole('table', { name: 'Rewards by Bitcoin block' });
+  await rewards.getByTitle('1,500 satoshis').waitFor();
+  await page.getByRole('table', { name: 'Payments of miners' }).getByTitle('500 satoshis', { exact: true }).waitFor();
+  await page.getByRole('region', { name: 'Rewards', exact: true }).getByTitle('2,000 satoshis').waitFor();
+  await page.getByRole('link', { name: stacksOfBitcoin(bitcoin)! }).waitFor();
+  // The account that named the address is another.
+  await follow(page, `/principals/${alice.address}?tab=staking`);
+  const cycles = page.getByRole('table', { name: 'Rewards by cycle' });
+  await cycles.getByText('pox-4, solo').waitFor();
+  await cycles.getByTitle('2,000 satoshis').waitFor();
+  await look(page, NARROW);
+  await expectAccessible(page);
+  expect(await overflow(page)).toBe(0);
+  await cycles.getByRole('link', { name: bitcoin }).click();
+  await rewards.getByRole('link', { name: '103' }).waitFor();
+  expect(await overflow(page)).toBe(0);
+  expect(complaints).toEqual([]);
+  // The API has no Bitcoin block on which no Stacks block was built, but its payments.
+  await rewards.getByRole('link', { name: '103' }).click();
+  await page.getByText('knows no Stacks block that was built on this Bitcoin block').waitFor();
+  await page.getByRole('table', { name: 'Payments to stackers' }).getByRole('link', { name: bitcoin }).waitFor();
 });
 
 browserTest('a block that a fork took back stays on the overview, struck out, and leads to the fork', async () => {

@@ -648,9 +648,11 @@ describe('a value in the path of a page', () => {
       pathMistake('transaction', { id: hash }),
       pathMistake('block', { id: `0x${hash}` }),
       pathMistake('bitcoinBlock', { id: '12' }),
+      pathMistake('bitcoinAddress', { address: 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss' }),
+      pathMistake('bitcoinAddress', { address: 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3' }),
       pathMistake('name', { name: 'anything' }),
       pathMistake('overview', {}),
-    ]).toEqual(Array(9).fill(null));
+    ]).toEqual(Array(11).fill(null));
   });
 });
 
@@ -868,6 +870,12 @@ describe('search', () => {
       ['12', [found('block', '0xab', 'exact')], 'block', { id: '12' }],
       ['12', [found('burn_block', '0xab', 'exact')], 'bitcoinBlock', { id: '0xab' }],
       ['0xab', [found('block', '0xab', 'exact')], 'block', { id: '0xab' }],
+      [
+        '1Bg',
+        [found('bitcoin_address', '1Bg', 'exact'), found('address', address, 'exact')],
+        'bitcoinAddress',
+        { address: '1Bg' },
+      ],
       ['12', [found('transaction', '0x12')], 'block', { id: '12' }],
       ['#0012', [], 'block', { id: '0012' }],
       [address.toLowerCase(), [], 'principal', { id: address }],

@@ -44,6 +44,7 @@ function leadsTo(link: string, { page }: Thing): boolean {
 const FOUND_BY_SEARCH: readonly string[] = [
   pagePaths.block,
   pagePaths.bitcoinBlock,
+  pagePaths.bitcoinAddress,
   pagePaths.transaction,
   pagePaths.principal,
   pagePaths.contract,

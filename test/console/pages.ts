@@ -71,12 +71,14 @@ export async function pathsOfPages(
   const { chain_tip: tip } = await answerOf<{ chain_tip: { block_height: number } }>(server, '/extended');
   // A Bitcoin block without a Stacks block has no page.
   const bitcoin = await answerOf<{ results: { burn_block_height: number }[] }>(server, '/extended/v2/burn-blocks');
+  const rewards = await answerOf<{ results: { reward_recipient: string }[] }>(server, '/extended/v1/burnchain/rewards');
   return {
     overview: '/',
     blocks: '/blocks',
     block: `/blocks/${tip.block_height - 2}`,
     'Bitcoin blocks': '/bitcoin-blocks',
     'a Bitcoin block': `/bitcoin-blocks/${bitcoin.results.at(1)?.burn_block_height}`,
+    'a Bitcoin address': `/bitcoin-addresses/${rewards.results[0]?.reward_recipient}`,
     transactions: '/transactions',
     'a transfer': `/transactions/${id(({ type }) => type === 'token_transfer')}`,
     'a call': `/transactions/${id(({ type, status }) => type === 'contract_call' && status === 'success')}`,

@@ -53,6 +53,8 @@ function item(found: Found): Static<typeof Item> {
         type === null ? 'in orphaned blocks' : shown(type, status, height === null ? null : `block ${height}`);
       return { ...at, id: toHex(found.txId), label: toHex(found.txId), detail, block_height: height };
     }
+    case 'bitcoin_address':
+      return { ...at, id: found.bitcoinAddress, label: found.bitcoinAddress, detail: null };
     case 'address':
       return { ...at, id: found.address, label: found.address, detail: found.bitcoinAddress };
     case 'token': {
@@ -77,7 +79,7 @@ export const searches = [
     operationId: 'search',
     summary: 'Search by a part of a name or id',
     description:
-      'Returns what a text may mean, while somebody types it: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, which stand for the Stacks address of the same key. Case does not matter. What equals the text comes first, then what begins with it, then what has it elsewhere. What left the chain is found by its whole id alone. Each search reads a bounded number of rows: where very many things match, a longer text finds the others.',
+      'Returns what a text may mean, while somebody types it: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. What equals the text comes first, then what begins with it, then what has it elsewhere. What left the chain is found by its whole id alone. Each search reads a bounded number of rows: where very many things match, a longer text finds the others.',
     tag: 'Stackside',
     query: {
       q: Type.String({ maxLength: LONGEST, description: 'Text to search for', examples: ['token'] }),

@@ -2,7 +2,16 @@
 import type { TransactionType } from '../../codec/transaction.ts';
 
 /** What a search finds, in the order in which equal matches are listed. */
-export const foundKinds = ['block', 'burn_block', 'transaction', 'address', 'token', 'contract', 'name'] as const;
+export const foundKinds = [
+  'block',
+  'burn_block',
+  'transaction',
+  'bitcoin_address',
+  'address',
+  'token',
+  'contract',
+  'name',
+] as const;
 
 /** How a text matches, the best first: it is the name or id, begins it, or is a part of it. */
 export const matches = ['exact', 'start', 'part'] as const;
@@ -19,6 +28,7 @@ export type Found = { match: Match } & (
       status: string | null;
       height: number | null;
     }
+  | { kind: 'bitcoin_address'; bitcoinAddress: string }
   /** `bitcoinAddress` is what was searched for, where that was a Bitcoin address. */
   | { kind: 'address'; address: string; bitcoinAddress: string | null }
   /** Name and symbol are null where the contract wasn't read. */

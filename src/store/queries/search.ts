@@ -6,7 +6,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { canonicalPrincipal, splitPrincipal } from '../../codec/address.ts';
-import { stacksOfBitcoin } from '../../codec/bitcoin-address.ts';
+import { isBitcoinAddress, stacksOfBitcoin } from '../../codec/bitcoin-address.ts';
 import { type Found, foundKinds, type Match, matches } from '../model/search.ts';
 import { sortable } from '../rows/amounts.ts';
 import {
@@ -68,6 +68,9 @@ const HEIGHT = /^#?([0-9]{1,10})$/;
 /** The beginning of an address, or an address and what follows it. */
 const ADDRESS = new RegExp(`^S[0-9A-Z]{${FEWEST_DIGITS - 1},}(\\.|$)`, 'i');
 
+/** The beginning of a segwit address. */
+const SEGWIT = /^(bc|tb|bcrt)1/i;
+
 /** The end of the range of texts that begin with one. */
 const endOf = (text: string): string => `${text}\u{10FFFF}`;
 
@@ -89,6 +92,8 @@ function keyOf(found: Found): string {
       return `burn_block ${found.hash.toHex()}`;
     case 'transaction':
       return `transaction ${found.txId.toHex()}`;
+    case 'bitcoin_address':
+      return `bitcoin_address ${found.bitcoinAddress}`;
     case 'address':
       return `address ${found.address}`;
     case 'token':
@@ -214,9 +219,12 @@ export function searchQueries(
 
   /** Addresses that begin with a text, and each that is whole, as every address has a page. The contracts of each, however many, are passed over in one step. */
   function* byAddress(text: string): Generator<Found> {
-    const bitcoinAddress = stacksOfBitcoin(text);
-    if (bitcoinAddress !== null) {
-      yield { kind: 'address', match: 'exact', address: bitcoinAddress, bitcoinAddress: text };
+    if (isBitcoinAddress(text)) {
+      // Segwit addresses may be written in capital letters.
+      const bitcoinAddress = SEGWIT.test(text) ? text.toLowerCase() : text;
+      yield { kind: 'bitcoin_address', match: 'exact', bitcoinAddress };
+      const ofSameKey = stacksOfBitcoin(text);
+      if (ofSameKey !== null) yield { kind: 'address', match: 'exact', address: ofSameKey, bitcoinAddress };
     }
     const whole = canonicalPrincipal(text);
     if (whole !== null && (splitPrincipal(whole).contractName === null || isAccountAlone(whole))) {

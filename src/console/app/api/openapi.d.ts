@@ -60,6 +60,8 @@ export interface paths {
     "/extended/v3/staking/signers": { parameters: { }; get: operations["getStakingSigners"]; };
     "/extended/v3/staking/signers/{principal}": { parameters: { }; get: operations["getStakingSigner"]; };
     "/extended/v3/staking/signers/{principal}/stakers": { parameters: { }; get: operations["getStakingSignerStakers"]; };
+    "/extended/v1/burnchain/rewards/{address}": { parameters: { }; get: operations["getBurnRewardsOfAddress"]; };
+    "/extended/v1/burnchain/rewards/{address}/total": { parameters: { }; get: operations["getBurnRewardTotalOfAddress"]; };
     "/extended/v2/pox/cycles": { parameters: { }; get: operations["getPoxCycles"]; };
     "/extended/v2/pox/cycles/{cycle_number}": { parameters: { }; get: operations["getPoxCycle"]; };
     "/extended/v2/pox/cycles/{cycle_number}/signers": { parameters: { }; get: operations["getPoxCycleSigners"]; };
@@ -88,6 +90,7 @@ export interface paths {
     "/stackside/v1/history": { parameters: { }; get: operations["getServerHistory"]; };
     "/stackside/v1/principals/{principal}/activity": { parameters: { }; get: operations["getPrincipalActivity"]; };
     "/stackside/v1/principals/{principal}/balance-history": { parameters: { }; get: operations["getPrincipalBalanceHistory"]; };
+    "/stackside/v1/principals/{principal}/staking-rewards": { parameters: { }; get: operations["getPrincipalStakingRewards"]; };
     "/stackside/v1/smart-contracts/{contract_id}/logs": { parameters: { }; get: operations["searchContractLogs"]; };
     "/stackside/v1/smart-contracts/{contract_id}/calls": { parameters: { }; get: operations["searchContractCalls"]; };
     "/stackside/v1/transactions": { parameters: { }; get: operations["searchTransactions"]; };
@@ -1483,7 +1486,7 @@ export interface components {
             })[];
             fee_for_next_block: components["schemas"]["Amount"] | null;
         };
-        FoundKind: "block" | "burn_block" | "transaction" | "address" | "token" | "contract" | "name";
+        FoundKind: "block" | "burn_block" | "transaction" | "bitcoin_address" | "address" | "token" | "contract" | "name";
         FoundItem: {
             kind: components["schemas"]["FoundKind"];
             match: "exact" | "start" | "part";
@@ -3233,6 +3236,41 @@ export interface operations {
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
+    getBurnRewardsOfAddress: {
+        parameters: {
+            query?: { limit?: components["parameters"]["Limit9"]; offset?: components["parameters"]["Offset"]; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { address: components["parameters"]["Address2"]; };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
+                content: { "application/json": components["schemas"]["BurnRewardUncountedList"]; };
+            };
+            400: components["responses"]["BadRequest"];
+            410: components["responses"]["Gone"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getBurnRewardTotalOfAddress: {
+        parameters: {
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { address: components["parameters"]["Address2"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["BurnRewardTotal"]; };
+            };
+            400: components["responses"]["BadRequest"];
+            410: components["responses"]["Gone"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
     getPoxCycles: {
         parameters: {
             query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
@@ -3706,6 +3744,22 @@ export interface operations {
             200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["PrincipalBalanceHistory"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getPrincipalStakingRewards: {
+        parameters: {
+            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
+            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
+            path: { principal: components["parameters"]["Principal"]; };
+        };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["CycleRewardsPage"]; };
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];

@@ -49,6 +49,12 @@ const contract: Kind = {
 const KINDS: Partial<Record<PageName, Kind>> = {
   block,
   bitcoinBlock: { ...block, name: 'Bitcoin block' },
+  bitcoinAddress: {
+    param: 'address',
+    name: 'Bitcoin address',
+    looks: 'A Bitcoin address begins with 1, 3, m, n, 2, bc1, tb1 or bcrt1.',
+    form: /^([13mn2][1-9A-HJ-NP-Za-km-z]{25,34}|(bc|tb|bcrt)1[02-9ac-hj-np-z]{6,87})$/,
+  },
   transaction: {
     param: 'id',
     name: 'transaction id',

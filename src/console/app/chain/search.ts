@@ -22,6 +22,7 @@ const TITLES: Readonly<Record<FoundKind, string>> = {
   block: 'Blocks',
   burn_block: 'Bitcoin blocks',
   transaction: 'Transactions',
+  bitcoin_address: 'Bitcoin addresses',
   address: 'Accounts',
   token: 'Tokens',
   contract: 'Contracts',
@@ -44,6 +45,8 @@ export function pageOfFound({ kind, id }: Pick<FoundItem, 'kind' | 'id'>): PageO
       return { page: 'bitcoinBlock', params: { id } };
     case 'transaction':
       return { page: 'transaction', params: { id } };
+    case 'bitcoin_address':
+      return { page: 'bitcoinAddress', params: { address: id } };
     case 'address':
     case 'contract':
       return principalPage(id);

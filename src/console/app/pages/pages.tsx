@@ -10,6 +10,7 @@ import { Contracts, Tokens } from './account/directories.tsx';
 import { Name, Names } from './account/names.tsx';
 import { Principal } from './account/principal.tsx';
 import { Nft, Token } from './account/token.tsx';
+import { BitcoinAddress } from './chain/bitcoin-address.tsx';
 import { BitcoinBlock, BitcoinBlocks } from './chain/bitcoin-block.tsx';
 import { Block, Blocks } from './chain/block.tsx';
 import { Fork, Forks } from './chain/forks.tsx';
@@ -35,6 +36,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   fork: ({ hash = '' }) => <Fork key={hash} hash={hash} />,
   bitcoinBlocks: () => <BitcoinBlocks />,
   bitcoinBlock: ({ id = '' }) => <BitcoinBlock key={id} id={id} />,
+  bitcoinAddress: ({ address = '' }) => <BitcoinAddress key={address} address={address} />,
   transactions: () => <Transactions />,
   transaction: ({ id = '' }) => <Transaction key={id} id={id} />,
   mempool: () => <Mempool />,

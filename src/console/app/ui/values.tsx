@@ -195,6 +195,12 @@ export const BitcoinBlockLink = ({ height }: { height: number }) => (
   </a>
 );
 
+export const BitcoinAddressLink = ({ address }: { address: string }) => (
+  <a class="mono break" href={pathTo('bitcoinAddress', { address })}>
+    {address}
+  </a>
+);
+
 /** A link to a token, with its name and contract. */
 export const Asset = ({ identifier }: { identifier: string }) => (
   <a href={pathTo('token', { asset: identifier })} title={identifier}>

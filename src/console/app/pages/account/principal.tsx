@@ -4,11 +4,33 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
-import { count, words } from '../../chain/format.ts';
-import { Copy, Facts, type Figure, Figures, Page, Panel, PER_PAGE, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { count, plural, words } from '../../chain/format.ts';
+import {
+  Copy,
+  Facts,
+  type Figure,
+  Figures,
+  listQuery,
+  Page,
+  Pager,
+  Panel,
+  PER_PAGE,
+  Show,
+  Table,
+  Tabs,
+  tabOf,
+} from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { TellMe } from '../../ui/tell-me.tsx';
-import { Badge, BitcoinBlockLink, Btc, Stx, TxLink } from '../../ui/values.tsx';
+import {
+  Badge,
+  BitcoinAddressLink,
+  BitcoinBlockLink,
+  Btc,
+  Principal as PrincipalLink,
+  Stx,
+  TxLink,
+} from '../../ui/values.tsx';
 import { BalanceTab, CounterpartiesTab, NonceFacts, SeenFacts, useNames } from './principal-activity.tsx';
 import { Tokens } from './principal-tokens.tsx';
 import { Pending, PrincipalTransactions, Transfers } from './principal-transactions.tsx';
@@ -179,10 +201,6 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
   );
   return (
     <>
-      <p class="lead">
-        Stakes and rewards of pox-5. What pox-4 locks is above; its rewards go to the Bitcoin address that the stacker
-        named, and pages of Bitcoin blocks list them.
-      </p>
       <div class="columns">
         <Panel title="Staked STX" source={`/extended/v3/principals/${principal}/staking`}>
           <Show loaded={staking}>
@@ -235,7 +253,81 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
           )}
         </Show>
       </Panel>
+      <CycleRewards principal={principal} version={version} />
     </>
+  );
+}
+
+/** What a principal stacked or staked in each reward cycle, and what that earned. */
+function CycleRewards({ principal, version }: { principal: string; version: string }) {
+  const query = listQuery('cycles');
+  const source = `/stackside/v1/principals/${principal}/staking-rewards`;
+  const params = { path: { principal }, query };
+  const rewards = useAnswer(
+    `rewards ${principal} ${query.cursor}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/principals/{principal}/staking-rewards', { params, signal })),
+    version,
+  );
+  return (
+    <Panel title="Rewards by cycle" source={source}>
+      <p class="quiet">
+        Rewards up to pox-4 are what Bitcoin paid to the address, to all who share it; a pool distributes them itself.
+      </p>
+      <Show loaded={rewards}>
+        {({ results, cursor, total }) => (
+          <>
+            <Table
+              label="Rewards by cycle"
+              rows={results}
+              keyOf={({ cycle, pox_version: pox, type, bond_index: bond }) => `${cycle} ${pox} ${type} ${bond}`}
+              empty="The principal stacked in no cycle."
+              stacked
+              columns={[
+                {
+                  name: 'Cycle',
+                  class: 'first',
+                  cell: ({ cycle }) => <a href={`${pathTo('staking')}?cycle=${cycle}`}>Cycle {count(cycle)}</a>,
+                },
+                {
+                  name: 'What',
+                  class: 'nowrap',
+                  cell: ({ pox_version: pox, type, bond_index: bond }) =>
+                    `${pox === 'pox1' ? 'pox' : pox.replace('pox', 'pox-')}, ${type}${bond === null ? '' : ` ${bond}`}`,
+                },
+                {
+                  name: 'Paid to',
+                  label: 'paid to',
+                  cell: ({ pox_version: pox, bitcoin_address: address, pool }) => (
+                    <>
+                      {address !== null ? (
+                        <BitcoinAddressLink address={address} />
+                      ) : (
+                        <span class="quiet">{pox === 'pox5' ? 'the account' : 'unknown'}</span>
+                      )}
+                      {pool === null ? null : (
+                        <>
+                          {' '}
+                          of pool <PrincipalLink principal={pool} />
+                        </>
+                      )}
+                    </>
+                  ),
+                },
+                { name: 'Locked', class: 'number', label: 'locked', cell: ({ locked }) => <Stx micro={locked.stx} /> },
+                {
+                  name: 'Earned',
+                  class: 'number',
+                  label: 'earned',
+                  cell: ({ rewards: earned }) =>
+                    earned === null ? <span class="quiet">unknown</span> : <Btc satoshis={earned.btc} />,
+                },
+              ]}
+            />
+            <Pager name="cycles" next={cursor.next} previous={cursor.previous} total={plural(total, 'row')} />
+          </>
+        )}
+      </Show>
+    </Panel>
   );
 }
 

@@ -6,7 +6,7 @@ import { count, plural } from '../../chain/format.ts';
 import type { BitcoinBlock as BitcoinBlockObject } from '../../chain/types.ts';
 import { BLOCKS_PER_PAGE, type Column, Facts, Icon, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
-import { Ago, BitcoinBlockLink, Btc, Count, Hash, When } from '../../ui/values.tsx';
+import { Ago, BitcoinAddressLink, BitcoinBlockLink, Btc, Count, Hash, When } from '../../ui/values.tsx';
 import { BLOCK_COLUMNS } from './block.tsx';
 
 export function BitcoinBlock({ id }: { id: string }) {
@@ -17,13 +17,16 @@ export function BitcoinBlock({ id }: { id: string }) {
     tipVersion.value,
   );
   const found = block.data;
+  // The API has no such block where no Stacks block was built on it, and may have its payments all the same.
+  const without = block.error?.status === 404 && /^\d+$/.test(id) ? Number(id) : null;
+  const height = found?.burn_block_height ?? without;
   return (
     <Page
       kind="Bitcoin block"
-      title={found === null ? id : count(found.burn_block_height)}
-      beside={found === null ? null : <Neighbours height={found.burn_block_height} />}
+      title={height === null ? id : count(height)}
+      beside={height === null ? null : <Neighbours height={height} />}
     >
-      <Show loaded={block}>
+      <Show loaded={block} missing={NO_STACKS_BLOCK}>
         {({ burn_block_time: time, burn_block_hash: hash, burn_block_height: height, stacks_blocks: blocks }) => (
           <>
             <Panel title="Bitcoin block" source={`/extended/v2/burn-blocks/${hash}`}>
@@ -40,9 +43,12 @@ export function BitcoinBlock({ id }: { id: string }) {
           </>
         )}
       </Show>
+      {without === null ? null : <Payments height={without} />}
     </Page>
   );
 }
+
+const NO_STACKS_BLOCK = 'The server knows no Stacks block that was built on this Bitcoin block.';
 
 function Neighbours({ height }: { height: number }) {
   const isTip = tip.value !== null && height >= tip.value.burnBlockHeight;
@@ -111,7 +117,7 @@ export function Payments({ height }: { height: number }) {
             keyOf={({ tx_id, utxo_idx }) => `${tx_id} ${utxo_idx}`}
             empty="Miners paid nothing to stackers in this block."
             columns={[
-              { name: 'Recipient', class: 'main', cell: ({ recipient }) => <span class="mono">{recipient}</span> },
+              { name: 'Recipient', class: 'main', cell: ({ recipient }) => <BitcoinAddressLink address={recipient} /> },
               {
                 name: 'Bitcoin transaction',
                 class: 'medium',
