@@ -238,8 +238,8 @@ browserTest('a Bitcoin address is found with the account of its key, and shows w
     'end-cycle-id': clarity.some(u(6)),
     'pox-addr': poxTuple(parseBitcoinAddress(bitcoin)!),
   });
-  const first = poxBlock(null, 'stacked', [[bonds.setup(0)], [stack]]);
-  const payments = [burnBlock(103, 'a', null, [[bitcoin, 1_500]]), burnBlock(104, 'b', 'a', [[bitcoin, 500]])];
+  const first = poxBlock(null, 'stacked', [[bonds.setup(0)], [stack]], { burn_block_height: 104 });
+  const payments = [burnBlock(102, 'a', null, [[bitcoin, 1_500]]), burnBlock(103, 'b', 'a', [[bitcoin, 500]])];
   await postEvents([first.event, ...payments].map(posted), paid.events);
   await using visited = await visit(paid.api);
   const { page, complaints } = visited;
@@ -262,11 +262,11 @@ browserTest('a Bitcoin address is found with the account of its key, and shows w
   await expectAccessible(page);
   expect(await overflow(page)).toBe(0);
   await cycles.getByRole('link', { name: bitcoin }).click();
-  await rewards.getByRole('link', { name: '103' }).waitFor();
+  await rewards.getByRole('link', { name: '102' }).waitFor();
   expect(await overflow(page)).toBe(0);
   expect(complaints).toEqual([]);
   // The API has no Bitcoin block on which no Stacks block was built, but its payments.
-  await rewards.getByRole('link', { name: '103' }).click();
+  await rewards.getByRole('link', { name: '102' }).click();
   await page.getByText('knows no Stacks block that was built on this Bitcoin block').waitFor();
   await page.getByRole('table', { name: 'Payments to stackers' }).getByRole('link', { name: bitcoin }).waitFor();
 });

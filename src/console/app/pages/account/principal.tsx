@@ -253,6 +253,9 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
           )}
         </Show>
       </Panel>
+      <p class="lead">
+        Rewards up to pox-4 are what Bitcoin paid to the address, to all who share it; a pool distributes them itself.
+      </p>
       <CycleRewards principal={principal} version={version} />
     </>
   );
@@ -270,9 +273,6 @@ function CycleRewards({ principal, version }: { principal: string; version: stri
   );
   return (
     <Panel title="Rewards by cycle" source={source}>
-      <p class="quiet">
-        Rewards up to pox-4 are what Bitcoin paid to the address, to all who share it; a pool distributes them itself.
-      </p>
       <Show loaded={rewards}>
         {({ results, cursor, total }) => (
           <>

@@ -18,7 +18,8 @@ export function BitcoinBlock({ id }: { id: string }) {
   );
   const found = block.data;
   // The API has no such block where no Stacks block was built on it, and may have its payments all the same.
-  const without = block.error?.status === 404 && /^\d+$/.test(id) ? Number(id) : null;
+  const isPast = Number(id) <= (tip.value?.burnBlockHeight ?? 0);
+  const without = block.error?.status === 404 && isPast ? Number(id) : null;
   const height = found?.burn_block_height ?? without;
   return (
     <Page
