@@ -3,6 +3,7 @@
  * Prints the lists, with the median of each page by round, in microseconds.
  */
 import { Database } from 'bun:sqlite';
+import type { Awaitable } from '../../src/base/awaitable.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -14,7 +15,7 @@ const rounds = Number(roundCount);
 const repetitions = Number(repetitionCount);
 const limit = Number(limitText);
 
-type Ask = (reader: Reader, at: Cursor | null) => Promise<Page<unknown>>;
+type Ask = (reader: Reader, at: Cursor | null) => Awaitable<Page<unknown>>;
 
 /** A place in a list, and the time of its page in each round. */
 interface Place {

@@ -334,7 +334,7 @@ export function metadataRoutes(version: string, { source, copies }: TokenMetadat
       etag: chainTipAndTokens,
       history: 'whole',
       handle: async ({ read }) => {
-        const [tip, { families, jobs }] = [await read.chain.tip(), await read.tokenMetadata.counts()];
+        const [tip, { families, jobs }] = [read.chain.tip(), await read.tokenMetadata.counts()];
         return {
           server_version: version,
           status: 'ready' as const,

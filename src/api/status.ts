@@ -39,8 +39,8 @@ export const status = (version: string) => [
     ),
     etag: chainAndBurnTip,
     history: 'none',
-    handle: async ({ read }) => {
-      const [tip, from] = [await read.chain.tip(), read.chain.historyFrom()];
+    handle: ({ read }) => {
+      const [tip, from] = [read.chain.tip(), read.chain.historyFrom()];
       return {
         server_version: version,
         status: 'ready' as const,

@@ -4,11 +4,12 @@
  * A tag is read before the handler runs, from the same snapshot. So an answer and its tag belong together, and a request
  * whose copy is current costs one look-up.
  */
+import type { Awaitable } from '../base/awaitable.ts';
 import type { BlockId } from '../store/model/block.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 
 /** Reads the state that an answer depends on; null if there is none: then the answer must not be stored. */
-export type ETagKind<Params> = (read: Reader, params: Params) => Promise<string | null>;
+export type ETagKind<Params> = (read: Reader, params: Params) => Awaitable<string | null>;
 
 /**
  * Makes a whole tag: the state and the version, since another version may serialize the same state differently.
@@ -20,50 +21,50 @@ export const tagOf = (version: string) => {
 };
 
 /** The tag of answers that change with canonical blocks and microblocks only. */
-export const chainTip = async (read: Reader): Promise<string | null> => {
-  const tip = await read.chain.tip();
+export const chainTip = (read: Reader): string | null => {
+  const tip = read.chain.tip();
   return tip === null ? null : `0x${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}`;
 };
 
 /** The tag of answers that change with Bitcoin's height as well, such as locks that end. */
-export const chainAndBurnTip = async (read: Reader): Promise<string | null> => {
-  const tip = await read.chain.tip();
+export const chainAndBurnTip = (read: Reader): string | null => {
+  const tip = read.chain.tip();
   return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
 };
 
 /** The tag of answers about any fork: an orphan may arrive without a change of the tip. */
-export const anyFork = async (read: Reader): Promise<string | null> => {
-  const tip = await chainTip(read);
-  return tip === null ? null : `${tip}-${(await read.chain.newestArrival())?.toHex()}`;
+export const anyFork = (read: Reader): string | null => {
+  const tip = chainTip(read);
+  return tip === null ? null : `${tip}-${read.chain.newestArrival()?.toHex()}`;
 };
 
 /** The tag of answers about names: zonefiles, and the names from before the chain, can arrive at any time. */
 export const chainTipAndAttachments = async (read: Reader): Promise<string | null> => {
-  const tip = await chainTip(read);
+  const tip = chainTip(read);
   return tip === null ? null : `${tip}-${await read.names.version()}`;
 };
 
 /** The tag of answers about tokens: what their contracts and documents say may be read at any time. */
-export const chainTipAndTokens = async (read: Reader): Promise<string> =>
-  `${(await chainTip(read)) ?? 'empty'}-${read.tokenMetadata.version()}`;
+export const chainTipAndTokens = (read: Reader): string =>
+  `${chainTip(read) ?? 'empty'}-${read.tokenMetadata.version()}`;
 
 /** The tag of answers about Bitcoin's blocks: another block may replace one at the same height. */
 export const chainAndBurnBlock = async (read: Reader): Promise<string | null> => {
-  const tip = await chainTip(read);
+  const tip = chainTip(read);
   const newest = await read.burnRewards.newestHash();
   return tip === null || newest === null ? tip : `${tip}-${newest.toHex()}`;
 };
 
 /** The tag of answers about pending transactions. */
-export const mempool = async (read: Reader): Promise<string | null> => {
-  const tip = await chainTip(read);
-  return tip === null ? null : `${tip}-${await read.mempool.version()}`;
+export const mempool = (read: Reader): string | null => {
+  const tip = chainTip(read);
+  return tip === null ? null : `${tip}-${read.mempool.version()}`;
 };
 
 /** The tag of answers about transactions that may be pending, or of any fork. */
-export const mempoolAndAnyFork = async (read: Reader): Promise<string | null> => {
-  const fork = await anyFork(read);
-  return fork === null ? null : `${fork}-${await read.mempool.version()}`;
+export const mempoolAndAnyFork = (read: Reader): string | null => {
+  const fork = anyFork(read);
+  return fork === null ? null : `${fork}-${read.mempool.version()}`;
 };
 
 /** The tag of answers that depend on a principal's history, to which only blocks add. */
@@ -71,39 +72,39 @@ export const principal = chainAndBurnTip;
 
 /** The tag of answers with memos of STX transfers, which depend on the send-many contract that the index was made with. */
 export const memos = async (read: Reader): Promise<string | null> => {
-  const tip = await chainAndBurnTip(read);
+  const tip = chainAndBurnTip(read);
   if (tip === null) return null;
   const contracts = [...(await read.chain.sendMany())].join();
   return `${tip}-${Bun.hash.crc32(contracts).toString(16)}`;
 };
 
 /** The tag of answers that depend on a principal's pending transactions as well. */
-export const principalAndMempool = async (read: Reader): Promise<string | null> => {
-  const tip = await chainAndBurnTip(read);
-  return tip === null ? null : `${tip}-${await read.mempool.version()}`;
+export const principalAndMempool = (read: Reader): string | null => {
+  const tip = chainAndBurnTip(read);
+  return tip === null ? null : `${tip}-${read.mempool.version()}`;
 };
 
 /**
  * The tag of an answer about one transaction: its block, or its status in the mempool with the mempool's version. The
  * status alone is not enough: a transaction that was dropped and sent again is pending as before, with another time.
  */
-export const transaction = async (read: Reader, { tx_id }: { tx_id: Uint8Array }): Promise<string | null> => {
-  const state = await read.transactions.state(tx_id);
+export const transaction = (read: Reader, { tx_id }: { tx_id: Uint8Array }): string | null => {
+  const state = read.transactions.state(tx_id);
   if (state === undefined) return null;
   if (state.indexBlockHash !== null) return `${state.indexBlockHash.toHex()}-${state.status}`;
-  const tip = await read.chain.tip();
-  return tip === null ? null : `${state.status}-${await read.mempool.version()}`;
+  const tip = read.chain.tip();
+  return tip === null ? null : `${state.status}-${read.mempool.version()}`;
 };
 
 /** The tag of answers about a canonical block, whose content never changes. */
-export const block = async (read: Reader, params: { height_or_hash: BlockId }): Promise<string | null> => {
-  const hash = await read.chain.blockHash(params.height_or_hash);
+export const block = (read: Reader, params: { height_or_hash: BlockId }): string | null => {
+  const hash = read.chain.blockHash(params.height_or_hash);
   return hash === undefined ? null : `${hash.toHex()}-canonical`;
 };
 
 /** The tag of an answer about the newest block at or before a time, in Unix seconds. */
-export const blockAt = async (read: Reader, { timestamp }: { timestamp: number }): Promise<string | null> => {
-  const found = await read.blocks.at(timestamp);
+export const blockAt = (read: Reader, { timestamp }: { timestamp: number }): string | null => {
+  const found = read.blocks.at(timestamp);
   return found === undefined ? null : `${found.indexHash.toHex()}-canonical`;
 };
 

@@ -7,6 +7,7 @@
  * stored copies, and forward the header when they do.
  */
 import { Type } from '@sinclair/typebox';
+import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
@@ -77,10 +78,10 @@ export class Heights {
    * @param noted receives the height of the snapshot
    * @throws ParameterError for an invalid height, HeightNotReachedError, and the errors of `Snapshots.read`
    */
-  read<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
+  read<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Awaitable<T>): Awaitable<T> {
     const minimum = minimumHeight(request);
     if (minimum > 0) return this.#readOnceHigh(request, minimum, noted, answer);
-    return this.#snapshots.read((read) => {
+    return this.#snapshots.readAtOnce((read) => {
       noted.height = read.height();
       return answer(read);
     });
@@ -90,7 +91,7 @@ export class Heights {
     { signal }: Request,
     minimum: number,
     noted: NotedHeight,
-    answer: (read: Reader) => Promise<T>,
+    answer: (read: Reader) => Awaitable<T>,
   ): Promise<T> {
     const deadline = this.#clock.monotonic() + LONGEST_WAIT_MS;
     for (;;) {

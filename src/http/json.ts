@@ -1,5 +1,6 @@
 /** The JSON text of answers. */
 import type { Static, TSchema, TUnsafe } from '@sinclair/typebox';
+import type { Awaitable } from '../base/awaitable.ts';
 import type { Pause } from '../base/turns.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 
@@ -29,7 +30,7 @@ export interface Written<T> {
 type Plain<T> = T extends Written<infer R> ? R : T;
 
 /** Serializes a value now, so that it can be cached as text. */
-export const written = <T>(value: T): Written<T> => new JsonText(JSON.stringify(value)) as unknown as Written<T>;
+export const written = <T>(value: T): Written<T> => new JsonText(jsonOf(value)) as unknown as Written<T>;
 
 /** JSON text that is sent as it is. */
 export const jsonText = <T>(text: string): Written<T> => new JsonText(text) as unknown as Written<T>;
@@ -67,11 +68,13 @@ const MOST_CHARACTERS = 64_000_000;
  * @param pause lets other requests have their turn
  * @throws TooMuchWorkError if the text has more than {@link MOST_CHARACTERS}
  */
-export async function jsonParts(body: unknown, pause: Pause): Promise<string[]> {
+export function jsonParts(body: unknown, pause: Pause): Awaitable<string[]> {
+  const source = pieces(body);
   const parts: string[] = [];
   let part: string[] = [];
   let [ofPart, left] = [0, MOST_CHARACTERS];
-  for (const piece of pieces(body)) {
+
+  function add(piece: string): void {
     part.push(piece);
     ofPart += piece.length;
     left -= piece.length;
@@ -80,15 +83,22 @@ export async function jsonParts(body: unknown, pause: Pause): Promise<string[]> 
         `The answer would be larger than ${MOST_CHARACTERS / 1_000_000} MB; give a lower limit, or request fewer items at a time`,
       );
     }
-    if (ofPart >= PART) {
-      parts.push(part.join(''));
-      [part, ofPart] = [[], 0];
-    }
-    const turn = pause();
-    if (turn !== undefined) await turn;
+    if (ofPart < PART) return;
+    parts.push(part.join(''));
+    [part, ofPart] = [[], 0];
   }
-  parts.push(part.join(''));
-  return parts;
+
+  function goOn(): Awaitable<string[]> {
+    for (let next = source.next(); next.done !== true; next = source.next()) {
+      add(next.value);
+      const turn = pause();
+      if (turn !== undefined) return turn.then(goOn);
+    }
+    parts.push(part.join(''));
+    return parts;
+  }
+
+  return goOn();
 }
 
 /** Whether the value is {@link Written}. */
@@ -112,13 +122,23 @@ const LONG_LIST = 1_000;
  * Serializes a value piece by piece. The JavaScript engine serializes texts of more than a few kilobytes several times
  * slower, byte for byte, than short ones; so the items of an answer's list are always serialized one by one.
  */
-function* pieces(value: unknown): Generator<string, void> {
-  if (value instanceof LazyValue) yield* pieces(value.serialized());
-  else if (value instanceof JsonText) yield value.text;
-  else if (Array.isArray(value) && (value.length > LONG_LIST || hasText(value))) yield* itemPieces(value);
-  else if (hasText(value) || isList(value)) yield* memberPieces(value as unknown as Record<string, unknown>);
-  else yield JSON.stringify(value);
+function* pieces(given: unknown): Generator<string, void> {
+  const value = serialized(given);
+  if (!isWhole(value)) yield* partPieces(value);
+  else yield wholeText(value);
 }
+
+/** A value's form for JSON, whether it is serialized now or was before. */
+const serialized = (value: unknown): unknown => (value instanceof LazyValue ? serialized(value.serialized()) : value);
+
+/** Whether a serialized value is one piece. */
+const isWhole = (value: unknown): boolean =>
+  value instanceof JsonText || !(hasText(value) || isList(value) || (Array.isArray(value) && value.length > LONG_LIST));
+
+const wholeText = (value: unknown): string => (value instanceof JsonText ? value.text : JSON.stringify(value));
+
+const partPieces = (value: unknown): Generator<string, void> =>
+  Array.isArray(value) ? itemPieces(value) : memberPieces(value as Record<string, unknown>);
 
 const isList = (body: unknown): body is { results: readonly unknown[] } =>
   typeof body === 'object' && body !== null && 'results' in body && Array.isArray(body.results);
@@ -126,8 +146,12 @@ const isList = (body: unknown): body is { results: readonly unknown[] } =>
 function* itemPieces(items: readonly unknown[]): Generator<string, void> {
   let separator = '[';
   for (const item of items) {
-    yield separator;
-    yield* pieces(item);
+    const value = serialized(item);
+    if (isWhole(value)) yield separator + wholeText(value);
+    else {
+      yield separator;
+      yield* partPieces(value);
+    }
     separator = ',';
   }
   yield separator === '[' ? '[]' : ']';

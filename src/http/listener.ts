@@ -1,4 +1,5 @@
 /** Listening for HTTP requests, on the API's port and on others. */
+import { type Awaitable, orElse } from '../base/awaitable.ts';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { OperatorError, UNEXPECTED } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
@@ -76,7 +77,7 @@ export async function stopGracefully(server: Bun.Server<unknown>, clock: Clock):
 
 export type ListenerEvent = { event: 'request_failed'; method: string; path: string; cause: unknown };
 
-type Answer = Response | undefined | Promise<Response | undefined>;
+type Answer = Awaitable<Response | undefined>;
 export type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
 
 export interface HttpListenerOptions<Data> {
@@ -143,20 +144,23 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
 
   const handlers = new Map(Object.entries(routes));
 
-  const answered: Handler<Data> = async (request, server) => {
-    const turn = turns.next();
-    if (turn !== undefined) await turn;
+  const answered: Handler<Data> = (request, server) => {
     const url = absoluteUrl(request);
     if (url === null) return refuse(400, MALFORMED);
     const plain = withPlainPath(url);
     // All handlers rely on this form of the URL.
     if (plain !== request.url) Object.defineProperty(request, 'url', { value: plain });
-    try {
-      return await (handlers.get(pathOf(plain)) ?? fetch)(request, server);
-    } catch (cause) {
-      log({ event: 'request_failed', method: request.method, path: pathAndQuery(plain), cause });
-      return refuse(500, UNEXPECTED);
-    }
+    return orElse(
+      () => (handlers.get(pathOf(plain)) ?? fetch)(request, server),
+      (cause) => {
+        log({ event: 'request_failed', method: request.method, path: pathAndQuery(plain), cause });
+        return refuse(500, UNEXPECTED);
+      },
+    );
+  };
+  const inTurn: Handler<Data> = (request, server) => {
+    const turn = turns.next();
+    return turn === undefined ? answered(request, server) : turn.then(() => answered(request, server));
   };
 
   const served = {
@@ -167,7 +171,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     idleTimeout: idleSeconds,
     // Bun's error page shows source code, and must never be served, whatever NODE_ENV is.
     development: false,
-    fetch: answered,
+    fetch: inTurn,
     error: () => refuse(500, UNEXPECTED),
   };
   const { websocket } = options;

@@ -1,6 +1,7 @@
 /** Route declarations, and the handlers made from them. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
+import { type Awaitable, andThen, orElse } from '../base/awaitable.ts';
 import { lazy } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
@@ -128,7 +129,7 @@ interface Declaration<
   countedAs?: (request: Request) => string;
   handle(
     asked: Asked<P, Q, Sent, Caller> & { read: Snapshot extends false ? undefined : Reader },
-  ): Promise<Answered<B>> | Answered<B>;
+  ): Awaitable<Answered<B>>;
 }
 
 /** A declaration without its type parameters, which only its handler needs. */
@@ -187,8 +188,8 @@ export interface Route {
   hidden: boolean;
   /** The route's OpenAPI operation, made at its first use. */
   readonly detail: ReturnType<typeof operation>;
-  /** Makes the handler of the route's requests; the handler never rejects. */
-  serve(context: RouteContext): (request: Request) => Promise<Response>;
+  /** Makes the handler of the route's requests; the handler neither throws nor rejects. */
+  serve(context: RouteContext): (request: Request) => Awaitable<Response>;
 }
 
 /**
@@ -237,22 +238,26 @@ export function route<
         const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
         return respond.redirect(302, location, await heights.read(request, noted, (read) => currentTag(read, params)));
       };
-      const answerOrFailure = async (request: Request): Promise<Response> => {
+      const answerOrMove = (request: Request, noted: NotedHeight): Awaitable<Response> => {
+        const elsewhere = moved?.(request.url) ?? null;
+        if (elsewhere !== null) return redirect(elsewhere, request, noted);
+        return andThen(readers().readAsked(request, clientAddress), (asked) => answer(asked, noted));
+      };
+      const failed = (error: unknown, request: Request, noted: NotedHeight): Awaitable<Response> => {
+        const response = noted.named(failure(error, request, errors));
+        if (!context.checkResponses || error instanceof UnknownRouteError) return response;
+        return checkedError(path, operation(declaration).responses, response).then(() => response);
+      };
+      const answerOrFailure = (request: Request): Awaitable<Response> => {
         const noted = new NotedHeight();
-        try {
-          const elsewhere = moved?.(request.url) ?? null;
-          if (elsewhere !== null) return noted.named(await redirect(elsewhere, request, noted));
-          return noted.named(await answer(await readers().readAsked(request, clientAddress), noted));
-        } catch (error) {
-          const response = noted.named(failure(error, request, errors));
-          if (context.checkResponses && !(error instanceof UnknownRouteError))
-            await checkedError(path, operation(declaration).responses, response);
-          return response;
-        }
+        return orElse(
+          () => andThen(answerOrMove(request, noted), (response) => noted.named(response)),
+          (error) => failed(error, request, noted),
+        );
       };
       if (deprecated === null) return answerOrFailure;
       const { gone, mark } = deprecatedRoute(declaration, deprecated, deprecation, respond, now);
-      return async (request) => gone(request) ?? mark(await answerOrFailure(request), request);
+      return (request) => gone(request) ?? andThen(answerOrFailure(request), (response) => mark(response, request));
     },
   };
 }
@@ -271,21 +276,25 @@ function askedReader(
   const documented = Object.keys(described?.query ?? query);
   const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
-  return async (request: Request, addressOf: (request: Request) => string): Promise<AnyAsked> => {
+  return (request: Request, addressOf: (request: Request) => string): Awaitable<AnyAsked> => {
     const admit = access?.(request, addressOf(request));
     const params = readParams(request.url);
     const asked = readQuery(request.url);
-    return {
+    const caller = admit?.(params);
+    return andThen(readBody?.(request), (body) => ({
       params,
       query: asked,
-      caller: admit?.(params),
-      body: await readBody?.(request),
+      caller,
+      body,
       target: pathAndQuery(request.url),
       request,
       clientAddress: () => addressOf(request),
-    };
+    }));
   };
 }
+
+/** Makes a response from what was read. */
+type MakeResponse = () => Awaitable<Response>;
 
 /** Makes the function that answers a parsed request, with the tag of the answer's state. */
 function answering(
@@ -297,18 +306,20 @@ function answering(
   const success = plainText ? respond.plainText : respond.jsonText;
 
   /** The current ETag; null for an answer that must not be stored. */
-  async function currentTag(read: Reader, params: AnyAsked['params']): Promise<string | null> {
-    const state = etag === null ? null : await etag(read, params);
-    if (state === null) return null;
-    const from = read.chain.historyFrom();
-    return whole(from === null ? state : `${state}-since-${from}`);
+  function currentTag(read: Reader, params: AnyAsked['params']): Awaitable<string | null> {
+    if (etag === null) return null;
+    return andThen(etag(read, params), (state) => {
+      if (state === null) return null;
+      const from = read.chain.historyFrom();
+      return whole(from === null ? state : `${state}-since-${from}`);
+    });
   }
 
-  async function textOf(body: unknown): Promise<string[]> {
-    const json = await jsonParts(body, turns.longWork());
-    if (checkResponses) checkedBody(path, response, json.join(''));
-    return plainText ? [String(body)] : json;
-  }
+  const textOf = (body: unknown): Awaitable<string[]> =>
+    andThen(jsonParts(body, turns.longWork()), (json) => {
+      if (checkResponses) checkedBody(path, response, json.join(''));
+      return plainText ? [String(body)] : json;
+    });
 
   /** The response to a streamed answer, which has no Content-Length. For HEAD, no part is made. */
   function sentInParts(made: Response, { request: { method: asked } }: AnyAsked): Response {
@@ -325,38 +336,44 @@ function answering(
   }
 
   /** Makes the response of a handler's result. @param store receives the text if it may be cached */
-  async function finished(
+  function finished(
     answered: unknown,
     asked: AnyAsked,
     tag: string | null,
     store?: (text: string) => void,
-  ): Promise<Response> {
+  ): Awaitable<Response> {
     if (answered instanceof Streamed) return sentInParts(streamed(answered, asked), asked);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
-    const [text = '', ...others] = await textOf(answered);
-    if (others.length > 0) return sentInParts(success(status, inParts([text, ...others], turns), tag), asked);
-    store?.(text);
-    return success(status, text, tag);
+    return andThen(textOf(answered), (parts) => {
+      if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), asked);
+      const [text = ''] = parts;
+      store?.(text);
+      return success(status, text, tag);
+    });
   }
 
   /** Reads the data of an answer. @returns a function that makes the response, without further reads of the index */
-  async function readFor(read: Reader, asked: AnyAsked): Promise<() => Response | Promise<Response>> {
-    const tag = await currentTag(read, asked.params);
-    if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
-      return () => respond.notModified(tag);
-    // A rebuilt index may have another history of the same chain.
-    const cacheTag = `${read.file} ${tag}`;
-    const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
-    if (known !== undefined) return () => success(200, known, tag);
-    const answered = await declaration.handle({ ...asked, read });
-    const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
-    return () => finished(answered, asked, tag, store);
-  }
+  const readFor = (read: Reader, asked: AnyAsked): Awaitable<MakeResponse> =>
+    andThen(currentTag(read, asked.params), (tag) => {
+      if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
+        return () => respond.notModified(tag);
+      // A rebuilt index may have another history of the same chain.
+      const cacheTag = `${read.file} ${tag}`;
+      const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
+      if (known !== undefined) return () => success(200, known, tag);
+      const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
+      return andThen(
+        declaration.handle({ ...asked, read }),
+        (answered): MakeResponse =>
+          () =>
+            finished(answered, asked, tag, store),
+      );
+    });
 
   /** {@link readFor} an index that began at a block. @param from height of its first block */
-  async function readSince(from: number, read: Reader, asked: AnyAsked): Promise<() => Response | Promise<Response>> {
+  async function readSince(from: number, read: Reader, asked: AnyAsked): Promise<MakeResponse> {
     try {
       if (history === 'whole') requireWholeHistory(read);
       const made = await readFor(read, asked);
@@ -367,24 +384,23 @@ function answering(
   }
 
   const read = (asked: AnyAsked, noted: NotedHeight) =>
-    heights.read(asked.request, noted, async (reader) => {
+    heights.read(asked.request, noted, (reader) => {
       const from = history === 'none' ? null : reader.chain.historyFrom();
       const made = from === null ? readFor(reader, asked) : readSince(from, reader, asked);
-      return declaration.payouts === true ? withoutPayouts(reader, await made) : made;
+      return declaration.payouts === true ? andThen(made, (make) => withoutPayouts(reader, make)) : made;
     });
   const readLong = (asked: AnyAsked, noted: NotedHeight) =>
-    longRead(() => {
+    longRead(async () => {
       if (asked.request.signal.aborted)
         throw new ApiError(503, 'The client closed the connection before the request was handled');
       return read(asked, noted);
     });
 
   const answer = snapshot
-    ? async (asked: AnyAsked, noted: NotedHeight) => {
-        const made = await (declaration.long === true ? readLong : read)(asked, noted);
-        return made();
-      }
-    : async (asked: AnyAsked) => finished(await declaration.handle({ ...asked, read: undefined }), asked, null);
+    ? (asked: AnyAsked, noted: NotedHeight) =>
+        andThen((declaration.long === true ? readLong : read)(asked, noted), (make) => make())
+    : (asked: AnyAsked) =>
+        andThen(declaration.handle({ ...asked, read: undefined }), (answered) => finished(answered, asked, null));
   return { currentTag, answer };
 }
 
@@ -446,13 +462,16 @@ export function addRoutes(app: AnyElysia, context: RouteContext, routes: readonl
     const { method, path, serve, mainThread } = declared;
     const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
     const count = counter(declared, context.metrics);
-    const counted = async (request: Request): Promise<Response> => {
+    const counted = (request: Request): Awaitable<Response> => {
       const start = performance.now();
-      const response = await respond(request);
-      count(request, response.status, performance.now() - start);
-      if (request.method !== 'HEAD' || method !== 'GET') return response;
-      headAnswers.set(request, await withoutBody(response));
-      return new Response(null);
+      return andThen(respond(request), (response) => {
+        count(request, response.status, performance.now() - start);
+        if (request.method !== 'HEAD' || method !== 'GET') return response;
+        return withoutBody(response).then((bare) => {
+          headAnswers.set(request, bare);
+          return new Response(null);
+        });
+      });
     };
     app.route(method, routerPath(path), ({ request }) => counted(request), { parse: 'none' });
   }

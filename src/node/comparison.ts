@@ -110,7 +110,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     const info = await rpc.info();
     burnHeight = info.burnBlockHeight;
     const { tip, chainId } = await snapshots.read(async (reader) => ({
-      tip: await reader.chain.tip(),
+      tip: reader.chain.tip(),
       chainId: await reader.chain.chainId(),
     }));
     if (tip === null) return null;

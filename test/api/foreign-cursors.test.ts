@@ -16,6 +16,7 @@ import { type OpenApi, openApi } from '../support/api/api.ts';
 import { type GetRoute, getRoutes } from '../support/api/random-urls.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { hashOf } from '../support/events/handmade.ts';
 
 const cursor: Cursor = { side: 'after', key: ['1'] };
@@ -30,7 +31,7 @@ const stub = <T extends object>(answer: object, given: Readonly<Record<string, u
 };
 
 /** Nothing has a tag. */
-const reader = stub<Reader>(Promise.resolve(page), {
+const reader = stub<Reader>(Object.assign(Promise.resolve(page), page), {
   file: 1,
   tip: null,
   historyFrom: null,
@@ -39,7 +40,7 @@ const reader = stub<Reader>(Promise.resolve(page), {
   withoutPayouts: [],
 });
 const app = createApp({
-  snapshots: { read: (request) => request(reader), close: () => {} },
+  snapshots: snapshotsBy(async (request) => request(reader)),
   version: 'stackside v0.0.0 (test:test)',
   log: (event) => {
     throw new Error(event.event, { cause: event.cause });

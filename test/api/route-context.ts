@@ -9,11 +9,12 @@ import { responder } from '../../src/http/respond.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { type RouteContext, uncounted } from '../../src/http/route.ts';
 import { StoreClosedError } from '../../src/store/model/read-errors.ts';
+import { snapshotsBy } from '../support/data/snapshots-by.ts';
 
 /** Without data, unless it is given. */
 export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
   const respond = given.respond ?? responder('test');
-  const snapshots = given.snapshots ?? { read: () => Promise.reject(new StoreClosedError('no data')), close: () => {} };
+  const snapshots = given.snapshots ?? snapshotsBy(() => Promise.reject(new StoreClosedError('no data')));
   return {
     snapshots,
     heights: new Heights({ snapshots, clock: systemClock, turns: new Turns(systemClock) }),

@@ -23,7 +23,13 @@ export function sampleIndex(): Snapshots {
 export const emptyIndex = (): Snapshots => memoryIndex([]);
 
 /** Snapshots that fail with an error whatever they are asked for. */
-export const failingIndex = (error: Error): Snapshots => ({ read: () => Promise.reject(error), close: () => {} });
+export const failingIndex = (error: Error): Snapshots => ({
+  read: () => Promise.reject(error),
+  readAtOnce() {
+    throw error;
+  },
+  close: () => {},
+});
 
 /** The application over an index, and what it logged. */
 export function testApp(snapshots: Snapshots = sampleIndex()) {

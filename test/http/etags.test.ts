@@ -167,17 +167,17 @@ function readerOf(of: State): Reader {
   const found = { indexBlockHash: hashOf(of.blockOfTransaction) ?? null, status: of.statusOfTransaction };
   return {
     chain: {
-      tip: async () => tip,
-      newestArrival: async () => hashOf(of.newestArrival),
-      blockHash: async () => hashOf(of.block),
+      tip: () => tip,
+      newestArrival: () => hashOf(of.newestArrival),
+      blockHash: () => hashOf(of.block),
       sendMany: async () => new Set([of.sendMany]),
     },
     names: { version: async () => of.attachments },
     burnRewards: { newestHash: async () => hashOf(of.newestBurnBlock) ?? null },
-    mempool: { version: async () => of.mempool },
+    mempool: { version: () => of.mempool },
     tokenMetadata: { version: () => of.tokens },
-    transactions: { state: async () => (of.statusOfTransaction === '' ? undefined : found) },
-    blocks: { at: async () => (of.blockAt === 0 ? undefined : { indexHash: hashOf(of.blockAt) }) },
+    transactions: { state: () => (of.statusOfTransaction === '' ? undefined : found) },
+    blocks: { at: () => (of.blockAt === 0 ? undefined : { indexHash: hashOf(of.blockAt) }) },
   } as unknown as Reader;
 }
 

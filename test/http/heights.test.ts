@@ -52,7 +52,11 @@ beforeAll(() => {
   open = openNew();
   const { commits } = open.ingest;
   const read = openSnapshots(open.directory, { sharing: { turn: systemClock.turn, commits: () => commits.now() } });
-  snapshots = { ...read, read: (request) => (unreadable === null ? read.read(request) : Promise.reject(unreadable)) };
+  snapshots = {
+    ...read,
+    read: (request) => (unreadable === null ? read.read(request) : Promise.reject(unreadable)),
+    readAtOnce: (request) => (unreadable === null ? read.readAtOnce(request) : Promise.reject(unreadable)),
+  };
   clock = heldClock([LOOK_MS]);
   app = createApp({ snapshots, version: 'test', log: () => {}, checkResponses: true, clock });
 });

@@ -10,6 +10,7 @@ import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
@@ -377,7 +378,7 @@ test('a fork between two requests is noticed, and nothing is taken for a differe
   const after = memoryIndex(posted.map(received));
   let reads = 0;
   /** The fork comes after the first facts. */
-  const forking: Snapshots = { read: (request) => (++reads > 12 ? after : before).read(request), close: () => {} };
+  const forking = snapshotsBy((request) => (++reads > 12 ? after : before).read(request));
   await expect(compared(forking, rpcOf(served(growing)))).rejects.toThrow(TipLostError);
   const again = await compared(after, rpcOf(served(growing)));
   expect(differences(again)).toEqual([]);

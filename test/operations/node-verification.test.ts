@@ -8,6 +8,7 @@ import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { atOnce, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 
@@ -18,7 +19,7 @@ const mine = () => {
 };
 
 let index: Snapshots;
-const snapshots: Snapshots = { read: (request) => index.read(request), close: () => {} };
+const snapshots = snapshotsBy((request) => index.read(request));
 const log: ComparisonEvent[] = [];
 let lie: Lie = (_, answer) => answer;
 let isAway = false;

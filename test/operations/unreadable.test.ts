@@ -6,9 +6,10 @@ import { nodeRpc } from '../../src/node/rpc.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 
-const failing = (error: Error): Snapshots => ({ read: () => Promise.reject(error), close: () => {} });
+const failing = (error: Error): Snapshots => snapshotsBy(() => Promise.reject(error));
 const ioError = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ', errno: 266 });
 
 test.each([

@@ -1,5 +1,6 @@
 /** Contracts, fees and tenures of hand-made chains, in cases that a simulated node doesn't make. */
 import { expect, test } from 'bun:test';
+import type { Awaitable } from '../../src/base/awaitable.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -19,7 +20,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 
-async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Promise<T>): Promise<T> {
+async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Awaitable<T>): Promise<T> {
   expect(checkDirectory(directory).flatMap(({ problems }) => problems)).toEqual([]);
   const snapshots = openSnapshots(directory);
   try {

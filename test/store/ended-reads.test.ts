@@ -95,11 +95,17 @@ function readIndex(open: OpenIngest) {
   const write = db.prepare('UPDATE progress SET mempool_version = mempool_version + 1');
   const empty = db.prepare<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)');
   const read: Snapshots['read'] = (request) => snapshots.read((reader) => request(noting(reader, called)));
+  const readAtOnce: Snapshots['readAtOnce'] = (request) =>
+    snapshots.readAtOnce((reader) => request(noting(reader, called)));
   return {
     read,
     called,
     functions: () => snapshots.read(async (reader) => functionsOf(reader)),
-    app: createApp({ snapshots: { ...snapshots, read }, version: 'stackside v0 (test:test)', log: () => {} }),
+    app: createApp({
+      snapshots: { ...snapshots, read, readAtOnce },
+      version: 'stackside v0 (test:test)',
+      log: () => {},
+    }),
     /** Reads while the log holds what the snapshot needs of it. @returns whether the log can be emptied afterwards */
     async endsAfter(request: () => Promise<unknown>): Promise<boolean> {
       write.run();

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import fc from 'fast-check';
+import type { Awaitable } from '../../src/base/awaitable.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
@@ -28,7 +29,7 @@ import { addOldNames } from '../support/events/old-names.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-async function read<T>(directory: string, ask: (reader: Reader) => Promise<T>): Promise<T> {
+async function read<T>(directory: string, ask: (reader: Reader) => Awaitable<T>): Promise<T> {
   const snapshots = openSnapshots(directory);
   try {
     return await snapshots.read(ask);

@@ -138,7 +138,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'whole-blocks.tip': [fromTheEnd('blocks')],
   'chain.tip': [fromTheEnd('b'), { step: /^SCAN p$/, reason: 'progress has one row' }],
   'chain.newest': [fromTheEnd('blocks')],
-  'transaction-cache.newest': [fromTheEnd('blocks')],
+  'chain-cache.newest': [fromTheEnd('blocks')],
   'blocks.tip': [fromTheEnd('blocks')],
   'block-series.tip': [fromTheEnd('blocks')],
   'pending-meeting.oldest': [

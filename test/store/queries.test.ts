@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Awaitable } from '../../src/base/awaitable.ts';
 import { heightOf, positionOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -52,7 +53,7 @@ afterAll(() => {
 });
 
 interface List {
-  page: (reader: Reader, limit: number, at: Cursor | null) => Promise<Page<unknown> | undefined>;
+  page: (reader: Reader, limit: number, at: Cursor | null) => Awaitable<Page<unknown> | undefined>;
   /** The key of its items. */
   id: (item: never) => string;
 }

@@ -1,5 +1,6 @@
 /** Stacking by pox-2 to pox-4 and rewards of Bitcoin blocks, through the index. */
 import { afterEach, describe, expect, test } from 'bun:test';
+import type { Awaitable } from '../../src/base/awaitable.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -16,7 +17,7 @@ afterEach(() => {
   open = undefined;
 });
 
-async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
+async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Awaitable<T>): Promise<T> {
   open ??= openNew();
   for (const event of events) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);

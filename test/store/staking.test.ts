@@ -1,6 +1,7 @@
 /** Staking by pox-5 through the index: the sums of its prints, and that forks revert them. */
 import { Database } from 'bun:sqlite';
 import { afterEach, describe, expect, test } from 'bun:test';
+import type { Awaitable } from '../../src/base/awaitable.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
@@ -25,7 +26,7 @@ afterEach(() => {
 });
 
 /** Takes the blocks, and reads what came of them; the index must hold together. */
-async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => Promise<T>): Promise<T> {
+async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => Awaitable<T>): Promise<T> {
   open ??= openNew();
   for (const { event } of blocks) open.ingest.receive(event);
   const problems = checkDirectory(open.directory).flatMap(({ name, problems }) =>

@@ -1,6 +1,8 @@
 /** Blocks and microblocks as v1 and v2 return them. */
 import { type Static, Type } from '@sinclair/typebox';
+import { memoizeByObject } from '../../base/cache.ts';
 import { toHex } from '../../codec/hex.ts';
+import { written } from '../../http/json.ts';
 import type { ChainMicroblock, ChainBlock as StoredChainBlock, WholeBlock } from '../../store/model/block.ts';
 import {
   describedHex,
@@ -82,7 +84,7 @@ export const Microblock = Type.Object(
 );
 
 /** A block of the canonical chain as v2 returns it. Times are Unix seconds. */
-export function chainBlock(of: StoredChainBlock): Static<typeof ChainBlock> {
+function chainBlock(of: StoredChainBlock): Static<typeof ChainBlock> {
   const { burnBlock, cost } = of;
   return {
     canonical: true,
@@ -107,6 +109,9 @@ export function chainBlock(of: StoredChainBlock): Static<typeof ChainBlock> {
     execution_cost_write_length: exactNumber(cost.writeLength),
   };
 }
+
+/** Serializes {@link chainBlock}, once for each cached block. */
+export const writtenBlock = memoizeByObject((of: StoredChainBlock) => written(chainBlock(of)));
 
 /** A block of v1. @param microblocks order of the confirmed microblocks, by sequence */
 export function block(of: WholeBlock, microblocks: 'ascending' | 'descending'): Block {

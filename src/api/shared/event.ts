@@ -1,6 +1,8 @@
 /** Events of transactions as v1 and v2 return them; a missing sender or recipient is the empty string. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { memoizeByObject } from '../../base/cache.ts';
 import { toHex } from '../../codec/hex.ts';
+import { written } from '../../http/json.ts';
 import type { ContractLog as StoredContractLog } from '../../store/model/contract.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { Amount, ClarityPair, clarity, Hash, Height, Hex, words } from './values.ts';
@@ -62,12 +64,15 @@ export const TransactionEvent = Type.Union(
 );
 
 /** What a contract printed, with its value in hex and as text. */
-export const contractLog = (contractId: string, log: StoredContractLog): Static<typeof ContractLog> => ({
+const contractLog = (log: StoredContractLog): Static<typeof ContractLog> => ({
   event_index: log.eventIndex,
   event_type: 'smart_contract_log',
   tx_id: toHex(log.txId),
-  contract_log: { contract_id: contractId, topic: log.topic, value: clarity(log.value) },
+  contract_log: { contract_id: log.contractId, topic: log.topic, value: clarity(log.value) },
 });
+
+/** Serializes {@link contractLog}, once for each cached log. */
+export const listedLog = memoizeByObject((log: StoredContractLog) => written(contractLog(log)));
 
 type SerializedEvent = Static<typeof TransactionEvent>;
 type Movement = Extract<StoredTransactionEvent, { action: unknown }>;

@@ -48,7 +48,7 @@ export const blockSeries = [
     history: 'since',
     handle: async ({ read }) => {
       const [days, from] = [await read.blockSeries.days(DAYS), read.chain.historyFrom()];
-      const first = from === null ? undefined : await read.blocks.find({ height: from });
+      const first = from === null ? undefined : read.blocks.find({ height: from });
       // Of the day in which the index began, and of those before it, not all blocks are known.
       return { days: first === undefined ? days : days.filter(({ start }) => start > first.time) };
     },

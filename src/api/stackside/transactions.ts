@@ -230,7 +230,7 @@ export const mempoolState = [
     history: 'since',
     long: true,
     handle: async ({ params: { tx_id }, read }) => {
-      const found = await read.transactions.find(tx_id);
+      const found = read.transactions.find(tx_id);
       if (found === undefined || found.mined) throw notFound(NOT_WAITING);
       const { status, replacedByTxId } = found.transaction;
       const rank = await read.mempool.feeRank(tx_id);

@@ -143,7 +143,7 @@ export const addressBalances = [
       await requireAccount(read, principal);
       const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
       if (id === null) return nonces(await read.principals.nonces(principal));
-      const block = await read.blocks.find(id);
+      const block = read.blocks.find(id);
       if (block === undefined)
         throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
       const { lastNonce } = await read.principals.stxHistory(principal, block.height);

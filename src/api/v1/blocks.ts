@@ -186,7 +186,7 @@ export const blockTransactions = [
     etag: blockTag,
     history: 'since',
     handle: async ({ params: { height_or_hash }, query, read }) => {
-      const block = await read.blocks.find(height_or_hash);
+      const block = read.blocks.find(height_or_hash);
       const page =
         block && (await read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset));
       if (page === undefined) throw notFound('Block not found');

@@ -11,7 +11,7 @@ import { legacyOffsetQuery, UncountedPage } from '../../http/pagination.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { ContractDeployment } from '../../store/model/contract.ts';
-import { contractLog, TransactionEvent } from '../shared/event.ts';
+import { listedLog, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Hash, Height, nullable } from '../shared/values.ts';
 
@@ -132,9 +132,9 @@ export const contracts = [
     response: UncountedPage(TransactionEvent),
     etag: chainTip,
     history: 'since',
-    handle: async ({ params, query: { limit, offset }, read }) => {
-      const page = await read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
-      const results = serializedLazily(page?.items ?? [], (log) => contractLog(params.contract_id, log));
+    handle: ({ params, query: { limit, offset }, read }) => {
+      const page = read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
+      const results = serializedLazily(page?.items ?? [], listedLog);
       return { limit, offset, results };
     },
   }),

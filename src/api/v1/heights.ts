@@ -69,7 +69,7 @@ export async function untilHeight(read: Reader, { unanchored, until_block: until
     throw new ApiError(400, message, 'VALIDATION');
   }
   if ('height' in until) return until.height;
-  const block = (await read.blocks.find(until)) ?? (await read.blocks.whole(until));
+  const block = read.blocks.find(until) ?? (await read.blocks.whole(until));
   if (block === undefined) throw notFound('block not found with hash');
   return block.height;
 }

@@ -130,7 +130,7 @@ export const mempool = [
     etag: mempoolTag,
     history: 'none',
     handle: async ({ read }) => {
-      const tip = await read.chain.tip();
+      const tip = read.chain.tip();
       return mempoolStats(await read.mempool.feesAndSizes(), (tip?.height ?? 0) + 1);
     },
   }),

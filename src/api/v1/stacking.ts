@@ -249,7 +249,7 @@ export const stacking = [
     etag: chainTip,
     history: 'whole',
     handle: async ({ params: { pox, pool_principal }, query, read }) => {
-      const tip = (await read.chain.tip())?.height ?? 0;
+      const tip = read.chain.tip()?.height ?? 0;
       const at = query.height ?? (query.unanchored ? tip + 1 : tip);
       const { limit, offset, after_block: afterHeight = 0 } = query;
       const page = await read.stacking.delegations(pox, pool_principal, { height: at, afterHeight }, limit, offset);

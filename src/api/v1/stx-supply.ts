@@ -117,7 +117,7 @@ const query = {
 /** The supply after a block, also after the block that follows the tip. */
 async function supplyAt(read: Reader, height: number | undefined, unanchored: boolean) {
   if (height !== undefined) return { supply: await read.tokens.stxSupplyAt(height), height };
-  const tip = (await read.chain.tip())?.height ?? 0;
+  const tip = read.chain.tip()?.height ?? 0;
   return { supply: await read.tokens.stxSupply(), height: tip + (unanchored ? 1 : 0) };
 }
 

@@ -4,6 +4,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
 import { requireWholeHistory } from '../../http/history.ts';
+import { MaybeWritten } from '../../http/json.ts';
 import {
   FlatPage,
   flatPage,
@@ -18,7 +19,7 @@ import {
 import { type Route, route } from '../../http/route.ts';
 import type { AnchorBurnBlock } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { ChainBlock, chainBlock } from '../shared/block.ts';
+import { ChainBlock, writtenBlock } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
 import { BlockParameter, BurnBlockParameter } from '../shared/parameters.ts';
 import { Hash, Height, Hex, IsoTime, isoTime, UnixTime } from '../shared/values.ts';
@@ -101,7 +102,7 @@ const WINDOWS = [HOUR, DAY, 7 * DAY, 30 * DAY];
 async function requireBlocksSince(read: Reader, time: number): Promise<void> {
   const from = read.chain.historyFrom();
   if (from === null) return;
-  const first = await read.blocks.find({ height: from });
+  const first = read.blocks.find({ height: from });
   if (first === undefined || first.time >= time) requireWholeHistory(read);
 }
 
@@ -119,9 +120,9 @@ export const blocks = (now: () => number): Route[] => [
     notFound: NO_CURSOR,
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) => {
-      const page = await read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query));
-      return flatPage(BLOCKS, query, page, chainBlock);
+    handle: ({ query, read }) => {
+      const page = read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query));
+      return flatPage(BLOCKS, query, page, writtenBlock);
     },
   }),
   route({
@@ -138,7 +139,7 @@ export const blocks = (now: () => number): Route[] => [
       const seconds = Math.floor(now() / 1000);
       const times = WINDOWS.map((window) => seconds - window);
       await requireBlocksSince(read, Math.min(...times));
-      return averageTimes(await read.blocks.averageTimes(times));
+      return averageTimes(read.blocks.averageTimes(times));
     },
   }),
   route({
@@ -150,14 +151,14 @@ export const blocks = (now: () => number): Route[] => [
     params: {
       timestamp: Type.Integer({ minimum: 0, description: 'Time in Unix seconds', examples: example('block_time') }),
     },
-    response: ChainBlock,
+    response: MaybeWritten(ChainBlock),
     notFound: NONE_BEFORE,
     etag: blockAt,
     history: 'thing',
-    handle: async ({ params: { timestamp }, read }) => {
-      const found = await read.blocks.at(timestamp);
+    handle: ({ params: { timestamp }, read }) => {
+      const found = read.blocks.at(timestamp);
       if (found === undefined) throw notFound(NONE_BEFORE);
-      return chainBlock(found);
+      return writtenBlock(found);
     },
   }),
   route({
@@ -167,14 +168,14 @@ export const blocks = (now: () => number): Route[] => [
     description: 'Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.',
     tag,
     params: { height_or_hash: BlockParameter },
-    response: ChainBlock,
+    response: MaybeWritten(ChainBlock),
     notFound: UNKNOWN,
     etag: blockTag,
     history: 'thing',
-    handle: async ({ params: { height_or_hash }, read }) => {
-      const found = await read.blocks.find(height_or_hash);
+    handle: ({ params: { height_or_hash }, read }) => {
+      const found = read.blocks.find(height_or_hash);
       if (found === undefined) throw notFound(UNKNOWN);
-      return chainBlock(found);
+      return writtenBlock(found);
     },
   }),
   route({
@@ -190,8 +191,8 @@ export const blocks = (now: () => number): Route[] => [
     notFound: UNKNOWN,
     etag: blockTag,
     history: 'thing',
-    handle: async ({ params: { height_or_hash }, query, read }) => {
-      const page = await read.blocks.signatures(height_or_hash, query.limit, query.offset);
+    handle: ({ params: { height_or_hash }, query, read }) => {
+      const page = read.blocks.signatures(height_or_hash, query.limit, query.offset);
       if (page === undefined) throw notFound(UNKNOWN);
       return offsetPage(query, page, toHex);
     },
@@ -215,10 +216,10 @@ export const blocks = (now: () => number): Route[] => [
     notFound: NO_CURSOR,
     etag: chainTip,
     history: 'since',
-    handle: async ({ params: { tenure_height }, query, read }) => {
+    handle: ({ params: { tenure_height }, query, read }) => {
       const list = `tenure-blocks ${tenure_height}`;
-      const page = await read.blocks.ofTenure(tenure_height, query.limit, flatStart(list, blockName, query));
-      return flatPage(list, query, page, chainBlock);
+      const page = read.blocks.ofTenure(tenure_height, query.limit, flatStart(list, blockName, query));
+      return flatPage(list, query, page, writtenBlock);
     },
   }),
 ];
@@ -277,7 +278,7 @@ export const burnBlocks = [
     handle: async ({ params: { height_or_hash }, query, read }) => {
       const page = await read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
       if (page === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
-      return offsetPage(query, page, chainBlock);
+      return offsetPage(query, page, writtenBlock);
     },
   }),
 ];

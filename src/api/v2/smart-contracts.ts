@@ -6,7 +6,7 @@ import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } fr
 import { route } from '../../http/route.ts';
 import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
-import { ContractLog, contractLog } from '../shared/event.ts';
+import { ContractLog, listedLog } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { RULES } from '../shared/parameters.ts';
 import { Hash, Height, words } from '../shared/values.ts';
@@ -109,10 +109,10 @@ export const contractRoutes = [
     notFound: NO_CURSOR,
     etag: chainTip,
     history: 'since',
-    handle: async ({ params: { contract_id }, query, read }) => {
+    handle: ({ params: { contract_id }, query, read }) => {
       const list = `contract-logs ${contract_id}`;
-      const page = await read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query));
-      return flatPage(list, query, page, (log) => contractLog(contract_id, log));
+      const page = read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query));
+      return flatPage(list, query, page, listedLog);
     },
   }),
 ];

@@ -36,7 +36,7 @@ const AskedTransaction = Type.Object(
 );
 
 async function tipOf(read: Reader) {
-  const tip = await read.chain.tip();
+  const tip = read.chain.tip();
   return { block_height: tip?.height ?? null, index_block_hash: tip === null ? null : toHex(tip.indexBlockHash) };
 }
 
@@ -116,7 +116,7 @@ const manyTransactions = route({
   history: 'since',
   handle: async ({ body: { tx_ids, include = [] }, read }) => {
     const one = async (id: Uint8Array) => {
-      const found = await read.transactions.find(id);
+      const found = read.transactions.find(id);
       return { tx_id: toHex(id), transaction: found === undefined ? null : fullTransaction(found, include) };
     };
     return { ...(await tipOf(read)), results: await Promise.all(readTxIds(tx_ids).map(one)) };

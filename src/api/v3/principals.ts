@@ -1,9 +1,11 @@
 /** Principals: balances, nonces, transactions and balance changes. */
 import { type Static, Type } from '@sinclair/typebox';
+import { memoizeByObject } from '../../base/cache.ts';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
 import { requireAccount } from '../../http/history.ts';
+import { written } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
@@ -148,6 +150,9 @@ export function principalTransaction(of: StoredPrincipalTransaction): Static<typ
   };
 }
 
+/** Serializes {@link principalTransaction}, once for each cached transaction of a principal. */
+const listedInvolvement = memoizeByObject((of: StoredPrincipalTransaction) => written(principalTransaction(of)));
+
 const tag = 'Principals';
 
 /** Transactions and nonces of a principal. */
@@ -164,10 +169,10 @@ export const principals = [
     response: CursorPage(PrincipalTransaction),
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-transactions ${principal}`;
-      const page = await read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, principalTransaction);
+      const page = read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, listedInvolvement);
     },
   }),
   route({

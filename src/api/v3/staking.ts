@@ -331,7 +331,7 @@ const cycle_number = Type.Transform(
   .Decode((text): number | 'current' => (text === 'current' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
   .Encode(String);
 
-const burnHeight = async (read: Reader): Promise<number> => (await read.chain.tip())?.burnBlockHeight ?? 0;
+const burnHeight = async (read: Reader): Promise<number> => read.chain.tip()?.burnBlockHeight ?? 0;
 
 export const staking = [
   route({

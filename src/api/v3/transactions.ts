@@ -155,8 +155,8 @@ export const transactions = [
     response: CursorPage(ListedTransaction),
     etag: chainTip,
     history: 'since',
-    handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.transactions.page(limit, pageCursor('transactions', cursor));
+    handle: ({ query: { limit, cursor }, read }) => {
+      const page = read.transactions.page(limit, pageCursor('transactions', cursor));
       return cursorPage('transactions', limit, page, listedTransaction);
     },
   }),
@@ -173,8 +173,8 @@ export const transactions = [
     notFound: UNKNOWN,
     etag: transaction,
     history: 'thing',
-    handle: async ({ params: { tx_id }, query: { include = [] }, read }) => {
-      const found = await read.transactions.find(tx_id);
+    handle: ({ params: { tx_id }, query: { include = [] }, read }) => {
+      const found = read.transactions.find(tx_id);
       if (found === undefined) throw notFound(UNKNOWN);
       return fullTransaction(found, include);
     },
@@ -221,9 +221,9 @@ export const blocks = [
     notFound: UNKNOWN_BLOCK,
     etag: block,
     history: 'thing',
-    handle: async ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
       const list = listOf(height_or_hash);
-      const page = await read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
+      const page = read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN_BLOCK);
       return cursorPage(list, limit, page, listedTransaction);
     },

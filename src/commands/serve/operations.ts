@@ -105,7 +105,7 @@ const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text
 async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
   const { snapshots, node, health, behind, maxTipAge, now } = options;
   const reading = snapshots.read(async (read): Promise<Tip | null> => {
-    const block = await read.blocks.find('latest');
+    const block = read.blocks.find('latest');
     if (block === undefined) return null;
     const age = Math.max(0, Math.round(now() / 1000 - block.time));
     return { height: block.height, age, chainId: (await read.chain.chainId()) ?? TESTNET_CHAIN_ID };
@@ -166,14 +166,14 @@ export function serverOperations(options: OperationsOptions): Operations {
 
   const readState = () =>
     snapshots.read(async (read): Promise<IndexState> => {
-      const block = await read.blocks.find('latest');
+      const block = read.blocks.find('latest');
       const pending = new Map<string, number>();
       for (const { type, transactions } of await read.mempool.fees()) {
         pending.set(type, (pending.get(type) ?? 0) + transactions);
       }
       return {
         tip: block === undefined ? null : { height: block.height, time: block.time },
-        burnBlockHeight: (await read.chain.tip())?.burnBlockHeight ?? 0,
+        burnBlockHeight: read.chain.tip()?.burnBlockHeight ?? 0,
         pending,
       };
     });

@@ -10,6 +10,7 @@ import type { TransactionPosition } from './transaction.ts';
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
 export interface ContractLog {
+  contractId: string;
   txId: Uint8Array;
   eventIndex: number;
   topic: string;
@@ -95,7 +96,7 @@ export interface CallFilter extends SearchFilter {
   statuses: readonly TransactionStatus[] | null;
 }
 
-export interface FoundLog extends ContractLog {
+export interface FoundLog extends Omit<ContractLog, 'contractId'> {
   height: number;
   /** Unix seconds. */
   time: number;

@@ -181,7 +181,7 @@ export function mempoolQueries(db: Database) {
         transactions,
       })),
 
-    version: async (): Promise<number> => version.get()?.version ?? 0,
+    version: (): number => version.get()?.version ?? 0,
 
     find,
 

@@ -8,19 +8,15 @@ import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/dat
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
+import { type ChainCache, chainCache, sharedChain } from '../queries/chain-cache.ts';
 import { sharedProjection } from '../queries/mempool.ts';
-import {
-  sharedTransactions,
-  type TransactionCache,
-  transactionCache,
-} from '../queries/transactions/transaction-cache.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
 /** A connection with a snapshot of its own. */
 export interface IndexConnection {
   readonly reader: Reader;
   readonly db: Connection;
-  readonly cache: TransactionCache;
+  readonly cache: ChainCache;
   readonly begin: Statement;
   readonly end: Statement;
 }
@@ -77,7 +73,7 @@ export function openIndexFile(
   // Entries are in the journal before the index refers to them, and never change, so the journal needs no snapshot.
   const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
-  const transactions = sharedTransactions();
+  const transactions = sharedChain();
   const projection = sharedProjection();
   let inUse = 0;
   let retired = false;
@@ -89,7 +85,7 @@ export function openIndexFile(
       throw new IndexUnavailableError('The index is being replaced.');
     }
     prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
-    const cache = transactionCache(db, transactions);
+    const cache = chainCache(db, transactions);
     const reader = readerOf(db, journal, number, limits, cache, turns, projection);
     return { db, reader, cache, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }

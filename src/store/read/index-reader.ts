@@ -22,6 +22,7 @@ import { inForks, orphanQueries } from '../queries/blocks/orphans.ts';
 import { streamedQueries, withStreamed } from '../queries/blocks/streamed.ts';
 import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
 import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
+import { type ChainCache, noChainCache } from '../queries/chain-cache.ts';
 import { changeQueries } from '../queries/changes.ts';
 import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
 import { contractCallSearch, contractLogSearch } from '../queries/contracts/contract-search.ts';
@@ -48,7 +49,6 @@ import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
 import { tokenQueueQueries } from '../queries/tokens/token-jobs.ts';
 import { detailQueries } from '../queries/transactions/details.ts';
 import { eventQueries } from '../queries/transactions/events.ts';
-import { noTransactionCache, type TransactionCache } from '../queries/transactions/transaction-cache.ts';
 import { type SearchLimits, transactionSearch } from '../queries/transactions/transaction-search.ts';
 import { transactionQueries } from '../queries/transactions/transactions.ts';
 
@@ -88,12 +88,12 @@ export function readerOf(
   journal: EntryReader,
   file: number,
   limits: WorkLimits = {},
-  cache: TransactionCache = noTransactionCache,
+  cache: ChainCache = noChainCache,
   turns: Turns = new Turns(systemClock),
   projection: SharedProjection = sharedProjection(),
 ) {
   const chain = chainQueries(db, cache);
-  const blocks = blockQueries(db, chain);
+  const blocks = blockQueries(db, chain, cache);
   const mempool = mempoolQueries(db);
   const assetQueries = assetReaders(db);
   const details = detailQueries(db, cache);
@@ -120,7 +120,7 @@ export function readerOf(
       /** Null before the first event with a chain id. */
       chainId: async () => chain.chainId(),
       /** Null before the first block. */
-      tip: async () => chain.tip(),
+      tip: () => chain.tip(),
       /** Where the index begins that knows nothing below a block; null for an index that has the chain from its beginning. */
       start: async () => chain.historyStart(),
       /**
@@ -129,9 +129,9 @@ export function readerOf(
        */
       historyFrom: (): number | null => chain.historyStart()?.height ?? null,
       /** The canonical block's index block hash; undefined where there is no such block. */
-      blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
+      blockHash: (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block received last, of any fork; undefined before the first. */
-      newestArrival: async () => chain.newestArrival(),
+      newestArrival: () => chain.newestArrival(),
       /** The contracts whose prints are the memos of transfers. */
       sendMany: async () => sendManyOf(db),
     },
@@ -224,7 +224,7 @@ export function readerOf(
       /** Functions that a contract's newest deployment with an interface declares; undefined where there is none. */
       functions: contractFunctionQueries(db, cache),
       /** Logs of a contract, newest first. */
-      logs: contractLogQueries(db),
+      logs: contractLogQueries(db, cache),
       /** Logs and calls by their decoded values, newest first. */
       searchLogs: contractLogSearch(db, byValues),
       searchCalls: contractCallSearch(db, byValues),

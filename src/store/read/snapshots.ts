@@ -1,5 +1,6 @@
 /** Read-only snapshots of the index for requests, whichever file is at its path. */
 import { SQLiteError } from 'bun:sqlite';
+import type { Awaitable } from '../../base/awaitable.ts';
 import { type Clock, type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
@@ -12,7 +13,9 @@ import type { Reader, WorkLimits } from './index-reader.ts';
 /** Runs requests on snapshots of the index, which don't show later writes. */
 export interface Snapshots {
   /** @throws NoSnapshotError where there is none, or it was in use for too long */
-  read<T>(request: (reader: Reader) => Promise<T>): Promise<T>;
+  read<T>(request: (reader: Reader) => Awaitable<T>): Promise<T>;
+  /** {@link read}, with the result at once where the request's is. @throws at once, too */
+  readAtOnce<T>(request: (reader: Reader) => Awaitable<T>): Awaitable<T>;
   /** Refuses further requests. Snapshots in use stay open until their requests end. */
   close(): void;
 }
@@ -217,23 +220,39 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     one.file.end(one.connection);
   }
 
+  function readAtOnce<T>(request: (reader: Reader) => Awaitable<T>): Awaitable<T> {
+    const one = begin();
+    let answered: Awaitable<T>;
+    try {
+      answered = request(one.connection.reader);
+    } catch (error) {
+      end(one);
+      throw error;
+    }
+    if (answered instanceof Promise) return endAfter(one, answered);
+    end(one);
+    return answered;
+  }
+
+  async function endAfter<T>(one: InUse, answered: Promise<T>): Promise<T> {
+    try {
+      return await answered;
+    } catch (error) {
+      if (one.cutOff) throw new SnapshotCutOffError('The request took too long', { cause: error });
+      throw error;
+    } finally {
+      end(one);
+    }
+  }
+
   open();
   const stopLooking = every(LOOK_MS, () => {
     lookAtSnapshots();
     lookAtFile();
   });
   return {
-    async read(request) {
-      const one = begin();
-      try {
-        return await request(one.connection.reader);
-      } catch (error) {
-        if (one.cutOff) throw new SnapshotCutOffError('The request took too long', { cause: error });
-        throw error;
-      } finally {
-        end(one);
-      }
-    },
+    read: async (request) => readAtOnce(request),
+    readAtOnce,
     close() {
       closed = true;
       shared.leave();

@@ -23,5 +23,5 @@ export const noEntries: EntryReader = { read: () => undefined };
 export function memoryIndex(events: Iterable<ReceivedEvent>, limits: WorkLimits = {}): Snapshots {
   const db = Database.deserialize(indexBytes(events), { readonly: true, safeIntegers: false });
   const reader = readerOf(db, noEntries, 1, limits);
-  return { read: (request) => request(reader), close: () => {} };
+  return { read: async (request) => request(reader), readAtOnce: (request) => request(reader), close: () => {} };
 }

@@ -41,6 +41,7 @@ export function countedApi(directory: string, limits: WorkLimits) {
   const reader = readerOf(db, journal, 1, limits);
   let bytes = 0;
   const snapshots: Snapshots = {
+    readAtOnce: (request) => snapshots.read(request),
     async read(request) {
       db.fileControl(constants.SQLITE_FCNTL_RESET_CACHE);
       const before = bytesRead();

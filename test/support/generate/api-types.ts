@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { Glob } from 'bun';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { createApp } from '../../../src/commands/serve/app.ts';
-import type { Snapshots } from '../../../src/store/read/snapshots.ts';
+import { snapshotsBy } from '../data/snapshots-by.ts';
 
 const app = join(import.meta.dir, '../../../src/console/app');
 
 export const typesFile = join(app, 'api/openapi.d.ts');
 
 /** A document needs no data. */
-const noData: Snapshots = { read: () => Promise.reject(new Error('no data')), close: () => {} };
+const noData = snapshotsBy(() => Promise.reject(new Error('no data')));
 
 /** The OpenAPI document of this source. */
 export async function apiDocument(): Promise<OpenAPI3> {

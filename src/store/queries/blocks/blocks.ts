@@ -6,6 +6,7 @@ import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../mo
 import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
+import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { keysetPage, numberAt, pageBeyond } from '../page.ts';
 import type { ChainQueries } from './chain.ts';
 
@@ -100,9 +101,13 @@ const NO_HEIGHTS: Heights = { first: 1, last: 0 };
 /** A height below every block. */
 const NO_HEIGHT = -1;
 
+/** Approximate bytes of a cached block, with the text that is made of it. */
+const BLOCK_BYTES = 3_000;
+
 export type BlockRange = (first: number, last: number) => ChainBlock[];
 
-export function blockQueries(db: Database, chain: ChainQueries) {
+/** @param cache caches blocks while the chain only grows */
+export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCache = noChainCache) {
   const rows = prepared<Row, [number, number]>(db, sql.range);
   const at = prepared<Row, [number]>(db, sql.at);
   const tip = prepared<HeightRow, []>(db, sql.tip);
@@ -114,8 +119,24 @@ export function blockQueries(db: Database, chain: ChainQueries) {
   const blockAsTenure = prepared<HeightRow, [number]>(db, sql.blockAsTenure);
   const signatures = prepared<Stored<'blocks', 'signer_signatures'>, [number]>(db, sql.signatures);
 
+  function readRange(first: number, last: number): ChainBlock[] {
+    const found = rows.all(first, last).map(blockOf);
+    const known = cache.ofChain().blocks;
+    for (const block of found) known.set(block.height, block, BLOCK_BYTES);
+    return found;
+  }
+
   /** Blocks of a range, highest first. */
-  const range: BlockRange = (first, last) => rows.all(first, last).map(blockOf);
+  const range: BlockRange = (first, last) => {
+    const known = cache.ofChain().blocks;
+    const found: ChainBlock[] = [];
+    for (let height = last; height >= first; height--) {
+      const block = known.get(height);
+      if (block === undefined) return [...found, ...readRange(first, height)];
+      found.push(block);
+    }
+    return found;
+  };
   const tipHeight = (): number => tip.get()?.height ?? 0;
 
   function tenure(tenureHeight: number): Heights {
@@ -166,21 +187,21 @@ export function blockQueries(db: Database, chain: ChainQueries) {
   return {
     range,
     /** Canonical blocks, highest first; undefined where the start, an index block hash, is of no canonical block. */
-    page: async (limit: number, start: OffsetStart<Uint8Array>) => {
+    page: (limit: number, start: OffsetStart<Uint8Array>) => {
       const first = chain.firstHeight();
       return page({ first, last: Math.max(tipHeight(), first - 1) }, limit, start);
     },
     /** Blocks of a tenure, highest first; an unknown tenure has none. */
-    ofTenure: async (tenureHeight: number, limit: number, start: OffsetStart<Uint8Array>) =>
+    ofTenure: (tenureHeight: number, limit: number, start: OffsetStart<Uint8Array>) =>
       page(tenure(tenureHeight), limit, start),
 
-    async find(id: BlockId): Promise<ChainBlock | undefined> {
+    find(id: BlockId): ChainBlock | undefined {
       const height = chain.block(id)?.height;
       return height === undefined ? undefined : range(height, height)[0];
     },
 
     /** The newest block at or before a time, in Unix seconds. */
-    async at(time: number): Promise<ChainBlock | undefined> {
+    at(time: number): ChainBlock | undefined {
       const row = at.get(time);
       return row === null ? undefined : blockOf(row);
     },
@@ -189,7 +210,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
      * Mean seconds between blocks since each of some times, in Unix seconds; 0 where there are fewer than two blocks. Blocks
      * before the earliest of the times don't count.
      */
-    async averageTimes(times: readonly number[]): Promise<number[]> {
+    averageTimes(times: readonly number[]): number[] {
       const last = tipHeight();
       const timeOf = (height: number): number => blockTime.get(height)?.block_time ?? 0;
       const earliest = since.get(Math.min(...times))?.height ?? last;
@@ -201,7 +222,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
     },
 
     /** Signatures of a block's signers, in order; undefined where there is no such canonical block. */
-    async signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined> {
+    signatures(id: BlockId, limit: number, offset: number): OffsetPage<Uint8Array> | undefined {
       const height = chain.block(id)?.height;
       const found = height === undefined ? null : signatures.get(height);
       if (found === null) return undefined;

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { noTransactionCache, type TransactionCache } from '../transactions/transaction-cache.ts';
+import { type ChainCache, noChainCache } from '../chain-cache.ts';
 
 export const sql = {
   chainId: 'SELECT chain_id FROM progress',
@@ -66,7 +66,7 @@ export function historyStartQuery(db: Database): () => HistoryStart | null {
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
 /** @param cache caches the tip until the file changes */
-export function chainQueries(db: Database, cache: TransactionCache = noTransactionCache) {
+export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
   const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, sql.chainId);
   const tip = prepared<TipRow, []>(db, sql.tip);
   const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);

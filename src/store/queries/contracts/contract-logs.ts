@@ -6,11 +6,10 @@ import type { EventLocation } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
+import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
 
-const logs = `SELECT e.position, e.event_index, t.tx_id, e.topic, e.value
-                FROM events e JOIN transactions t ON t.position = e.position
-               WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log}`;
+const logs = `SELECT e.position, e.event_index FROM events e WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log}`;
 const newest = 'ORDER BY e.position DESC, e.event_index DESC';
 
 export const sql = {
@@ -18,26 +17,30 @@ export const sql = {
   total: 'SELECT logs AS total FROM contract_logs WHERE contract_id = ?1',
   from: `${logs} AND (e.position, e.event_index) <= (?2, ?3) ${newest} LIMIT ?4`,
   before: `${logs} AND (e.position, e.event_index) > (?2, ?3) ORDER BY e.position, e.event_index LIMIT ?4`,
-  behind: `SELECT e.position, e.event_index FROM events e
-            WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log} AND (e.position, e.event_index) <= (?2, ?3)
-            ${newest} LIMIT 1 OFFSET ?4`,
+  behind: `${logs} AND (e.position, e.event_index) <= (?2, ?3) ${newest} LIMIT 1 OFFSET ?4`,
+  at: `SELECT t.tx_id, e.event_index, e.topic, e.value FROM events e JOIN transactions t ON t.position = e.position
+        WHERE e.position = ?1 AND e.event_index = ?2`,
 };
 
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
-type Row = KeyRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
+type Row = Stored<'transactions', 'tx_id'> & Stored<'events', 'event_index' | 'topic' | 'value'>;
 
 /** Greater than every event index of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 const NEWEST: KeyRow = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
 const NO_BYTES = new Uint8Array(0);
 
-const logOf = (row: Row): ContractLog => ({
+const logOf = (contractId: string, row: Row): ContractLog => ({
+  contractId,
   txId: row.tx_id,
   eventIndex: row.event_index,
   topic: row.topic ?? '',
   value: row.value ?? NO_BYTES,
 });
+
+/** Approximate bytes of a cached log: its value, the texts that are made of it, and a constant. */
+const bytesOf = ({ value }: ContractLog): number => 1_500 + 8 * value.length;
 
 const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event_index];
 
@@ -49,13 +52,28 @@ function edgeOf(cursor: Cursor): KeyRow {
   return { position, event_index: isBehind(cursor) ? event_index - 1 : event_index };
 }
 
-export function contractLogQueries(db: Database) {
+/** @param cache caches logs while the chain only grows */
+export function contractLogQueries(db: Database, cache: ChainCache = noChainCache) {
   const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
   const positionAt = transactionPositionQuery(db);
-  const from = prepared<Row, [number, number, number, number]>(db, sql.from);
-  const before = prepared<Row, [number, number, number, number]>(db, sql.before);
+  const from = prepared<KeyRow, [number, number, number, number]>(db, sql.from);
+  const before = prepared<KeyRow, [number, number, number, number]>(db, sql.before);
   const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
+
+  const at = prepared<Row, [number, number]>(db, sql.at);
+
+  function logAt(contractId: string, { position, event_index }: KeyRow): ContractLog {
+    const known = cache.ofChain().logs;
+    const key = `${position}/${event_index}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const row = at.get(position, event_index);
+    if (row === null) throw new Error(`no log ${event_index} at position ${position}`);
+    const found = logOf(contractId, row);
+    known.set(key, found, bytesOf(found));
+    return found;
+  }
 
   /** The key of a location, or the last key before it where the index lacks the transaction. */
   function keyAt(location: EventLocation): KeyRow {
@@ -72,16 +90,12 @@ export function contractLogQueries(db: Database) {
     return first === null ? undefined : movedTo(keyOf(first), cursor);
   }
 
-  return async (
-    contractId: string,
-    limit: number,
-    start: OffsetStart<EventLocation>,
-  ): Promise<Page<ContractLog> | undefined> => {
+  return (contractId: string, limit: number, start: OffsetStart<EventLocation>): Page<ContractLog> | undefined => {
     const id = contract.get(contractId)?.id ?? 0;
     const logs = total.get(id)?.total ?? 0;
     const at = cursorOf(id, start);
     if (at === undefined) return pageBeyond(logs);
-    const page = keysetPage<Row, ContractLog>({
+    const page = keysetPage<KeyRow, ContractLog>({
       limit,
       at,
       total: logs,
@@ -94,7 +108,7 @@ export function contractLogQueries(db: Database) {
         return before.all(id, position, event_index, count);
       },
       keyOf,
-      itemOf: logOf,
+      itemOf: (row) => logAt(contractId, row),
     });
     return start.item !== null && page.items.length === 0 ? undefined : page;
   };

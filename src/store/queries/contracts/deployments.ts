@@ -9,8 +9,8 @@ import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../r
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
+import type { ChainCache } from '../chain-cache.ts';
 import { type MadeByRow, madeByOf } from '../tokens/transfers.ts';
-import type { TransactionCache } from '../transactions/transaction-cache.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 
@@ -214,7 +214,7 @@ export const contractFunctionsSql = {
 /** Number of cached interfaces, parsed; most calls go to few contracts. */
 const CACHED = 500;
 
-export function contractFunctionQueries(db: Database, cache: TransactionCache) {
+export function contractFunctionQueries(db: Database, cache: ChainCache) {
   const newest = prepared<Stored<'transactions', 'tx_id'> & Stored<'contracts', 'position'>, [string]>(
     db,
     contractFunctionsSql.newest,

@@ -6,8 +6,8 @@ import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
+import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
-import { noTransactionCache, type TransactionCache } from './transaction-cache.ts';
 
 const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
        coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
@@ -56,7 +56,7 @@ const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
 export type DetailQueries = ReturnType<typeof detailQueries>;
 
 /** @param cache caches transactions while the chain only grows */
-export function detailQueries(db: Database, cache: TransactionCache = noTransactionCache) {
+export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
   const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
   const stateAt = prepared<Stored<'transactions', 'status'> & Stored<'blocks', 'index_block_hash'>, [number]>(

@@ -8,11 +8,11 @@ import type { FoundTransaction, TransactionState, TransactionSummary } from '../
 import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
+import type { ChainCache } from '../chain-cache.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { keysetPage, numberAt } from '../page.ts';
 import type { DetailQueries } from './details.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
-import type { TransactionCache } from './transaction-cache.ts';
 import { transactionWalk } from './transaction-walk.ts';
 
 const inBlock = 'position BETWEEN ?3 AND ?4';
@@ -42,6 +42,9 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 /** Approximate bytes of a cached summary, with the texts that are made of it. */
 const SUMMARY_BYTES = 2_000;
 
+/** Approximate bytes of a cached transaction of a principal, with the text that is made of it. */
+const INVOLVEMENT_BYTES = 2_000;
+
 const keyOf = ({ position }: PositionRow): CursorKey => [position];
 
 function principalTransactionOf(
@@ -67,7 +70,7 @@ function principalTransactionOf(
 }
 
 /** Reads what lists show of transactions at existing positions. */
-function summaryReader(db: Database, cache: TransactionCache) {
+function summaryReader(db: Database, cache: ChainCache) {
   const at = prepared<SummaryRow, [number]>(db, sql.at);
   return ({ position }: PositionRow): TransactionSummary => {
     const known = cache.ofChain().summaries;
@@ -85,7 +88,7 @@ interface Sources {
   chain: ChainQueries;
   mempool: MempoolQueries;
   details: DetailQueries;
-  cache: TransactionCache;
+  cache: ChainCache;
 }
 
 /** @param walkRows rows that a page of a list with conditions reads at most; the default if omitted */
@@ -103,9 +106,20 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
   const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalBefore);
 
+  /** @param id of the principal */
+  function involvementOf(row: InvolvementRow, id: number, principal: string): PrincipalTransaction {
+    const known = cache.ofChain().involvements;
+    const key = `${id}/${row.position}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const found = principalTransactionOf(row, summaryAt(row), principal);
+    known.set(key, found, INVOLVEMENT_BYTES);
+    return found;
+  }
+
   return {
     /** All canonical transactions, newest first. */
-    async page(limit: number, at: Cursor | null): Promise<Page<TransactionSummary>> {
+    page(limit: number, at: Cursor | null): Page<TransactionSummary> {
       return keysetPage<PositionRow, TransactionSummary>({
         limit,
         at,
@@ -124,7 +138,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
      * Transactions of a block, the last first; undefined where there is no such canonical block. A walk of the latest block
      * stays in the block in which it began.
      */
-    async ofBlock(id: BlockId, limit: number, at: Cursor | null): Promise<Page<TransactionSummary> | undefined> {
+    ofBlock(id: BlockId, limit: number, at: Cursor | null): Page<TransactionSummary> | undefined {
       const begun = id === 'latest' && at !== null && at.key.length > 0;
       const block = chain.block(begun ? { height: heightOf(numberAt(at.key, 0)) } : id);
       if (block === null) return undefined;
@@ -141,7 +155,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
     },
 
     /** Transactions of a principal, newest first. */
-    async ofPrincipal(principal: string, limit: number, at: Cursor | null): Promise<Page<PrincipalTransaction>> {
+    ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PrincipalTransaction> {
       const account = ofPrincipalTotal.get(principal);
       return keysetPage<InvolvementRow, PrincipalTransaction>({
         limit,
@@ -154,12 +168,12 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
         rowsBefore: (key, count) =>
           account === null ? [] : ofPrincipalBefore.all(account.principal_id, numberAt(key, 0), count),
         keyOf,
-        itemOf: (row) => principalTransactionOf(row, summaryAt(row), principal),
+        itemOf: (row) => involvementOf(row, account?.principal_id ?? 0, principal),
       });
     },
 
     /** The canonical transaction, else the pending or dropped one; undefined where the id is unknown. */
-    async find(txId: Uint8Array): Promise<FoundTransaction | undefined> {
+    find(txId: Uint8Array): FoundTransaction | undefined {
       const transaction = details.find(txId);
       if (transaction !== undefined) return { mined: true, transaction };
       const pending = mempool.find(txId);
@@ -167,7 +181,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
     },
 
     /** Block and status of a transaction; undefined where the id is unknown. */
-    async state(txId: Uint8Array): Promise<TransactionState | undefined> {
+    state(txId: Uint8Array): TransactionState | undefined {
       const mined = details.state(txId);
       if (mined !== undefined) return mined;
       const pending = mempool.state(txId);

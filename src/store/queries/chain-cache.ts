@@ -1,70 +1,89 @@
 /**
- * Caches canonical transactions by position. A block never changes, so they stay valid while the chain only grows; a fork
- * clears a thread's cache.
+ * Caches canonical blocks by height, and transactions and logs by position. A block never changes, so they stay valid while
+ * the chain only grows; a fork clears a thread's cache.
  *
- * Queries return the same object for the same transaction, so that results can be cached by object.
+ * Queries return the same object for the same thing, so that results can be cached by object.
  */
 import type { Database } from 'bun:sqlite';
-import { type LruCache, lazy, lruCache, memoize } from '../../../base/cache.ts';
-import type { TransactionDetail, TransactionSummary } from '../../model/transaction.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { type LruCache, lazy, lruCache, memoize } from '../../base/cache.ts';
+import type { PrincipalTransaction } from '../model/account.ts';
+import type { ChainBlock } from '../model/block.ts';
+import type { ContractLog } from '../model/contract.ts';
+import type { TransactionDetail, TransactionSummary } from '../model/transaction.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 
 export const sql = {
   newest: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
   hashAt: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
 };
 
-/** Transactions of one chain, by their position. */
+/** What is cached of one chain. */
 interface OfChain {
+  /** By height. */
+  readonly blocks: LruCache<number, ChainBlock>;
+  /** By position. */
   readonly details: LruCache<number, TransactionDetail>;
+  /** By position. */
   readonly summaries: LruCache<number, TransactionSummary>;
+  /** By the principal's id and the position. */
+  readonly involvements: LruCache<string, PrincipalTransaction>;
+  /** By the transaction's position and the index of the event. */
+  readonly logs: LruCache<string, ContractLog>;
 }
 
-/** Cached transactions with the tip of their chain: none is of a later block. */
+/** What is cached, with the tip of its chain: nothing is of a later block. */
 interface CachedChain {
   readonly chain: OfChain;
   readonly tip: TipRow;
 }
 
-/** Approximate bytes of memory for cached transactions, with the texts that are made of them. */
-const DETAIL_BYTES = 32_000_000;
-const SUMMARY_BYTES = 20_000_000;
+/** Approximate bytes of memory for what is cached, with the texts that are made of it. */
+const CAPACITIES = {
+  blocks: 3_000_000,
+  details: 32_000_000,
+  summaries: 20_000_000,
+  involvements: 8_000_000,
+  logs: 8_000_000,
+};
 
-const ofChain = (details: number, summaries: number): OfChain => ({
-  details: lruCache(details),
-  summaries: lruCache(summaries),
+const ofChain = (capacities: Readonly<Record<keyof OfChain, number>>): OfChain => ({
+  blocks: lruCache(capacities.blocks),
+  details: lruCache(capacities.details),
+  summaries: lruCache(capacities.summaries),
+  involvements: lruCache(capacities.involvements),
+  logs: lruCache(capacities.logs),
 });
-const nothing = ofChain(0, 0);
+const nothing = ofChain({ blocks: 0, details: 0, summaries: 0, involvements: 0, logs: 0 });
 
 interface TipRow extends Stored<'blocks', 'index_block_hash'> {
   height: number;
 }
 
-/** Cached transactions that all connections of a thread to one file share, so that their memory doesn't grow with connections. */
-type SharedTransactions = ReturnType<typeof sharedTransactions>;
+/** What all connections of a thread to one file share, so that the memory doesn't grow with connections. */
+type SharedChain = ReturnType<typeof sharedChain>;
 
-export function sharedTransactions() {
+export function sharedChain() {
   let current: CachedChain | null = null;
   return {
     /** The cached chain; another object for each chain and each tip. */
     current: (): CachedChain | null => current,
     /**
-     * Sets the cached chain to that of a snapshot: the cached transactions stay if the snapshot has their last block, and so
-     * all blocks before, and are replaced by an empty cache if not. Other snapshots continue with the cache that they have.
+     * Sets the cached chain to that of a snapshot: what is cached stays if the snapshot has its last block, and so all blocks
+     * before, and is replaced by an empty cache if not. Other snapshots continue with the cache that they have.
      * @param has whether the snapshot's chain has a block
      * @param tip of the snapshot; null before its first block
      */
     follow(has: (block: TipRow) => boolean, tip: TipRow | null): void {
       if (tip === null) current = null;
-      else if (current === null || !has(current.tip)) current = { chain: ofChain(DETAIL_BYTES, SUMMARY_BYTES), tip };
+      else if (current === null || !has(current.tip)) current = { chain: ofChain(CAPACITIES), tip };
       else if (tip.height !== current.tip.height) current = { chain: current.chain, tip };
     },
   };
 }
 
 /** The cache as one connection uses it, with values that it caches until the file changes. */
-export interface TransactionCache {
-  /** The cached transactions of the snapshot's chain. */
+export interface ChainCache {
+  /** What is cached of the snapshot's chain. */
   ofChain(): OfChain;
   /** A lazy value that is computed again when the file changes. */
   lazy<T>(look: () => T): () => T;
@@ -75,12 +94,12 @@ export interface TransactionCache {
    * @throws SQLiteError
    */
   followChain(): void;
-  /** Releases the chain's transactions. To be called at the end of the snapshot. */
+  /** Releases what is cached. To be called at the end of the snapshot. */
   leaveChain(): void;
 }
 
 /** A cache that caches nothing, for connections without marked snapshots. */
-export const noTransactionCache: TransactionCache = {
+export const noChainCache: ChainCache = {
   ofChain: () => nothing,
   lazy: (look) => look,
   memoize: (look) => look,
@@ -88,7 +107,7 @@ export const noTransactionCache: TransactionCache = {
   leaveChain: () => {},
 };
 
-export function transactionCache(db: Database, shared: SharedTransactions): TransactionCache {
+export function chainCache(db: Database, shared: SharedChain): ChainCache {
   const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
   const newest = prepared<TipRow, []>(db, sql.newest);
   const hashAt = prepared<Pick<TipRow, 'index_block_hash'>, [number]>(db, sql.hashAt);

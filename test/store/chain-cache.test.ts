@@ -1,4 +1,4 @@
-/** Transactions that a connection caches from one snapshot to the next, and the JSON that is cached with them. */
+/** What a connection caches of the chain from one snapshot to the next, and the JSON that is cached with them. */
 import { expect, test } from 'bun:test';
 import { memoizeByObject } from '../../src/base/cache.ts';
 import { toHex } from '../../src/codec/hex.ts';
@@ -6,7 +6,7 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { jsonOf, written } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';
-import { sharedTransactions, transactionCache } from '../../src/store/queries/transactions/transaction-cache.ts';
+import { chainCache, sharedChain } from '../../src/store/queries/chain-cache.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { noEntries } from '../support/data/memory-index.ts';
@@ -24,9 +24,10 @@ test('transactions are the same objects while the chain grows, and others after 
   };
   const look = () =>
     snapshots.read(async (read) => ({
-      tip: await read.chain.tip(),
+      tip: read.chain.tip(),
       details: (await read.transactions.inBlock({ height: 1 }, 'asc', 1, 0))?.items[0],
-      summary: (await read.transactions.ofBlock({ height: 1 }, 1, null))?.items[0],
+      summary: read.transactions.ofBlock({ height: 1 }, 1, null)?.items[0],
+      block: read.blocks.find({ height: 1 }),
     }));
   const first = mine(null);
   const before = await look();
@@ -36,11 +37,18 @@ test('transactions are the same objects while the chain grows, and others after 
   expect(grown.tip?.height).toBe(2);
   expect(grown.details).toBe(before.details);
   expect(grown.summary).toBe(before.summary);
+  expect(grown.block).toBe(before.block!);
 
   const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  const miner = before.summary?.sender.address;
+  const paths = ['v3/transactions', 'v2/blocks', `v3/principals/${miner}/transactions`];
   // One after the other, so that there is one connection.
-  const list = async (of: typeof app) =>
-    (await of.handle(new Request('http://localhost/extended/v3/transactions'))).text();
+  const list = async (of: typeof app) => {
+    const texts: string[] = [];
+    for (const path of paths)
+      texts.push(await (await of.handle(new Request(`http://localhost/extended/${path}`))).text());
+    return texts;
+  };
   const ofBranch = await list(app);
   let rival = mine(null, true);
   for (let height = 2; height <= 3; height++) rival = mine(rival);
@@ -48,12 +56,13 @@ test('transactions are the same objects while the chain grows, and others after 
   expect(forked.tip?.height).toBe(3);
   expect(forked.details).not.toEqual(before.details);
   expect(forked.summary).not.toEqual(before.summary);
+  expect(forked.block).not.toEqual(before.block!);
   // An app that has seen nothing else answers the same.
   using anew = watchedSnapshots(open.directory);
   const fresh = createApp({ snapshots: anew, version: 'stackside v0 (test:test)', log: () => {} });
   const answer = await list(app);
-  expect(answer).toBe(await list(fresh));
-  expect(answer).not.toBe(ofBranch);
+  expect(answer).toEqual(await list(fresh));
+  for (const [place, text] of answer.entries()) expect(text).not.toBe(ofBranch[place]!);
 });
 
 test('connections share one cached object of a transaction, and one from before a fork caches nothing for later ones', async () => {
@@ -66,8 +75,7 @@ test('connections share one cached object of a transaction, and one from before 
     return block.indexBlockHash;
   };
   using snapshots = watchedSnapshots(open.directory);
-  const at = (read: Reader, height: number) =>
-    read.transactions.ofBlock({ height }, 1, null).then((page) => page?.items[0]);
+  const at = (read: Reader, height: number) => read.transactions.ofBlock({ height }, 1, null)?.items[0];
   const look = (height: number) => snapshots.read((read) => at(read, height));
   mine(mine(null));
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
@@ -103,11 +111,11 @@ test('a snapshot that is older than it is assumed to be reads its own chain, and
     for (const event of block.events) open.ingest.receive(received(event));
     return block.indexBlockHash;
   };
-  const shared = sharedTransactions();
+  const shared = sharedChain();
   using stack = new DisposableStack();
   const connect = () => {
     const db = stack.use(openReader(open.directory));
-    const kept = transactionCache(db, shared);
+    const kept = chainCache(db, shared);
     return { db, kept, read: readerOf(db, noEntries, 1, {}, kept) };
   };
   const [old, young, another] = [connect(), connect(), connect()];
