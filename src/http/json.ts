@@ -71,21 +71,20 @@ const MOST_CHARACTERS = 64_000_000;
 export function jsonParts(body: unknown, pause: Pause): Awaitable<string[]> {
   const source = pieces(body);
   const parts: string[] = [];
-  let part: string[] = [];
-  let [ofPart, left] = [0, MOST_CHARACTERS];
+  let part = '';
+  let left = MOST_CHARACTERS;
 
   function add(piece: string): void {
-    part.push(piece);
-    ofPart += piece.length;
+    part += piece;
     left -= piece.length;
     if (left < 0) {
       throw new TooMuchWorkError(
         `The answer would be larger than ${MOST_CHARACTERS / 1_000_000} MB; give a lower limit, or request fewer items at a time`,
       );
     }
-    if (ofPart < PART) return;
-    parts.push(part.join(''));
-    [part, ofPart] = [[], 0];
+    if (part.length < PART) return;
+    parts.push(part);
+    part = '';
   }
 
   function goOn(): Awaitable<string[]> {
@@ -94,7 +93,7 @@ export function jsonParts(body: unknown, pause: Pause): Awaitable<string[]> {
       const turn = pause();
       if (turn !== undefined) return turn.then(goOn);
     }
-    parts.push(part.join(''));
+    parts.push(part);
     return parts;
   }
 
@@ -159,13 +158,22 @@ function* itemPieces(items: readonly unknown[]): Generator<string, void> {
 
 function* memberPieces(value: Record<string, unknown>): Generator<string, void> {
   let separator = '{';
+  /** What precedes the next piece: members that need none of their own. */
+  let before = '';
   for (const name in value) {
-    const member = value[name];
+    const member = serialized(value[name]);
     if (member === undefined) continue;
-    yield `${separator}${JSON.stringify(name)}:`;
-    if (name === 'results' && Array.isArray(member)) yield* itemPieces(member);
-    else yield* pieces(member);
+    before += `${separator}${JSON.stringify(name)}:`;
     separator = ',';
+    const isResults = name === 'results' && Array.isArray(member);
+    if (!isResults && isWhole(member)) {
+      before += wholeText(member);
+      if (before.length < PART) continue;
+    }
+    yield before;
+    before = '';
+    if (isResults) yield* itemPieces(member);
+    else if (!isWhole(member)) yield* partPieces(member);
   }
-  yield separator === '{' ? '{}' : '}';
+  yield separator === '{' ? '{}' : `${before}}`;
 }

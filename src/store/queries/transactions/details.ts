@@ -49,6 +49,9 @@ const detailOf = (row: Row): TransactionDetail => ({
   functionArgs: row.function_args,
 });
 
+/** Maximum number of cached positions by id. */
+const MOST_POSITIONS = 1_000;
+
 /** Approximate bytes of a cached transaction: its bytes, the texts that are made of them, and a constant. */
 const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
   4_000 + 8 * (raw.length + result.length + postConditions.length);
@@ -62,6 +65,12 @@ export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
   const stateAt = prepared<Stored<'transactions', 'status'> & Stored<'blocks', 'index_block_hash'>, [number]>(
     db,
     sql.stateAt,
+  );
+
+  /** The position of the newest transaction with an id in hex; asked twice for a request, first for its tag. */
+  const positionOf = cache.memoize(
+    (txId): number | undefined => byId.get(Uint8Array.fromHex(txId))?.position,
+    MOST_POSITIONS,
   );
 
   function detailAt(position: number): TransactionDetail {
@@ -78,18 +87,18 @@ export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
   return {
     /** The newest canonical transaction with an id. */
     find(txId: Uint8Array): TransactionDetail | undefined {
-      const row = byId.get(txId);
-      return row === null ? undefined : detailAt(row.position);
+      const position = positionOf(txId.toHex());
+      return position === undefined ? undefined : detailAt(position);
     },
 
     /** Block and status of the newest canonical transaction with an id. */
     state(txId: Uint8Array): TransactionState | undefined {
-      const row = byId.get(txId);
-      if (row === null) return undefined;
-      const known = cache.ofChain().details.get(row.position);
+      const position = positionOf(txId.toHex());
+      if (position === undefined) return undefined;
+      const known = cache.ofChain().details.get(position);
       if (known !== undefined) return { indexBlockHash: known.block.indexHash, status: known.status };
-      const found = stateAt.get(row.position);
-      if (found === null) throw new Error(`no transaction at position ${row.position}`);
+      const found = stateAt.get(position);
+      if (found === null) throw new Error(`no transaction at position ${position}`);
       return { indexBlockHash: found.index_block_hash, status: storedTransactionStatus.nameOf(found.status) };
     },
 
