@@ -22,7 +22,7 @@ export interface Timed {
   microseconds: number[];
 }
 
-type Ask = (reader: Reader) => Promise<unknown>;
+type Ask = (reader: Reader) => unknown;
 
 async function asksOf(directory: string, snapshots: Snapshots): Promise<(Timed & { ask: Ask })[]> {
   using db = new Database(indexPath(directory), { readonly: true });

@@ -3,7 +3,10 @@
  * it is wrong for that: each equals the answer of an index from genesis, or says that it can't. A route declares what its
  * answers need, and `route.ts` sees to it for all of them.
  */
+
 import { Type } from '@sinclair/typebox';
+import { type Awaitable, andThen } from '../base/awaitable.ts';
+import type { AccountKnowledge } from '../store/queries/accounts/starting-accounts.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError, HistoryError, ShapedError } from './errors.ts';
 
@@ -55,10 +58,14 @@ export function requireWholeHistory(read: Reader): void {
  * Refuses an answer with the STX or the nonces of an account that the index doesn't know.
  * @throws ApiError if the index began at a block, and the node hasn't said what the account had there
  */
-export async function requireAccount(read: Reader, principal: string): Promise<void> {
+export function requireAccount(read: Reader, principal: string): Awaitable<void> {
   const from = read.chain.historyFrom();
-  const knowledge = from === null ? 'known' : await read.principals.knowledge(principal);
-  if (from === null || knowledge === 'known') return;
+  if (from === null) return;
+  return andThen(read.principals.knowledge(principal), (knowledge) => requireKnown(knowledge, principal, from));
+}
+
+function requireKnown(knowledge: AccountKnowledge, principal: string, from: number): void {
+  if (knowledge === 'known') return;
   if (knowledge === 'asking') {
     const message = `The node is being asked what ${principal} had before block ${from}; ask again`;
     const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };

@@ -211,7 +211,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     }
     const balanceTopic = principalTopic('address-stx-balance', principal);
     if (read.chain.historyFrom() === null && has(balanceTopic)) {
-      const history = await read.principals.stxHistory(principal, height);
+      const history = read.principals.stxHistory(principal, height);
       const text = JSON.stringify(stxBalanceWithTotals(history, false));
       yield new Message({ topic: balanceTopic, text, members: { address: principal }, leading: [principal] });
     }

@@ -75,7 +75,7 @@ export const addressBalances = [
     etag: principalAndMempool,
     history: 'whole',
     handle: async ({ params: { principal }, query, read }) => {
-      const history = await read.principals.stxHistory(principal, await untilHeight(read, query));
+      const history = read.principals.stxHistory(principal, await untilHeight(read, query));
       return stxBalanceWithTotals(history, query.until_block === undefined);
     },
   }),
@@ -96,7 +96,7 @@ export const addressBalances = [
     handle: async ({ params: { principal }, query, read }) => {
       const height = await untilHeight(read, query);
       const [stx, tokens] = [
-        await read.principals.stxHistory(principal, height),
+        read.principals.stxHistory(principal, height),
         await read.addresses.tokens(principal, height),
       ];
       return balances(stx, tokens, query.until_block === undefined);
@@ -142,11 +142,11 @@ export const addressBalances = [
       }
       await requireAccount(read, principal);
       const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
-      if (id === null) return nonces(await read.principals.nonces(principal));
+      if (id === null) return nonces(read.principals.nonces(principal));
       const block = read.blocks.find(id);
       if (block === undefined)
         throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
-      const { lastNonce } = await read.principals.stxHistory(principal, block.height);
+      const { lastNonce } = read.principals.stxHistory(principal, block.height);
       return nonces(atBlock(lastNonce));
     },
   }),

@@ -165,7 +165,7 @@ async function byAddress(read: Reader, address: string, withMetadata: boolean): 
   const entity = { entity_id: address, entity_type: 'standard_address' as const };
   if (!withMetadata) return { found: true, result: entity };
   requireWholeHistory(read);
-  const history = await read.principals.stxHistory(address, Number.MAX_SAFE_INTEGER);
+  const history = read.principals.stxHistory(address, Number.MAX_SAFE_INTEGER);
   return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
 }
 

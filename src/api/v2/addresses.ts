@@ -58,7 +58,7 @@ export const addressBalancesV2 = [
     etag: principalAndMempool,
     history: 'whole',
     handle: async ({ params: { principal }, query: { include_mempool }, read }) =>
-      stxBalance(await read.principals.stxHistory(principal, TIP), include_mempool),
+      stxBalance(read.principals.stxHistory(principal, TIP), include_mempool),
   }),
   route({
     path: '/extended/v2/addresses/{principal}/balances/ft',
@@ -90,8 +90,8 @@ export const addressBalancesV2 = [
     etag: principalTag,
     history: 'whole',
     handle: async ({ params: { principal, token }, read }) => {
-      if (token !== 'stx') return { balance: await read.principals.ftBalance(principal, token) };
-      const { balance } = await read.principals.stxBalance(principal);
+      if (token !== 'stx') return { balance: read.principals.ftBalance(principal, token) };
+      const { balance } = read.principals.stxBalance(principal);
       return { balance: String(balance) };
     },
   }),

@@ -82,10 +82,10 @@ const balancesOfMany = route({
     const units = await Promise.all(tokens.map((asset) => unitOf(read, asset)));
     const balancesOf = async (principal: string) => ({
       principal,
-      stx: stxBalance(await read.principals.stxBalance(principal)),
+      stx: stxBalance(read.principals.stxBalance(principal)),
       fungible_tokens: await Promise.all(
         tokens.map(async (asset, index) => ({
-          ...ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) }),
+          ...ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
           ...units[index]!,
         })),
       ),

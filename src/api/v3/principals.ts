@@ -1,5 +1,6 @@
 /** Principals: balances, nonces, transactions and balance changes. */
 import { type Static, Type } from '@sinclair/typebox';
+import { andThen } from '../../base/awaitable.ts';
 import { memoizeByObject } from '../../base/cache.ts';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -150,6 +151,10 @@ export function principalTransaction(of: StoredPrincipalTransaction): Static<typ
   };
 }
 
+/** Serialize {@link balanceChange} and {@link transactionBalanceChange}, once for each cached change. */
+const listedChange = memoizeByObject((of: StoredBalanceChange) => written(balanceChange(of)));
+const listedTransactionChange = memoizeByObject((of: StoredBalanceChange) => written(transactionBalanceChange(of)));
+
 /** Serializes {@link principalTransaction}, once for each cached transaction of a principal. */
 const listedInvolvement = memoizeByObject((of: StoredPrincipalTransaction) => written(principalTransaction(of)));
 
@@ -204,10 +209,8 @@ export const principals = [
     response: Nonces,
     etag: principalAndMempool,
     history: 'account',
-    handle: async ({ params: { principal }, read }) => {
-      await requireAccount(read, principal);
-      return nonces(await read.principals.nonces(principal));
-    },
+    handle: ({ params: { principal }, read }) =>
+      andThen(requireAccount(read, principal), () => nonces(read.principals.nonces(principal))),
   }),
 ];
 
@@ -224,10 +227,8 @@ export const balances = [
     response: StxBalance,
     etag: principalAndMempool,
     history: 'account',
-    handle: async ({ params: { principal }, read }) => {
-      await requireAccount(read, principal);
-      return stxBalance(await read.principals.stxBalance(principal));
-    },
+    handle: ({ params: { principal }, read }) =>
+      andThen(requireAccount(read, principal), () => stxBalance(read.principals.stxBalance(principal))),
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/ft',
@@ -240,9 +241,9 @@ export const balances = [
     response: CursorPage(FtBalance),
     etag: principalTag,
     history: 'whole',
-    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-ft-balances ${principal}`;
-      const page = await read.principals.ftBalances(principal, limit, pageCursor(list, cursor));
+      const page = read.principals.ftBalances(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, ftBalance);
     },
   }),
@@ -256,8 +257,8 @@ export const balances = [
     response: FtBalance,
     etag: principalTag,
     history: 'whole',
-    handle: async ({ params: { principal, asset_identifier: asset }, read }) =>
-      ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) }),
+    handle: ({ params: { principal, asset_identifier: asset }, read }) =>
+      ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/nft',
@@ -271,9 +272,9 @@ export const balances = [
     response: CursorPage(NftInstance),
     etag: principalTag,
     history: 'whole',
-    handle: async ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
       const list = `principal-nft-balances ${principal} ${asset ?? ''}`;
-      const page = await read.principals.nftBalances(principal, asset, limit, pageCursor(list, cursor));
+      const page = read.principals.nftBalances(principal, asset, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, nftInstance);
     },
   }),
@@ -297,10 +298,10 @@ export const balanceChanges = [
     response: CursorPage(BalanceChange),
     etag: transaction,
     history: 'since',
-    handle: async ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-${listOf(principal, [tx_id])}`;
-      const page = await read.principals.balanceChanges(principal, [tx_id], limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, balanceChange);
+      const page = read.principals.balanceChanges(principal, [tx_id], limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, listedChange);
     },
   }),
   route({
@@ -322,10 +323,10 @@ export const balanceChanges = [
     response: CursorPage(TransactionBalanceChange),
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
       const list = listOf(principal, tx_id);
-      const page = await read.principals.balanceChanges(principal, tx_id, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, transactionBalanceChange);
+      const page = read.principals.balanceChanges(principal, tx_id, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, listedTransactionChange);
     },
   }),
 ];

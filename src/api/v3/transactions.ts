@@ -192,9 +192,9 @@ export const transactions = [
     notFound: UNKNOWN,
     etag: transaction,
     history: 'thing',
-    handle: async ({ params: { tx_id }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-events ${toHex(tx_id)}`;
-      const page = await read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor));
+      const page = read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN);
       return cursorPage(list, limit, page, transactionEvent);
     },

@@ -45,7 +45,7 @@ export function serverFaucets(
     requests: ingest.faucetRequests,
     commands: commandsOf<FaucetCommands>(cluster?.commander ?? ingest.commander(systemClock)),
     node: settings.faucetNode === null ? node : nodeRpc(settings.faucetNode),
-    nextNonce: (address) => snapshots.read(async (read) => (await read.principals.nonces(address)).next),
+    nextNonce: (address) => snapshots.read(async (read) => read.principals.nonces(address).next),
     now: Date.now,
     log,
   });

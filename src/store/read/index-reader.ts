@@ -95,7 +95,7 @@ export function readerOf(
   const chain = chainQueries(db, cache);
   const blocks = blockQueries(db, chain, cache);
   const mempool = mempoolQueries(db);
-  const assetQueries = assetReaders(db);
+  const assetQueries = assetReaders(db, cache);
   const details = detailQueries(db, cache);
   const events = eventQueries(db);
   const orphans = orphanQueries(db, chain, journal);

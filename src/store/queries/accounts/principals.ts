@@ -59,7 +59,7 @@ export function principalQueries(db: Database) {
     /** Whether a canonical transaction concerns the principal. */
     isKnown: async (principal: string): Promise<boolean> => known.get(principal) !== null,
 
-    async stxBalance(principal: string): Promise<StxBalance> {
+    stxBalance(principal: string): StxBalance {
       const found = id.get(principal)?.id;
       if (found === undefined) return { balance: 0n, locked: null, pending: NONE };
       const row = balance.get(found);
@@ -71,13 +71,13 @@ export function principalQueries(db: Database) {
     },
 
     /** History of STX up to a block, or to the tip where the tip is below the height. */
-    async stxHistory(principal: string, height: number): Promise<StxHistory> {
+    stxHistory(principal: string, height: number): StxHistory {
       const found = id.get(principal)?.id ?? NOBODY;
       const until = Math.min(height, LAST_HEIGHT);
       return { ...states.at(found, until), locked: locked(found, until), pending: pending(found) };
     },
 
-    nonces: async (principal: string): Promise<Nonces> => nonces(principal),
+    nonces: (principal: string): Nonces => nonces(principal),
   };
 }
 

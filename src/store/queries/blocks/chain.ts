@@ -63,6 +63,9 @@ export function historyStartQuery(db: Database): () => HistoryStart | null {
   };
 }
 
+/** Maximum number of cached blocks by hash, and by height. */
+const MOST_BLOCKS = 1_000;
+
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
 /** @param cache caches the tip until the file changes */
@@ -75,11 +78,17 @@ export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
   const byIndexBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byIndexBlockHash);
   const byBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byBlockHash);
 
-  /** The canonical block; null where there is none. */
+  /** Canonical blocks by hash in hex. */
+  const byHash = cache.memoize((hex): BlockRow | null => {
+    const hash = Uint8Array.fromHex(hex);
+    return byIndexBlockHash.get(hash) ?? byBlockHash.get(hash);
+  }, MOST_BLOCKS);
+  const atHeight = cache.memoize((height) => byHeight.get(Number(height)), MOST_BLOCKS);
+
+  /** The canonical block, asked for twice in most requests, first for the tag; null where there is none. */
   function block(id: BlockId): BlockRow | null {
     if (id === 'latest') return newest.get();
-    if ('height' in id) return byHeight.get(id.height);
-    return byIndexBlockHash.get(id.hash) ?? byBlockHash.get(id.hash);
+    return 'height' in id ? atHeight(String(id.height)) : byHash(id.hash.toHex());
   }
 
   const historyStart = cache.lazy(historyStartQuery(db));

@@ -7,6 +7,7 @@ import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../m
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
 import { transferQueries } from './transfers.ts';
@@ -24,7 +25,8 @@ export const sql = {
 /** A number that no principal or asset has, so that queries with it find nothing. */
 const NONE = 0;
 
-export function assetReaders(db: Database) {
+/** @param cache caches changes of balances until the file changes */
+export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const ftTokens = prepared<{ total: number }, [number]>(db, sql.ftTokens);
@@ -36,7 +38,7 @@ export function assetReaders(db: Database) {
   const stxHolderList = balanceList(db, 'stxHolders');
   const ftHolderList = balanceList(db, 'ftHolders');
   const nfts = nftQueries(db);
-  const changes = balanceChangeQueries(db);
+  const changes = balanceChangeQueries(db, cache);
   const transfers = transferQueries(db);
 
   const principalOf = (address: string): number => principalId.get(address)?.id ?? NONE;
@@ -46,34 +48,26 @@ export function assetReaders(db: Database) {
   return {
     principals: {
       /** Fungible tokens with a positive balance: greatest first, then by identifier. */
-      async ftBalances(
-        principal: string,
-        limit: number,
-        at: Cursor | null,
-      ): Promise<Page<{ asset: string; balance: string }>> {
+      ftBalances(principal: string, limit: number, at: Cursor | null): Page<{ asset: string; balance: string }> {
         const id = principalOf(principal);
         const total = ftTokens.get(id)?.total ?? 0;
         return ftBalanceList(id, total, limit, at, (asset, balance) => ({ asset, balance }));
       },
       /** Base units, decimal; `0` where there are none. */
-      async ftBalance(principal: string, asset: string): Promise<string> {
+      ftBalance(principal: string, asset: string): string {
         const row = ftBalance.get(assetOf(asset), principalOf(principal));
         return row === null ? '0' : decimalOf(row.balance);
       },
       /** Non-fungible tokens by asset identifier, then value. @param asset identifier of the one to list; null for all */
-      nftBalances: async (
-        principal: string,
-        asset: string | null,
-        limit: number,
-        at: Cursor | null,
-      ): Promise<Page<NftInstance>> => nfts.ofOwner(principalOf(principal), asset, limit, at),
+      nftBalances: (principal: string, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> =>
+        nfts.ofOwner(principalOf(principal), asset, limit, at),
       /** Newest transaction first; within it STX, then fungible, then non-fungible tokens by identifier. */
-      balanceChanges: async (
+      balanceChanges: (
         principal: string,
         txIds: readonly Uint8Array[],
         limit: number,
         at: Cursor | null,
-      ): Promise<Page<BalanceChange>> => changes.page(principalOf(principal), txIds, limit, at),
+      ): Page<BalanceChange> => changes.page(principalOf(principal), txIds, limit, at),
     },
     transfers: {
       stx: async (
@@ -131,6 +125,9 @@ interface Keyed {
 
 const STX_KIND = 0;
 
+/** Maximum number of transactions whose changes are cached. */
+const MOST_CHANGES = 2_000;
+
 const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];
 
 /** Newest transaction first, then kind and identifier, both ascending. */
@@ -145,7 +142,7 @@ const partsOf = (key: CursorKey) => ({
   identifier: textAt(key, 2),
 });
 
-function balanceChangeQueries(db: Database) {
+function balanceChangeQueries(db: Database, cache: ChainCache) {
   const stx = prepared<StxRow, [number, Uint8Array]>(db, balanceChangesSql.stx);
   const tokens = prepared<TokenRow, [number, number]>(db, balanceChangesSql.tokens);
 
@@ -176,11 +173,17 @@ function balanceChangeQueries(db: Database) {
     return changes;
   }
 
+  /** Changes by the principal's id and the transaction's in hex. */
+  const changesOf = cache.memoize((key): readonly Keyed[] => {
+    const [principal = '', txId = ''] = key.split('/');
+    return ofTransaction(Number(principal), Uint8Array.fromHex(txId));
+  }, MOST_CHANGES);
+
   return {
     /** The changes by some transactions. They are few, so the whole list is made and the page cut from it. */
     page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
-      const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
-      const all = [...unique.values()].flatMap((txId) => ofTransaction(principal, txId)).sort(order);
+      const unique = new Set(txIds.map((txId) => txId.toHex()));
+      const all = [...unique].flatMap((txId) => changesOf(`${principal}/${txId}`)).sort(order);
       const indexOfKey = (key: CursorKey): number => {
         const parts = partsOf(key);
         const index = all.findIndex((row) => order(row, parts) >= 0);

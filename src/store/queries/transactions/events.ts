@@ -83,11 +83,7 @@ export function eventQueries(db: Database) {
     },
 
     /** Events in order; undefined where no canonical transaction has the id. */
-    async ofTransaction(
-      txId: Uint8Array,
-      limit: number,
-      at: Cursor | null,
-    ): Promise<Page<TransactionEvent> | undefined> {
+    ofTransaction(txId: Uint8Array, limit: number, at: Cursor | null): Page<TransactionEvent> | undefined {
       const found = transaction.get(txId);
       if (found === null) return undefined;
       return keysetPage<EventRow, TransactionEvent>({
