@@ -4,13 +4,21 @@ import { memoizeByObject } from '../../src/base/cache.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { jsonOf, written } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';
 import { chainCache, sharedChain } from '../../src/store/queries/chain-cache.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { noEntries } from '../support/data/memory-index.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
+
+interface TransactionRow {
+  tx_id: string;
+  sender: { address: string };
+  contract_call?: { contract_id: string };
+}
 
 test('transactions are the same objects while the chain grows, and others after a fork', async () => {
   using open = openNew();
@@ -63,6 +71,43 @@ test('transactions are the same objects while the chain grows, and others after 
   const answer = await list(app);
   expect(answer).toEqual(await list(fresh));
   for (const [place, text] of answer.entries()) expect(text).not.toBe(ofBranch[place]!);
+});
+
+test('while a chain forks, a server that has cached answers as one that has seen nothing', async () => {
+  using open = openNew();
+  const appOf = (snapshots: Snapshots) => createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  using snapshots = watchedSnapshots(open.directory);
+  const cached = appOf(snapshots);
+  const ask = async (app: typeof cached, path: string) =>
+    (await app.handle(new Request(`http://localhost/extended/${path}`))).text();
+  const pathsOf = async (app: typeof cached): Promise<string[]> => {
+    const { results } = JSON.parse(await ask(app, 'v3/transactions?limit=30')) as { results: TransactionRow[] };
+    const contracts = new Set(results.flatMap(({ contract_call: call }) => call?.contract_id ?? []));
+    const senders = new Set(results.map(({ sender }) => sender.address));
+    const [newest] = results;
+    return [
+      ...['v3/transactions', 'v2/blocks?limit=5', `v3/transactions/${newest?.tx_id}/events`],
+      `v3/principals/${newest?.sender.address}/transactions/${newest?.tx_id}/balance-changes`,
+      ...[...contracts].map((contract) => `v2/smart-contracts/${contract}/logs`),
+      ...[...senders].slice(0, 3).map((sender) => `v3/principals/${sender}/transactions`),
+    ];
+  };
+  let [logs, forks, tip] = [0, 0, 0];
+  for (const event of devnetEvents({ seed: 6, blocks: 40, accounts: 8, transactionsPerBlock: 4, forkEvery: 3 })) {
+    open.ingest.receive(received(event));
+    if (event.path !== '/new_block') continue;
+    using anew = watchedSnapshots(open.directory);
+    const fresh = appOf(anew);
+    for (const path of await pathsOf(cached)) {
+      const answer = await ask(cached, path);
+      expect([path, answer]).toEqual([path, await ask(fresh, path)]);
+      if (path.endsWith('/logs') && JSON.parse(answer).results.length > 0) logs += 1;
+    }
+    const height = open.ingest.tipHeight();
+    if (height === tip) forks += 1;
+    tip = height;
+  }
+  expect([logs > 20, forks > 3]).toEqual([true, true]);
 });
 
 test('connections share one cached object of a transaction, and one from before a fork caches nothing for later ones', async () => {
