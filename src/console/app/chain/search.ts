@@ -1,6 +1,7 @@
 /** What is searched for: the page of each result, the texts that say by themselves which page is meant, and recent results. */
 import type { PageName } from '../../page-paths.ts';
 import type { Answer } from '../api/answer.ts';
+import { storedList } from './stored-list.ts';
 
 export type FoundItem = Answer<'/stackside/v1/search'>['results'][number];
 type FoundKind = FoundItem['kind'];
@@ -107,15 +108,7 @@ function recentItem(stored: unknown): FoundItem[] {
 }
 
 /** Recent results, newest first, from what the browser has stored. What can't be read is none. */
-export function recentOf(stored: string | null): FoundItem[] {
-  try {
-    const list: unknown = JSON.parse(stored ?? '[]');
-    return Array.isArray(list) ? list.flatMap(recentItem).slice(0, MOST_RECENT) : [];
-  } catch (error) {
-    if (error instanceof SyntaxError) return [];
-    throw error;
-  }
-}
+export const recentOf = (stored: string | null): FoundItem[] => storedList(stored, recentItem, MOST_RECENT);
 
 const isSame = (one: FoundItem, other: FoundItem): boolean => one.kind === other.kind && one.id === other.id;
 

@@ -1,4 +1,5 @@
 /** What a reader watches: kept in the browser alone. */
+import { storedList } from './stored-list.ts';
 
 const KINDS = ['account', 'contract', 'token', 'collection', 'name'] as const;
 
@@ -53,12 +54,4 @@ function storedWatch(stored: unknown): Watch[] {
 }
 
 /** Watches from what the browser has stored. What can't be read is none. */
-export function watchesOf(stored: string | null): Watch[] {
-  try {
-    const list: unknown = JSON.parse(stored ?? '[]');
-    return Array.isArray(list) ? list.flatMap(storedWatch).slice(0, MOST_WATCHES) : [];
-  } catch (error) {
-    if (error instanceof SyntaxError) return [];
-    throw error;
-  }
-}
+export const watchesOf = (stored: string | null): Watch[] => storedList(stored, storedWatch, MOST_WATCHES);
