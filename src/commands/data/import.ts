@@ -50,8 +50,8 @@ const isBadRow = (error: unknown): error is Error =>
   error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
 
 /** The progress of an earlier import of the same recording; none if another recording begins with the same rows. */
-async function importedOf(file: string, imported: Imported, again: boolean): Promise<Imported> {
-  if (imported.rows === 0 || !again) return imported;
+async function importedOf(file: string, imported: Imported): Promise<Imported> {
+  if (imported.rows === 0) return imported;
   return (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 }
 
@@ -101,7 +101,7 @@ async function firstDigest(file: string, { size }: Input): Promise<bigint | null
   return null;
 }
 
-const received = ({ event }: { event: RowEvent }): ReceivedEvent =>
+const received = (event: RowEvent): ReceivedEvent =>
   'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
 
 async function importFile(
@@ -117,7 +117,7 @@ async function importFile(
   const first = await firstDigest(file, input);
   let source = first === null ? undefined : digestText(first);
   let imported = NOTHING_IMPORTED;
-  if (source !== undefined && !restart) imported = await importedOf(file, ingest.imported(source), true);
+  if (source !== undefined && !restart) imported = await importedOf(file, ingest.imported(source));
   /** Whether the recording is known to be of this chain; before, nothing of it becomes durable. */
   let ours = imported.rows > 0;
   let digest = 0n;
@@ -151,7 +151,7 @@ async function importFile(
         if (row.problem !== null) throw new RowError(row.problem);
         const { event } = row;
         if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
-        counts[ingest.apply(received({ event }))] += 1;
+        counts[ingest.apply(received(event))] += 1;
         ours ||= event.path === '/new_block';
       } catch (error) {
         if (error instanceof ForeignChainError) {

@@ -9,8 +9,8 @@ export interface JournalSource {
   upTo: number;
 }
 
-/** Entries of a batch, and bytes of their texts after which it is handed over in parts. */
-const BATCH_ENTRIES = 64;
+/** Entries of a batch: few, since blocks of two megabytes may follow each other. */
+const BATCH_ENTRIES = 16;
 
 /**
  * Reads the entries of the batches of a share, and prepares them.
