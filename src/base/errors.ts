@@ -32,6 +32,22 @@ export class PassingError extends OperatorError {
   override readonly exitCode = EXIT.again;
 }
 
+/** An OperatorError of another thread, as a message. */
+export interface ErrorMessage {
+  problem: string;
+  remedy: string;
+  exitCode: number;
+}
+
+export const messageOfError = ({ message, remedy, exitCode }: OperatorError): ErrorMessage => ({
+  problem: message,
+  remedy,
+  exitCode,
+});
+
+export const errorOfMessage = ({ problem, remedy, exitCode }: ErrorMessage): OperatorError =>
+  exitCode === EXIT.again ? new PassingError(problem, remedy) : new OperatorError(problem, remedy);
+
 /** The disk is full. A command ends; a server is restarted until there is space. */
 export class DiskFullError extends OperatorError {
   override readonly name = 'DiskFullError';

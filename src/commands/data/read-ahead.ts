@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
 import { valueOfBytes } from '../../base/plain-values.ts';
 import type { PreparedEntry } from '../../store/ingest/event.ts';
 import { readingThreadUrl } from '../../thread-urls.ts';
@@ -29,7 +29,7 @@ export type FromReader =
   | { kind: 'batch'; bytes: Uint8Array }
   | { kind: 'end' }
   /** An OperatorError of the thread. */
-  | { kind: 'refused'; problem: string; remedy: string; exitCode: number };
+  | ({ kind: 'refused' } & ErrorMessage);
 
 /** More threads would wait for the writer. */
 const MOST_THREADS = 8;
@@ -37,15 +37,6 @@ const MOST_THREADS = 8;
 /** The number of threads that a setting means. */
 export const threadsOf = ({ importThreads }: { importThreads?: number | null }): number =>
   importThreads ?? Math.min(MOST_THREADS, availableParallelism() - 1);
-
-/** An OperatorError of a thread, with its exit code. */
-class ReaderError extends OperatorError {
-  override readonly exitCode: number;
-  constructor({ problem, remedy, exitCode }: FromReader & { kind: 'refused' }) {
-    super(problem, remedy);
-    this.exitCode = exitCode;
-  }
-}
 
 class Reader {
   readonly #worker: Worker;
@@ -115,7 +106,7 @@ export async function* readAhead(
       const reader = readers[batch % threads]!;
       const message = await reader.next();
       if (message.kind === 'end') return;
-      if (message.kind === 'refused') throw new ReaderError(message);
+      if (message.kind === 'refused') throw errorOfMessage(message);
       reader.allowNext();
       yield valueOfBytes(message.bytes);
     }

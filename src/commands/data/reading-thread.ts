@@ -1,6 +1,6 @@
 /** A thread that reads a recording or a journal ahead of the writer. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { OperatorError } from '../../base/errors.ts';
+import { messageOfError, OperatorError } from '../../base/errors.ts';
 import { bytesOfValue } from '../../base/plain-values.ts';
 import { preparer } from '../../chain/prepared.ts';
 import { preparedEntries } from './journal-entries.ts';
@@ -45,7 +45,7 @@ export async function runReadingThread(): Promise<void> {
     say({ kind: 'end' });
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    say({ kind: 'refused', problem: error.message, remedy: error.remedy, exitCode: error.exitCode });
+    say({ kind: 'refused', ...messageOfError(error) });
   }
   port.close();
 }

@@ -1,7 +1,7 @@
 /** Runs a query on a thread of its own, with limits of time and memory; and the messages between the threads. */
 import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { EXIT, OperatorError, PassingError } from '../../base/errors.ts';
+import { type ErrorMessage, errorOfMessage, OperatorError } from '../../base/errors.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
 import type { AskedHeights, ExportedBlocks } from '../../store/sql/view-rows.ts';
 import { queryThreadUrl } from '../../thread-urls.ts';
@@ -43,7 +43,7 @@ export type FromQuery =
   | { kind: 'part'; bytes: Uint8Array }
   | { kind: 'end'; end: QueryEnd }
   /** An OperatorError of the thread. */
-  | { kind: 'refused'; problem: string; remedy: string; exitCode: number };
+  | ({ kind: 'refused' } & ErrorMessage);
 
 /** A query reached a limit. */
 export class QueryLimitError extends OperatorError {
@@ -79,10 +79,6 @@ const tooLarge = (bytes: number): QueryLimitError =>
     `The query needs more than ${bytes / BYTES_PER_MEGABYTE} MB of memory and was cancelled.`,
     'Sort or group fewer rows, or raise --max-memory.',
   );
-
-/** The error of the thread. */
-const refused = ({ problem, remedy, exitCode }: Extract<FromQuery, { kind: 'refused' }>): OperatorError =>
-  exitCode === EXIT.again ? new PassingError(problem, remedy) : new OperatorError(problem, remedy);
 
 /** Calls back when a limit is reached. @returns a function that ends the watch */
 function watched({ seconds, bytes }: QueryLimits, { clock, memory }: Watched, reached: (error: OperatorError) => void) {
@@ -121,7 +117,7 @@ export async function runQuery(
     if (message.kind === 'end') {
       resolve(message.end);
     } else if (message.kind === 'refused') {
-      reject(refused(message));
+      reject(errorOfMessage(message));
     } else {
       write(message.bytes).then(() => worker.postMessage('written'), reject);
     }

@@ -1,6 +1,6 @@
 /** The thread that runs a query. While SQLite looks for a row it blocks its thread, so only another thread can cancel. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { OperatorError } from '../../base/errors.ts';
+import { messageOfError, OperatorError } from '../../base/errors.ts';
 import type { Connection } from '../../store/files/connection.ts';
 import {
   beginSnapshot,
@@ -75,7 +75,7 @@ export async function runQueryThread(): Promise<void> {
     say({ kind: 'end', end: await handOn(workerData as QueryStart, port) });
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    say({ kind: 'refused', problem: error.message, remedy: error.remedy, exitCode: error.exitCode });
+    say({ kind: 'refused', ...messageOfError(error) });
   }
   port.close();
 }
