@@ -56,7 +56,11 @@ export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) =
   items.map((item) => new LazyValue(() => serialize(item)) as unknown as Written<Plain<R>>);
 
 /** The JSON text of an answer. */
-export const jsonOf = (body: unknown): string => [...pieces(body)].join('');
+export function jsonOf(body: unknown): string {
+  const writer = new JsonWriter(body);
+  while (writer.writeMore());
+  return writer.text;
+}
 
 /** Characters of a part. */
 const PART = 250_000;
@@ -69,31 +73,28 @@ const MOST_CHARACTERS = 64_000_000;
  * @throws TooMuchWorkError if the text has more than {@link MOST_CHARACTERS}
  */
 export function jsonParts(body: unknown, pause: Pause): Awaitable<string[]> {
-  const source = pieces(body);
+  const writer = new JsonWriter(body);
   const parts: string[] = [];
-  let part = '';
-  let left = MOST_CHARACTERS;
+  let characters = 0;
 
-  function add(piece: string): void {
-    part += piece;
-    left -= piece.length;
-    if (left < 0) {
-      throw new TooMuchWorkError(
-        `The answer would be larger than ${MOST_CHARACTERS / 1_000_000} MB; give a lower limit, or request fewer items at a time`,
-      );
-    }
-    if (part.length < PART) return;
-    parts.push(part);
-    part = '';
+  function takePart(): void {
+    parts.push(writer.text);
+    characters += writer.text.length;
+    writer.text = '';
   }
 
   function goOn(): Awaitable<string[]> {
-    for (let next = source.next(); next.done !== true; next = source.next()) {
-      add(next.value);
+    while (writer.writeMore()) {
+      if (characters + writer.text.length > MOST_CHARACTERS) {
+        throw new TooMuchWorkError(
+          `The answer would be larger than ${MOST_CHARACTERS / 1_000_000} MB; give a lower limit, or request fewer items at a time`,
+        );
+      }
+      if (writer.text.length >= PART) takePart();
       const turn = pause();
       if (turn !== undefined) return turn.then(goOn);
     }
-    parts.push(part);
+    takePart();
     return parts;
   }
 
@@ -117,63 +118,105 @@ function hasText(value: unknown): value is object {
 /** Lists from this length on are written item by item, even if each item is small. */
 const LONG_LIST = 1_000;
 
-/**
- * Serializes a value piece by piece. The JavaScript engine serializes texts of more than a few kilobytes several times
- * slower, byte for byte, than short ones; so the items of an answer's list are always serialized one by one.
- */
-function* pieces(given: unknown): Generator<string, void> {
-  const value = serialized(given);
-  if (!isWhole(value)) yield* partPieces(value);
-  else yield wholeText(value);
-}
-
 /** A value's form for JSON, whether it is serialized now or was before. */
 const serialized = (value: unknown): unknown => (value instanceof LazyValue ? serialized(value.serialized()) : value);
 
-/** Whether a serialized value is one piece. */
+const isList = (body: unknown): body is { results: readonly unknown[] } =>
+  typeof body === 'object' && body !== null && 'results' in body && Array.isArray(body.results);
+
+/** Whether a serialized value is written at once. */
 const isWhole = (value: unknown): boolean =>
   value instanceof JsonText || !(hasText(value) || isList(value) || (Array.isArray(value) && value.length > LONG_LIST));
 
 const wholeText = (value: unknown): string => (value instanceof JsonText ? value.text : JSON.stringify(value));
 
-const partPieces = (value: unknown): Generator<string, void> =>
-  Array.isArray(value) ? itemPieces(value) : memberPieces(value as Record<string, unknown>);
-
-const isList = (body: unknown): body is { results: readonly unknown[] } =>
-  typeof body === 'object' && body !== null && 'results' in body && Array.isArray(body.results);
-
-function* itemPieces(items: readonly unknown[]): Generator<string, void> {
-  let separator = '[';
-  for (const item of items) {
-    const value = serialized(item);
-    if (isWhole(value)) yield separator + wholeText(value);
-    else {
-      yield separator;
-      yield* partPieces(value);
-    }
-    separator = ',';
-  }
-  yield separator === '[' ? '[]' : ']';
+/** An array or object of which some members are written. */
+interface Begun {
+  value: Readonly<Record<string, unknown>> | readonly unknown[];
+  /** Names of an object's members; null for an array. */
+  names: readonly string[] | null;
+  /** Place of the next member. */
+  next: number;
+  /** What stands before the next member. */
+  separator: '[' | '{' | ',';
 }
 
-function* memberPieces(value: Record<string, unknown>): Generator<string, void> {
-  let separator = '{';
-  /** What precedes the next piece: members that need none of their own. */
-  let before = '';
-  for (const name in value) {
-    const member = serialized(value[name]);
-    if (member === undefined) continue;
-    before += `${separator}${JSON.stringify(name)}:`;
-    separator = ',';
-    const isResults = name === 'results' && Array.isArray(member);
-    if (!isResults && isWhole(member)) {
-      before += wholeText(member);
-      if (before.length < PART) continue;
-    }
-    yield before;
-    before = '';
-    if (isResults) yield* itemPieces(member);
-    else if (!isWhole(member)) yield* partPieces(member);
+const begun = (value: unknown): Begun =>
+  Array.isArray(value)
+    ? { value, names: null, next: 0, separator: '[' }
+    : { value: value as Record<string, unknown>, names: Object.keys(value as object), next: 0, separator: '{' };
+
+/**
+ * Serializes a value piece by piece. The JavaScript engine serializes texts of more than a few kilobytes several times
+ * slower, byte for byte, than short ones; so the items of an answer's list are always serialized one by one. The place is
+ * kept in a stack: resuming a generator for each piece would cost more than most pieces.
+ */
+class JsonWriter {
+  /** What was written and not taken away. */
+  text = '';
+  /** The arrays and objects around the place of writing. */
+  readonly #begun: Begun[] = [];
+
+  constructor(body: unknown) {
+    this.#write(serialized(body), false);
   }
-  yield separator === '{' ? '{}' : `${before}}`;
+
+  /** Writes up to the end of the next item or serialized value. @returns whether more may be left */
+  writeMore(): boolean {
+    const at = this.#begun.at(-1);
+    if (at === undefined) return false;
+    if (at.names === null) this.#writeItem(at);
+    else this.#writeMembers(at, at.names);
+    return true;
+  }
+
+  #write(value: unknown, byItems: boolean): void {
+    if (byItems || !isWhole(value)) this.#begun.push(begun(value));
+    else this.text += wholeText(value);
+  }
+
+  #writeItem(at: Begun): void {
+    const items = at.value as readonly unknown[];
+    if (at.next === items.length) {
+      this.#end(at, '[', ']');
+      return;
+    }
+    this.text += at.separator;
+    at.separator = ',';
+    this.#write(serialized(items[at.next++]), false);
+  }
+
+  /** Writes members up to the first one that isn't written at once. Those before it are one text: that is fastest. */
+  #writeMembers(at: Begun, names: readonly string[]): void {
+    const object = at.value as Readonly<Record<string, unknown>>;
+    const plain: Record<string, unknown> = Object.create(null);
+    while (at.next < names.length) {
+      const name = names[at.next++]!;
+      const member = serialized(object[name]);
+      const byItems = name === 'results' && Array.isArray(member);
+      if (!(byItems || member instanceof JsonText || !isWhole(member))) {
+        plain[name] = member;
+        continue;
+      }
+      this.#writePlain(at, plain);
+      this.text += `${at.separator}${JSON.stringify(name)}:`;
+      at.separator = ',';
+      this.#write(member, byItems);
+      return;
+    }
+    this.#writePlain(at, plain);
+    this.#end(at, '{', '}');
+  }
+
+  #writePlain(at: Begun, members: Readonly<Record<string, unknown>>): void {
+    const text = JSON.stringify(members);
+    if (text === '{}') return;
+    this.text += at.separator + text.slice(1, -1);
+    at.separator = ',';
+  }
+
+  #end({ separator }: Begun, opening: '[' | '{', closing: ']' | '}'): void {
+    this.text += separator === ',' ? closing : opening + closing;
+    this.#begun.pop();
+  }
 }
