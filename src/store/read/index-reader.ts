@@ -97,7 +97,7 @@ export function readerOf(
   const mempool = mempoolQueries(db);
   const assetQueries = assetReaders(db, cache);
   const details = detailQueries(db, cache);
-  const events = eventQueries(db);
+  const events = eventQueries(db, details);
   const orphans = orphanQueries(db, chain, journal);
   const streamed = streamedQueries(db, journal, orphans.network);
   const {

@@ -17,7 +17,7 @@ const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.m
   FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
 
 export const sql = {
-  byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+  byId: 'SELECT position, event_count FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
   stateAt: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
              WHERE t.position = ?1`,
   at: `${select} WHERE t.position = ?1`,
@@ -49,8 +49,11 @@ const detailOf = (row: Row): TransactionDetail => ({
   functionArgs: row.function_args,
 });
 
-/** Maximum number of cached positions by id. */
-const MOST_POSITIONS = 1_000;
+/** Maximum number of cached places by id. */
+const MOST_PLACES = 1_000;
+
+/** Where a transaction stands. */
+type Place = Stored<'transactions', 'position' | 'event_count'>;
 
 /** Approximate bytes of a cached transaction: its bytes, the texts that are made of them, and a constant. */
 const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
@@ -60,18 +63,16 @@ export type DetailQueries = ReturnType<typeof detailQueries>;
 
 /** @param cache caches transactions while the chain only grows */
 export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
-  const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
+  const byId = prepared<Place, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
   const stateAt = prepared<Stored<'transactions', 'status'> & Stored<'blocks', 'index_block_hash'>, [number]>(
     db,
     sql.stateAt,
   );
 
-  /** The position of the newest transaction with an id in hex; asked twice for a request, first for its tag. */
-  const positionOf = cache.memoize(
-    (txId): number | undefined => byId.get(Uint8Array.fromHex(txId))?.position,
-    MOST_POSITIONS,
-  );
+  /** The place of the newest transaction with an id in hex; asked several times for a request, first for its tag. */
+  const placeByHex = cache.memoize((txId): Place | null => byId.get(Uint8Array.fromHex(txId)), MOST_PLACES);
+  const placeOf = (txId: Uint8Array): Place | null => placeByHex(txId.toHex());
 
   function detailAt(position: number): TransactionDetail {
     const known = cache.ofChain().details;
@@ -85,16 +86,20 @@ export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
   }
 
   return {
+    /** Position and number of events of the newest canonical transaction with an id; null where there is none. */
+    placeOf,
+
     /** The newest canonical transaction with an id. */
     find(txId: Uint8Array): TransactionDetail | undefined {
-      const position = positionOf(txId.toHex());
-      return position === undefined ? undefined : detailAt(position);
+      const place = placeOf(txId);
+      return place === null ? undefined : detailAt(place.position);
     },
 
     /** Block and status of the newest canonical transaction with an id. */
     state(txId: Uint8Array): TransactionState | undefined {
-      const position = positionOf(txId.toHex());
-      if (position === undefined) return undefined;
+      const place = placeOf(txId);
+      if (place === null) return undefined;
+      const { position } = place;
       const known = cache.ofChain().details.get(position);
       if (known !== undefined) return { indexBlockHash: known.block.indexHash, status: known.status };
       const found = stateAt.get(position);

@@ -5,6 +5,7 @@ import type { TransactionEvent } from '../../model/transaction.ts';
 import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { keysetPage, numberAt } from '../page.ts';
+import type { DetailQueries } from './details.ts';
 
 /** Columns for a query whose FROM has `events e`. */
 export const eventColumns = `e.event_index, e.kind, sender.address AS sender, recipient.address AS recipient,
@@ -15,7 +16,6 @@ export const eventJoins = `LEFT JOIN principals sender ON sender.id = e.sender_i
   LEFT JOIN principals contract ON contract.id = e.contract_id`;
 
 export const sql = {
-  transaction: 'SELECT position, event_count FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
   from: `SELECT ${eventColumns} FROM events e ${eventJoins}
           WHERE e.position = ?1 AND e.event_index >= ?2 ORDER BY e.event_index LIMIT ?3`,
   downwards: `SELECT ${eventColumns} FROM events e ${eventJoins}
@@ -59,15 +59,14 @@ export function eventOf(row: EventRow): TransactionEvent {
 
 export type EventQueries = ReturnType<typeof eventQueries>;
 
-export function eventQueries(db: Database) {
-  const transaction = prepared<Stored<'transactions', 'position' | 'event_count'>, [Uint8Array]>(db, sql.transaction);
+export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'placeOf'>) {
   const from = prepared<EventRow, [number, number, number]>(db, sql.from);
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
   const before = prepared<EventRow, [number, number, number]>(db, sql.before);
   return {
     /** Events of a canonical transaction from an offset on; none where no canonical transaction has the id. */
     page(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
-      const found = transaction.get(txId);
+      const found = placeOf(txId);
       return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
     },
 
@@ -78,13 +77,13 @@ export function eventQueries(db: Database) {
       limit: number,
       offset: number,
     ): Promise<TransactionEvent[]> {
-      const found = transaction.get(txId);
+      const found = placeOf(txId);
       return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
     },
 
     /** Events in order; undefined where no canonical transaction has the id. */
     ofTransaction(txId: Uint8Array, limit: number, at: Cursor | null): Page<TransactionEvent> | undefined {
-      const found = transaction.get(txId);
+      const found = placeOf(txId);
       if (found === null) return undefined;
       return keysetPage<EventRow, TransactionEvent>({
         limit,
