@@ -17,6 +17,8 @@ const FIRST_SIDE = 1;
 const HEAD_BYTES = 5;
 const MAX_PARTS = 8;
 
+const encoder = new TextEncoder();
+
 /**
  * Encodes a cursor, as a text that only its own list accepts.
  *
@@ -27,12 +29,17 @@ const MAX_PARTS = 8;
  * @param list the list's name and scope: `principal-transactions SP…`
  */
 export function encodeCursor(list: string, { side, key }: Cursor): string {
-  const json = new TextEncoder().encode(JSON.stringify(key));
+  const json = encoder.encode(JSON.stringify(key));
   const place = cursorSides.indexOf(side);
   const bytes = new Uint8Array(HEAD_BYTES + json.length);
   bytes[0] = FIRST_SIDE + place;
   bytes.set(json, HEAD_BYTES);
-  new DataView(bytes.buffer).setUint32(1, checkSum(list, place, json));
+  const sum = checkSum(list, place, json);
+  // A DataView would double the time, and each page of a list has three cursors.
+  bytes[1] = sum >>> 24;
+  bytes[2] = sum >>> 16;
+  bytes[3] = sum >>> 8;
+  bytes[4] = sum;
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
