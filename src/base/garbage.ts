@@ -24,7 +24,7 @@ export function collecting(calls: number): () => void {
 export const collectAll = (): void => void fullGC();
 
 /** Minimum size in bytes of a buffer that {@link discard} frees. */
-const LARGE = 4_000_000;
+const LARGE = 65_536;
 
 /** Frees a large buffer that is no longer used, unless the bytes are only a part of it. */
 export function discard({ buffer, byteLength }: Uint8Array): void {

@@ -1,5 +1,6 @@
 /** `stackside import`: imports event recordings into the index. */
 import { OperatorError } from '../../base/errors.ts';
+import { discard } from '../../base/garbage.ts';
 import { isAskedPath, isHostPath, PayloadError } from '../../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -97,7 +98,11 @@ function batchesOf(
 /** The digest of the first row of a file; null where there is none, or where the file can't be read twice. */
 async function firstDigest(file: string, { size }: Input): Promise<bigint | null> {
   if (size === null) return null;
-  for await (const line of openInput(file).lines()) return rowDigest(line, 0n);
+  for await (const line of openInput(file).lines()) {
+    const digest = rowDigest(line, 0n);
+    discard(line);
+    return digest;
+  }
   return null;
 }
 
@@ -177,6 +182,8 @@ async function importFile(
       ingest.commitToJournal();
       report({ rows: counts.rows, height: ingest.tipHeight(), read, size: input.size });
     }
+    // The runtime holds a batch longer than it is used, and a genesis block's row has 80 MB.
+    rows.length = 0;
   }
   if (counts.rows < imported.rows) throw otherRecording(file, imported.rows);
   commit(digest);

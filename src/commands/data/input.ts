@@ -4,6 +4,7 @@
  */
 import { createReadStream, statSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
+import { discard } from '../../base/garbage.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import {
   formatShownBy,
@@ -44,6 +45,7 @@ async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
       const last = chunk.subarray(start, end);
       const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
       // Before the line is used: the longest has 80 MB, and its parts have as much again.
+      parts.forEach(discard);
       parts = [];
       yield line;
       start = end + 1;

@@ -148,7 +148,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
   let hadStatistics = false;
   const open = () =>
     prepared(connect(path, 'NORMAL'), (db) => {
-      db.run('PRAGMA cache_size = -65536');
+      db.run('PRAGMA cache_size = -32768');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       if (mostBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(mostBytes / pageSizeOf(db))}`);
       bringUpToDate(db, path, { load, steps, views });
