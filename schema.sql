@@ -125,6 +125,8 @@ CREATE TABLE transactions (
   genesis_block_time    INTEGER
 ) STRICT;
 CREATE INDEX transactions_by_tx_id ON transactions (tx_id);
+-- Whether an announced transaction is in a block, where nonces don't say it.
+CREATE INDEX transactions_without_nonce ON transactions (tx_id) WHERE nonce IS NULL;
 -- Last nonce an account used, as origin and as sponsor.
 CREATE INDEX transactions_by_sender_nonce ON transactions (sender_id, nonce) WHERE nonce IS NOT NULL;
 CREATE INDEX transactions_by_sponsor_nonce ON transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;

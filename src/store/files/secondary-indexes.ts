@@ -29,6 +29,7 @@ export const secondaryIndexes = [
   'blocks_by_tenure',
   'anchor_burn_blocks_by_hash',
   'anchor_burn_blocks_by_time',
+  'transactions_by_tx_id',
   'transactions_by_type',
   'transactions_by_fee',
   'transactions_by_sender',

@@ -11,7 +11,7 @@ import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
 import { RETAINED_BLOCKS } from './block-payloads.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
-import { type NonceRivals, nonceRivals } from './nonce-rivals.ts';
+import { type Mined, type NonceRivals, nonceRivals } from './nonce-rivals.ts';
 import type { MempoolRow } from './stored-rows.ts';
 
 const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
@@ -107,10 +107,18 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   const rivals = nonceRivals(db, dictionaries, rows);
   const receipts = minedReceipts(db);
   const drops = earlyDrops(db);
-  const mined = db.prepare<Stored<'transactions', 'position'>, [Uint8Array]>(
-    'SELECT position FROM transactions WHERE tx_id = ?1',
+  const withoutNonce = db.prepare<Stored<'transactions', 'position'>, [Uint8Array]>(
+    'SELECT position FROM transactions INDEXED BY transactions_without_nonce WHERE tx_id = ?1 AND nonce IS NULL',
   );
-  const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
+
+  /**
+   * The canonical transaction with an id; null where there is none. It is found by its nonces: they lie close to each other,
+   * where ids are random, and a load leaves out the index of ids.
+   * @param spenders canonical transactions that spent a nonce of it
+   */
+  const minedAmong = (spenders: readonly Mined[], txId: Uint8Array): Pick<Mined, 'position'> | null =>
+    spenders.find(({ tx_id }) => Buffer.compare(tx_id, txId) === 0) ?? withoutNonce.get(txId);
+  const isMined = (row: MempoolRow): boolean => minedAmong(rivals.minedWith(row), row.tx_id) !== null;
 
   return {
     /** Writes the rows that are buffered until the end of a transaction; called before each commit. */
@@ -125,25 +133,28 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
      */
     announce(contents: readonly TransactionContent[], receipt: Receipt): number {
       const waiting: Uint8Array[] = [];
+      const unspent = new Set<Uint8Array>();
       let others = 0;
       for (const content of contents.filter(isStorable)) {
         const row = rows.find(content.txId);
         if (row === null) {
-          const transaction = mined.get(content.txId);
+          const spenders = rivals.mined(content);
+          const transaction = minedAmong(spenders, content.txId);
           if (transaction === null) {
             rows.add(content, receipt);
+            if (spenders.length === 0) unspent.add(content.txId);
             if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
           } else if (receipts.store(transaction.position, receipt, receipt.height)) others++;
           // Announced again, it is in the node's mempool once more: the node reverted its block.
           else if (drops.take(content.txId) !== null) others++;
-        } else if (row.state < PENDING && !isMined(content.txId) && !rivals.stayReplaced(row)) {
+        } else if (row.state < PENDING && !isMined(row) && !rivals.stayReplaced(row)) {
           rows.receive(row, receipt);
           waiting.push(content.txId);
         }
       }
       for (const txId of waiting) changes.announced(txId);
-      rivals.resolve(waiting);
+      rivals.resolve(waiting, unspent);
       if (waiting.length + others > 0) rows.touch(receipt.time);
       return waiting.length + others;
     },
@@ -224,7 +235,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     streamChanged(joined: readonly Uint8Array[], left: readonly Uint8Array[], now: number): void {
       for (const txId of left) {
         const row = rows.find(txId);
-        if (row?.state !== MINED || isMined(txId)) continue;
+        if (row?.state !== MINED || isMined(row)) continue;
         rows.move(row, PENDING);
         if (!dropEarly({ rows, drops }, txId)) rivals.resolve([txId]);
       }

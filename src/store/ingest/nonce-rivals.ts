@@ -36,26 +36,30 @@ const isReplaceable = ({ state }: MempoolRow): boolean =>
 
 const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.order - b.order;
 
-type Mined = Stored<'transactions', 'tx_id' | 'position'>;
+/** A canonical transaction. */
+export type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
-/** Finds the newest canonical transaction that spent one of these nonces. */
-function minedUser(db: Database): (spends: Spends) => Uint8Array | null {
+/** Finds the canonical transactions that spent one of these nonces; one of them may be found twice. */
+function minedUsers(db: Database): (spends: Spends) => Mined[] {
   const users = prepared<Mined, [number, bigint, number, bigint]>(
     db,
     usersOfNonces('SELECT tx_id, position FROM transactions WHERE'),
   );
-  return ({ sender, nonce, payer, payerNonce }) => {
-    const [first, ...others] = users.all(sender, nonce, payer, payerNonce);
-    if (first === undefined) return null;
-    return others.reduce((newest, row) => (row.position > newest.position ? row : newest), first).tx_id;
-  };
+  return ({ sender, nonce, payer, payerNonce }) => users.all(sender, nonce, payer, payerNonce);
 }
 
 export type NonceRivals = ReturnType<typeof nonceRivals>;
 
 /** Resolves which of several rivals is pending. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
-  const minedBy = minedUser(db);
+  const spenders = minedUsers(db);
+
+  /** The newest canonical transaction that spent one of these nonces; null where none did. */
+  function minedBy(spends: Spends): Uint8Array | null {
+    const [first, ...others] = spenders(spends);
+    if (first === undefined) return null;
+    return others.reduce((newest, row) => (row.position > newest.position ? row : newest), first).tx_id;
+  }
 
   /** Rows that spend one of these nonces. */
   function users(spends: Spends): MempoolRow[] {
@@ -108,10 +112,11 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     return { waiting: [...found.values()].sort(byArrival), byOrigin };
   }
 
-  /** Whether a pending row has no rivals, as nearly all have none. */
-  function isAlone(row: MempoolRow): boolean {
+  /** Whether a pending row has no rivals, as nearly all have none. @param isUnspent whether its nonces are known to be unspent */
+  function isAlone(row: MempoolRow, isUnspent: boolean): boolean {
     const spends = spendsOfRow(row);
-    return rows.using(spends).every(({ tx_id }) => Buffer.compare(tx_id, row.tx_id) === 0) && minedBy(spends) === null;
+    const isOnly = rows.using(spends).every(({ tx_id }) => Buffer.compare(tx_id, row.tx_id) === 0);
+    return isOnly && (isUnspent || spenders(spends).length === 0);
   }
 
   /**
@@ -157,6 +162,12 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     /** Rows that spend a nonce of a transaction, with its own row. */
     of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
 
+    /** Canonical transactions that spent a nonce of a transaction, it among them if it is on the chain. */
+    mined: (content: TransactionContent): Mined[] => spenders(spendsOf(content)),
+
+    /** Those that spent a nonce of a row. */
+    minedWith: (row: MempoolRow): Mined[] => spenders(spendsOfRow(row)),
+
     /**
      * Whether a replaced transaction still has a winning rival, so that announcing it again changes nothing. A rival that
      * shares only the payer's nonce doesn't win: it is the earlier of the two then.
@@ -180,12 +191,14 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     /**
      * Leaves transactions and their rivals pending or replaces them, as a node does.
      * @param txIds those that aren't pending are ignored
+     * @param unspent those of them whose nonces no canonical transaction spent, as far as the caller knows
      */
-    resolve(txIds: readonly Uint8Array[]): void {
+    resolve(txIds: readonly Uint8Array[], unspent: ReadonlySet<Uint8Array> = new Set()): void {
       const resolved = new Set<string>();
       for (const txId of txIds) {
         const row = resolved.size > 0 && resolved.has(txId.toHex()) ? null : rows.find(txId);
-        if (row?.state === PENDING && !isAlone(row)) for (const key of resolveRow(row)) resolved.add(key);
+        if (row?.state === PENDING && !isAlone(row, unspent.has(txId)))
+          for (const key of resolveRow(row)) resolved.add(key);
       }
     },
   };

@@ -45,9 +45,13 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MO
   const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();
   let changed: [key: SQLQueryBindings[], cached: CachedRow<StoredRow<S>>][] = [];
 
+  const [first, ...others] = names;
   const valuesOf = (key: KeyOf<S>): SQLQueryBindings[] => names.map((name) => key[name] as SQLQueryBindings);
-  const nameOf = (values: readonly SQLQueryBindings[]): SQLQueryBindings =>
-    values.length === 1 ? values[0]! : values.join('/');
+  function nameOf(key: KeyOf<S>): SQLQueryBindings {
+    let text = key[first!] as SQLQueryBindings;
+    for (const name of others) text = `${text}/${key[name]}`;
+    return text;
+  }
 
   function store(): void {
     const writing = changed;
@@ -75,19 +79,17 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MO
   }
 
   function change(key: KeyOf<S>, row: StoredRow<S> | null): void {
-    const values = valuesOf(key);
-    const name = nameOf(values);
+    const name = nameOf(key);
     const cached = rows.get(name) ?? cache(name, row);
     cached.row = row;
-    if (!cached.isChanged) changed.push([values, cached]);
+    if (!cached.isChanged) changed.push([valuesOf(key), cached]);
     cached.isChanged = true;
   }
 
   return {
     get(key) {
-      const values = valuesOf(key);
-      const name = nameOf(values);
-      return (rows.get(name) ?? cache(name, find.get(...values))).row;
+      const name = nameOf(key);
+      return (rows.get(name) ?? cache(name, find.get(...valuesOf(key)))).row;
     },
     put: (row) => change(row as unknown as KeyOf<S>, row),
     remove: (key) => change(key, null),

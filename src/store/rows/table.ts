@@ -1,4 +1,4 @@
-import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { Changes, Database, SQLQueryBindings, Statement } from 'bun:sqlite';
 
 /** Declarations of tables, and typed functions that add, set and remove their rows by column name. */
 
@@ -56,15 +56,16 @@ const givenColumns = ({ columns }: TableShape): string[] =>
   Object.keys(columns).filter((name) => columns[name] !== 'id');
 
 /**
- * Makes a function that returns the values of some columns of a row, in order: SQLite binds a list of values in half the time
- * of an object.
+ * Makes a function that runs a statement with the values of some columns of a row, in order. A list of values is bound in a
+ * third of the time of an object, and in three quarters of that of as many arguments.
  */
-function valuesOf<Row extends object>(columns: readonly string[]): (row: Row) => Values {
+function runner<Row extends object>(statement: Statement<null, Values>, columns: readonly string[]) {
   const names = columns as readonly (keyof Row)[];
-  return (row) => {
+  return (row: Row): Changes => {
     const values: Values = [];
     for (const name of names) values.push(row[name] as SQLQueryBindings);
-    return values;
+    // A statement binds an array as its list of values, which the type doesn't say.
+    return statement.run(values as never);
   };
 }
 
@@ -73,9 +74,7 @@ function insertion<S extends TableShape>(db: Database, shape: S, conflict = '') 
   const columns = givenColumns(shape);
   const parameters = columns.map((_, i) => `?${i + 1}`);
   const parts = [`INSERT INTO ${shape.name} (${columns.join(', ')}) VALUES (${parameters.join(', ')})`, conflict];
-  const statement = db.prepare<null, Values>(parts.join(' ').trimEnd());
-  const values = valuesOf<NewRow<S>>(columns);
-  return (row: NewRow<S>) => statement.run(...values(row));
+  return runner<NewRow<S>>(db.prepare(parts.join(' ').trimEnd()), columns);
 }
 
 /** Makes a function that adds rows. */
@@ -100,7 +99,7 @@ export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): 
 }
 
 /** What an upsert does to the columns of an existing row; other columns are unchanged. */
-interface Changes<Name> {
+interface RowChanges<Name> {
   /** Columns that get the new row's values. */
   replaced?: readonly Name[];
   /** Columns to which the new row's values are added. */
@@ -111,7 +110,7 @@ interface Changes<Name> {
 export function upserter<S extends TableShape>(
   db: Database,
   shape: S,
-  { replaced = [], summed = [] }: Changes<keyof NewRow<S> & string>,
+  { replaced = [], summed = [] }: RowChanges<keyof NewRow<S> & string>,
 ): (row: NewRow<S>) => void {
   const set = [
     ...replaced.map((name) => `${name} = excluded.${name}`),
@@ -124,13 +123,12 @@ export function upserter<S extends TableShape>(
 /** Makes functions that add rows, and remove them by key. */
 export function table<S extends TableShape>(db: Database, shape: S) {
   const where = shape.key.map((column, i) => `${column} = ?${i + 1}`);
-  const remove = db.prepare<null, Values>(`DELETE FROM ${shape.name} WHERE ${where.join(' AND ')}`);
-  const keyOf = valuesOf<KeyOf<S>>(shape.key);
+  const remove = runner<KeyOf<S>>(db.prepare(`DELETE FROM ${shape.name} WHERE ${where.join(' AND ')}`), shape.key);
   return {
     add: inserter(db, shape),
     /** @throws Error where there is no such row */
     remove(key: KeyOf<S>): void {
-      if (remove.run(...keyOf(key)).changes !== 1) throw new Error(`${shape.name} had no row to take away`);
+      if (remove(key).changes !== 1) throw new Error(`${shape.name} had no row to take away`);
     },
   };
 }
