@@ -13,6 +13,7 @@ import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { noEntries } from '../support/data/memory-index.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
+import { alice, announcement, block, bob, drop, START, transfer } from '../support/events/handmade.ts';
 
 interface TransactionRow {
   tx_id: string;
@@ -73,6 +74,28 @@ test('transactions are the same objects while the chain grows, and others after 
   for (const [place, text] of answer.entries()) expect(text).not.toBe(ofBranch[place]!);
 });
 
+test('a pending transaction that is dropped and received again is listed with its new receipt', async () => {
+  using open = openNew();
+  open.ingest.receive(block(null, 'block 1').event);
+  using snapshots = watchedSnapshots(open.directory);
+  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  const receipts = async () => {
+    const answer = await app.handle(new Request('http://localhost/extended/v3/mempool/transactions'));
+    const { results } = (await answer.json()) as { results: { receipt_time: number; tx_id: string }[] };
+    return results.map(({ receipt_time: time, tx_id: id }) => [time, id]);
+  };
+  const [one, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  open.ingest.receive(announcement([one, other], START));
+  expect(await receipts()).toEqual(expect.arrayContaining([one, other].map(({ id }) => [START, id])));
+  open.ingest.receive(drop([one], 'StaleGarbageCollect'));
+  expect(await receipts()).toEqual([[START, other.id]]);
+  open.ingest.receive(announcement([one], START + 60));
+  expect(await receipts()).toEqual([
+    [START + 60, one.id],
+    [START, other.id],
+  ]);
+});
+
 test('while a chain forks, a server that has cached answers as one that has seen nothing', async () => {
   using open = openNew();
   const appOf = (snapshots: Snapshots) => createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
@@ -86,10 +109,11 @@ test('while a chain forks, a server that has cached answers as one that has seen
     const senders = new Set(results.map(({ sender }) => sender.address));
     const [newest] = results;
     return [
-      ...['v3/transactions', 'v2/blocks?limit=5', `v3/transactions/${newest?.tx_id}/events`],
+      ...['v3/transactions', 'v3/mempool/transactions', 'v2/blocks?limit=5', `v3/transactions/${newest?.tx_id}/events`],
       `v3/principals/${newest?.sender.address}/transactions/${newest?.tx_id}/balance-changes`,
       ...[...contracts].map((contract) => `v2/smart-contracts/${contract}/logs`),
       ...[...senders].slice(0, 3).map((sender) => `v3/principals/${sender}/transactions`),
+      ...[...senders].slice(0, 3).map((sender) => `v3/principals/${sender}/mempool/transactions`),
     ];
   };
   let [logs, forks, tip] = [0, 0, 0];

@@ -18,7 +18,7 @@ import type {
 import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
 import { FtBalance, ftBalance, NftInstance, nftInstance } from './tokens.ts';
-import { ListedTransaction, listedTransaction, PendingSummary, pendingSummary } from './transaction.ts';
+import { ListedTransaction, listedPending, listedTransaction, PendingSummary } from './transaction.ts';
 
 export const StxBalance = Type.Object(
   {
@@ -195,7 +195,7 @@ export const principals = [
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
       const page = await read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, pendingSummary);
+      return cursorPage(list, limit, page, listedPending);
     },
   }),
   route({

@@ -219,6 +219,9 @@ export function pendingSummary(transaction: PendingTransaction): Static<typeof P
   return { ...pendingMembers(transaction), ...pendingBody(transaction.payload) };
 }
 
+/** Serializes {@link pendingSummary}, once for each cached transaction. */
+export const listedPending = memoizeByObject((of: PendingTransaction) => written(pendingSummary(of)));
+
 /** The members of a mined transaction before its type and body. */
 function minedMembers(transaction: StoredTransactionSummary) {
   const { burnBlock } = transaction;

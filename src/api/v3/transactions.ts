@@ -25,6 +25,7 @@ import {
   fullTransaction,
   includable,
   ListedTransaction,
+  listedPending,
   listedTransaction,
   PendingSummary,
   pendingSummary,
@@ -324,7 +325,7 @@ export const mempool = [
     history: 'none',
     handle: async ({ query: { limit, cursor }, read }) => {
       const page = await read.mempool.page(limit, pageCursor(LIST, cursor));
-      return cursorPage(LIST, limit, page, pendingSummary);
+      return cursorPage(LIST, limit, page, listedPending);
     },
   }),
   // Stackside's own: the items are those of v3.
@@ -349,7 +350,7 @@ export const mempool = [
       // A cursor is valid for the list of its conditions and order only.
       const list = `mempool ${sort_by} ${exactJson(conditions)}`;
       const page = await read.mempool.meeting(conditions, sort_by, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, pendingSummary);
+      return cursorPage(list, limit, page, listedPending);
     },
   }),
   route({

@@ -1,6 +1,6 @@
 /**
  * Caches canonical blocks by height, and transactions and logs by position. A block never changes, so they stay valid while
- * the chain only grows; a fork clears a thread's cache.
+ * the chain only grows; a fork clears a thread's cache. Pending transactions are cached beside them.
  *
  * Queries return the same object for the same thing, so that results can be cached by object.
  */
@@ -9,7 +9,7 @@ import { type LruCache, lazy, lruCache, memoize } from '../../base/cache.ts';
 import type { PrincipalTransaction } from '../model/account.ts';
 import type { ChainBlock } from '../model/block.ts';
 import type { ContractLog } from '../model/contract.ts';
-import type { TransactionDetail, TransactionSummary } from '../model/transaction.ts';
+import type { PendingTransaction, TransactionDetail, TransactionSummary } from '../model/transaction.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 
 export const sql = {
@@ -29,6 +29,8 @@ interface OfChain {
   readonly involvements: LruCache<string, PrincipalTransaction>;
   /** By the transaction's position and the index of the event. */
   readonly logs: LruCache<string, ContractLog>;
+  /** By receipt and id: what was announced doesn't change. */
+  readonly pending: LruCache<string, PendingTransaction>;
 }
 
 /** What is cached, with the tip of its chain: nothing is of a later block. */
@@ -44,6 +46,7 @@ const CAPACITIES = {
   summaries: 20_000_000,
   involvements: 8_000_000,
   logs: 8_000_000,
+  pending: 4_000_000,
 };
 
 const ofChain = (capacities: Readonly<Record<keyof OfChain, number>>): OfChain => ({
@@ -52,8 +55,9 @@ const ofChain = (capacities: Readonly<Record<keyof OfChain, number>>): OfChain =
   summaries: lruCache(capacities.summaries),
   involvements: lruCache(capacities.involvements),
   logs: lruCache(capacities.logs),
+  pending: lruCache(capacities.pending),
 });
-const nothing = ofChain({ blocks: 0, details: 0, summaries: 0, involvements: 0, logs: 0 });
+const nothing = ofChain({ blocks: 0, details: 0, summaries: 0, involvements: 0, logs: 0, pending: 0 });
 
 interface TipRow extends Stored<'blocks', 'index_block_hash'> {
   height: number;

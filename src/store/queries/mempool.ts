@@ -30,26 +30,25 @@ import { lockQuery } from './accounts/locks.ts';
 import { startingAccountQuery } from './accounts/starting-accounts.ts';
 import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
 import type { ChainQueries } from './blocks/chain.ts';
+import { type ChainCache, noChainCache } from './chain-cache.ts';
 import { bytesAt, filteredPage, keysetPage, MOST_FILTERED_ROWS, numberAt, textAt } from './page.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
 /** The columns of {@link PendingRow}. */
 const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
-const pending = `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins}`;
-const pendingOfPrincipal = `SELECT ${pendingColumns} FROM pending_principals pp
-                              JOIN mempool_transactions m ON m.tx_id = pp.tx_id ${waiting.joins}`;
 
 export const sql = {
   total: 'SELECT mempool_pending AS total FROM progress',
   version: 'SELECT mempool_version AS version FROM progress',
   fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
           WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
-  from: `${pending}
-          WHERE m.state = ${MEMPOOL_STATE.pending} AND (m.received_at, m.tx_id) <= (?1, ?2)
-          ORDER BY m.received_at DESC, m.tx_id DESC LIMIT ?3`,
-  before: `${pending}
-            WHERE m.state = ${MEMPOOL_STATE.pending} AND (m.received_at, m.tx_id) > (?1, ?2)
-            ORDER BY m.received_at, m.tx_id LIMIT ?3`,
+  from: `SELECT received_at, tx_id FROM mempool_transactions
+          WHERE state = ${MEMPOOL_STATE.pending} AND (received_at, tx_id) <= (?1, ?2)
+          ORDER BY received_at DESC, tx_id DESC LIMIT ?3`,
+  before: `SELECT received_at, tx_id FROM mempool_transactions
+            WHERE state = ${MEMPOOL_STATE.pending} AND (received_at, tx_id) > (?1, ?2)
+            ORDER BY received_at, tx_id LIMIT ?3`,
+  pending: `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   byId: `SELECT ${pendingColumns}, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   mined: `SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
@@ -61,16 +60,19 @@ export const sql = {
                        FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
   ofPrincipalAt: `SELECT tx_id FROM pending_principals WHERE principal_id = ?1
                    ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
-  ofPrincipalFrom: `${pendingOfPrincipal}
-                     WHERE pp.principal_id = ?4 AND (pp.received_at, pp.tx_id) <= (?1, ?2)
-                     ORDER BY pp.received_at DESC, pp.tx_id DESC LIMIT ?3`,
-  ofPrincipalBefore: `${pendingOfPrincipal}
-                       WHERE pp.principal_id = ?4 AND (pp.received_at, pp.tx_id) > (?1, ?2)
-                       ORDER BY pp.received_at, pp.tx_id LIMIT ?3`,
+  ofPrincipalFrom: `SELECT received_at, tx_id FROM pending_principals
+                     WHERE principal_id = ?4 AND (received_at, tx_id) <= (?1, ?2)
+                     ORDER BY received_at DESC, tx_id DESC LIMIT ?3`,
+  ofPrincipalBefore: `SELECT received_at, tx_id FROM pending_principals
+                       WHERE principal_id = ?4 AND (received_at, tx_id) > (?1, ?2)
+                       ORDER BY received_at, tx_id LIMIT ?3`,
 };
 
 /** A pending transaction as its table has it. */
 type PendingRow = SpentRow & Stored<'mempool_transactions', 'state' | 'received_at' | 'receipt_block_height'>;
+
+/** The place of a pending transaction in lists by receipt. */
+type ReceiptRow = Stored<'mempool_transactions', 'received_at' | 'tx_id'>;
 
 interface DetailRow extends PendingRow {
   replaced_by_tx_id: Uint8Array | null;
@@ -78,6 +80,9 @@ interface DetailRow extends PendingRow {
 }
 
 const MICROSECONDS = 1_000_000;
+
+/** Approximate bytes of memory of a cached pending transaction, with the text that is made of it. */
+const BYTES_OF_PENDING = 3_000;
 
 /** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
@@ -92,12 +97,14 @@ const pendingOf = (row: PendingRow): PendingTransaction => ({
 
 export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 
-export function mempoolQueries(db: Database) {
+/** @param cache caches pending transactions */
+export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const version = prepared<{ version: number }, []>(db, sql.version);
   const fees = prepared<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }, []>(db, sql.fees);
-  const from = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.from);
-  const before = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.before);
+  const from = prepared<ReceiptRow, [number, Uint8Array, number]>(db, sql.from);
+  const before = prepared<ReceiptRow, [number, Uint8Array, number]>(db, sql.before);
+  const pending = prepared<PendingRow, [Uint8Array]>(db, sql.pending);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const minedById = prepared<DetailRow, [Uint8Array]>(db, sql.mined);
   const state = prepared<Stored<'mempool_transactions', 'state'>, [Uint8Array]>(db, sql.state);
@@ -109,18 +116,31 @@ export function mempoolQueries(db: Database) {
     db,
     sql.ofPrincipalAt,
   );
-  const ofPrincipalFrom = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
-  const ofPrincipalBefore = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
+  const ofPrincipalFrom = prepared<ReceiptRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
+  const ofPrincipalBefore = prepared<ReceiptRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
+
+  /** The pending transaction of a row. It is cached by its receipt: once received again, it is another. */
+  function pendingAt({ received_at: receivedAt, tx_id: txId }: ReceiptRow): PendingTransaction {
+    const known = cache.ofChain().pending;
+    const key = `${receivedAt} ${txId.toHex()}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const row = pending.get(txId);
+    if (row === null) throw new Error(`no pending transaction ${txId.toHex()}`);
+    const found = pendingOf(row);
+    known.set(key, found, BYTES_OF_PENDING);
+    return found;
+  }
 
   /** A list by receipt, newest first. The two functions find its rows by the two parts of a key. */
   const byReceipt = (
     limit: number,
     at: Cursor | null,
     count: number,
-    rowsFrom: (receivedAt: number, txId: Uint8Array, count: number) => PendingRow[],
-    rowsBefore: (receivedAt: number, txId: Uint8Array, count: number) => PendingRow[],
+    rowsFrom: (receivedAt: number, txId: Uint8Array, count: number) => ReceiptRow[],
+    rowsBefore: (receivedAt: number, txId: Uint8Array, count: number) => ReceiptRow[],
   ): Page<PendingTransaction> =>
-    keysetPage<PendingRow, PendingTransaction>({
+    keysetPage<ReceiptRow, PendingTransaction>({
       limit,
       at,
       total: count,
@@ -130,7 +150,7 @@ export function mempoolQueries(db: Database) {
           : rowsFrom(numberAt(key, 0), bytesAt(key, 1), rows),
       rowsBefore: (key, rows) => rowsBefore(numberAt(key, 0), bytesAt(key, 1), rows),
       keyOf: (row) => [row.received_at, row.tx_id.toHex()],
-      itemOf: pendingOf,
+      itemOf: pendingAt,
     });
 
   const detailOf = (row: DetailRow): PendingTransactionDetail => ({
@@ -264,7 +284,7 @@ const walks: Readonly<Record<string, string>> = {
 
 export const pendingMeetingSql = {
   ...walks,
-  at: `${pending} WHERE m.tx_id = ?1`,
+  at: sql.pending,
   countOfType: `SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
   oldest: `SELECT tx_id, received_at FROM mempool_transactions

@@ -94,7 +94,7 @@ export function readerOf(
 ) {
   const chain = chainQueries(db, cache);
   const blocks = blockQueries(db, chain, cache);
-  const mempool = mempoolQueries(db);
+  const mempool = mempoolQueries(db, cache);
   const assetQueries = assetReaders(db, cache);
   const details = detailQueries(db, cache);
   const events = eventQueries(db, details);
