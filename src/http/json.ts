@@ -159,7 +159,8 @@ class JsonWriter {
   readonly #begun: Begun[] = [];
 
   constructor(body: unknown) {
-    this.#write(serialized(body), false);
+    const value = serialized(body);
+    this.#write(value, !isWhole(value));
   }
 
   /** Writes up to the end of the next item or serialized value. @returns whether more may be left */
@@ -184,8 +185,9 @@ class JsonWriter {
     this.length += text.length;
   }
 
-  #write(value: unknown, byItems: boolean): void {
-    if (byItems || !isWhole(value)) this.#begun.push(begun(value));
+  /** @param isOpen whether its members are written one by one */
+  #write(value: unknown, isOpen: boolean): void {
+    if (isOpen) this.#begun.push(begun(value));
     else this.#add(wholeText(value));
   }
 
@@ -197,7 +199,8 @@ class JsonWriter {
     }
     this.#add(at.separator);
     at.separator = ',';
-    this.#write(serialized(items[at.next++]), false);
+    const item = serialized(items[at.next++]);
+    this.#write(item, !isWhole(item));
   }
 
   /** Writes members up to the first one that isn't written at once. Those before it are one text: that is fastest. */
@@ -207,15 +210,15 @@ class JsonWriter {
     while (at.next < names.length) {
       const name = names[at.next++]!;
       const member = serialized(object[name]);
-      const byItems = name === 'results' && Array.isArray(member);
-      if (!(byItems || member instanceof JsonText || !isWhole(member))) {
+      const isOpen = (name === 'results' && Array.isArray(member)) || !isWhole(member);
+      if (!isOpen && !(member instanceof JsonText)) {
         plain[name] = member;
         continue;
       }
       this.#writePlain(at, plain);
       this.#add(`${at.separator}${JSON.stringify(name)}:`);
       at.separator = ',';
-      this.#write(member, byItems);
+      this.#write(member, isOpen);
       return;
     }
     this.#writePlain(at, plain);
