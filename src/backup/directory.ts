@@ -1,12 +1,15 @@
-/** Backups in directories. A backup is renamed into place when it is complete, so that it exists whole or not at all. */
-import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+/**
+ * Backups and archives in directories. A backup is renamed into place when it is complete, and so is each file of an archive: it
+ * exists whole or not at all.
+ */
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode, OperatorError } from '../base/errors.ts';
-import { syncDirectory } from '../base/files.ts';
+import { syncDirectory, type WholeFile, wholeFile } from '../base/files.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
-import { type BackupSource, type BackupTarget, isBackupFile } from './manifest.ts';
+import { type BackupSource, type BackupTarget, isBackupFile, type Place } from './manifest.ts';
 import type { SizeBounds } from './transfer.ts';
 
 /** Runs work on a file, and turns its failures into errors for the operator. @throws OperatorError */
@@ -54,6 +57,39 @@ const readFrom =
 
 /** An existing backup in a directory. */
 export const directorySource = (path: string): BackupSource => ({ location: path, read: readFrom(path) });
+
+/** Writes a file whole. @param commit gives it its final name */
+function written<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) => T): Promise<T> {
+  return whileOnFile(path, async () => {
+    // Its parent must exist: where a disk is not mounted, nothing is written to the one below.
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: DIRECTORY_MODE });
+    const file = wholeFile(path, FILE_MODE);
+    try {
+      writeFileSync(file.partial, bytes);
+      return commit(file);
+    } finally {
+      file.discard();
+    }
+  });
+}
+
+/** The files of a directory, which is made with the first file; its parent must exist. @param given its path */
+export function directoryFiles(given: string): Place {
+  const path = resolve(given);
+  return {
+    ...directorySource(path),
+    list: (beginning) =>
+      whileOnFile(path, async () => {
+        if (!existsSync(path)) return [];
+        return readdirSync(path)
+          .filter((name) => name.startsWith(beginning))
+          .sort();
+      }),
+    create: (name, bytes) => written(join(path, name), bytes, (file) => file.commitNew()),
+    write: (name, bytes) => written(join(path, name), bytes, (file) => file.commit()),
+    remove: (name) => whileOnFile(join(path, name), async () => rmSync(join(path, name), { force: true })),
+  };
+}
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'w', FILE_MODE);

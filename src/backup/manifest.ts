@@ -228,6 +228,21 @@ export interface BackupSource {
   read(name: string, bounds: SizeBounds): Promise<Uint8Array | null>;
 }
 
+/** A place whose files are read, listed and written one by one. Its functions throw OperatorError. */
+export interface Place extends BackupSource {
+  /** Names that begin with a text, sorted. */
+  list(beginning: string): Promise<string[]>;
+  /**
+   * Writes a file unless one has the name, which stays as it is then.
+   * @returns whether it was written; where an answer is lost, false may mean that an attempt before has written it
+   */
+  create(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** Writes a file, in place of one of the name. */
+  write(name: string, bytes: Uint8Array): Promise<void>;
+  /** Removes a file, if it is there. */
+  remove(name: string): Promise<void>;
+}
+
 /** A location to which a backup is written. */
 export interface BackupTarget extends BackupSource {
   /** The staging directory, into which the data is copied. The writer of the backup locks it first. */

@@ -1,10 +1,11 @@
-/** Backups on other machines: on S3, or (for reading) on a web server with the files. */
+/** Backups and archives on other machines: on S3, or (backups, for reading) on a web server with the files. */
+import { createHash, createHmac } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
-import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST } from './manifest.ts';
-import { getFile, putFile, type Refusal, type SizeBounds, type Transfer } from './transfer.ts';
+import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST, type Place } from './manifest.ts';
+import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
 /** Statuses for a file that doesn't exist. */
 const MISSING: ReadonlySet<number> = new Set([404, 410]);
@@ -64,10 +65,16 @@ const refusals: Readonly<Record<string, readonly [problem: string, remedy: strin
 const codeOf = ({ text }: Refusal): string | null => /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? null;
 
 const NOT_FOUND = 404;
+/** The answer to a request that writes an object only where none is. */
+const PRECONDITION_FAILED = 412;
+
+/** Codes of client errors that say that the body did not arrive whole. */
+const CUT_SHORT: ReadonlySet<string | null> = new Set(['BadDigest', 'IncompleteBody', 'RequestTimeout']);
 
 function refused(location: string, refusal: Refusal): OperatorError | null {
   const code = codeOf(refusal);
   if (refusal.status === NOT_FOUND && code !== 'NoSuchBucket') return null;
+  if (refusal.status === PRECONDITION_FAILED) return null;
   const known = refusals[code ?? ''];
   const [problem, remedy] = known ?? [
     'S3 refuses the request',
@@ -82,16 +89,58 @@ const optional = <K extends string>(name: K, value: string | undefined): { [N in
   (value === undefined ? {} : { [name]: value }) as { [N in K]?: string };
 
 /** Makes a client from the variables that S3 tools usually read. */
-function clientOf(bucket: string, variables: Variables): S3Client {
+function clientOf(bucket: string, variables: Variables): { client: S3Client; secretAccessKey: string } {
   const named = (...names: string[]) => names.map((name) => variables[name]).find((value) => value);
-  return new S3Client({
+  const secretAccessKey = named('AWS_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY') ?? '';
+  const client = new S3Client({
     bucket,
     accessKeyId: named('AWS_ACCESS_KEY_ID', 'S3_ACCESS_KEY_ID') ?? '',
-    secretAccessKey: named('AWS_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY') ?? '',
+    secretAccessKey,
     ...optional('sessionToken', named('AWS_SESSION_TOKEN', 'S3_SESSION_TOKEN')),
     ...optional('region', named('AWS_REGION', 'AWS_DEFAULT_REGION', 'S3_REGION')),
     ...optional('endpoint', named('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT')),
   });
+  return { client, secretAccessKey };
+}
+
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+/** A name or value of a query as signatures have it. */
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/**
+ * Signs a request that lists a bucket (AWS Signature Version 4, in the query). Bun's client signs requests for objects alone; the
+ * list is requested like these, without a proxy.
+ * @param object a signed URL of the object `-` of the bucket, with its address and the key's name
+ */
+function signedList(object: string, secretAccessKey: string, query: Readonly<Record<string, string>>): string {
+  const url = new URL(object);
+  url.pathname = url.pathname.slice(0, -1);
+  const fields = [...url.searchParams].filter(([name]) => name !== 'X-Amz-Signature');
+  const search = [...fields, ...Object.entries(query)]
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .sort()
+    .join('&');
+  const request = ['GET', url.pathname, search, `host:${url.host}`, '', 'host', 'UNSIGNED-PAYLOAD'].join('\n');
+  const scope = url.searchParams.get('X-Amz-Credential')?.split('/').slice(1) ?? [];
+  const time = url.searchParams.get('X-Amz-Date') ?? '';
+  const hash = createHash('sha256').update(request).digest('hex');
+  const key = scope.reduce(hmac, `AWS4${secretAccessKey}` as string | Buffer);
+  const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope.join('/'), hash].join('\n')).toString('hex');
+  return `${url.origin}${url.pathname}?${search}&X-Amz-Signature=${signature}`;
+}
+
+/** Maximum bytes of a page of a list, which has a thousand names at most. */
+const LONGEST_LIST = 16 * 1024 * 1024;
+
+/** The names in a page of a list, which S3 sends encoded, and whether others follow. */
+function namesIn(page: string): { names: string[]; isLast: boolean } {
+  const keys = [...page.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => decodeURIComponent(key));
+  return {
+    names: keys.map((key) => key.slice(key.lastIndexOf('/') + 1)),
+    isLast: !page.includes('<IsTruncated>true</IsTruncated>'),
+  };
 }
 
 export interface S3Options {
@@ -100,35 +149,67 @@ export interface S3Options {
   /** Environment variables with the credentials, region and endpoint. */
   variables: Variables;
   clock: Clock;
-  /** The staging directory of a new backup. */
-  staging: string;
 }
 
-/** A backup on S3. @throws OperatorError for a URL without a key, or without credentials */
-export function s3Place({ url, variables, clock, staging }: S3Options): BackupTarget {
+/** The objects below a key of S3. @throws OperatorError for a URL without a key */
+export function s3Objects({ url, variables, clock }: S3Options): Place {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null) throw new OperatorError(`${url} names no key.`, 'Give a bucket and a key: s3://bucket/key');
   const [, bucket = '', key = ''] = match;
   const location = `s3://${bucket}/${key}`;
-  const client = clientOf(bucket, variables);
+  const { client, secretAccessKey } = clientOf(bucket, variables);
   const transfer: Transfer = {
     location,
     clock,
     redirect: 'manual',
     refused: (refusal) => refused(location, refusal),
+    mayPass: (refusal) => CUT_SHORT.has(codeOf(refusal)),
   };
 
-  function signed(method: 'GET' | 'PUT', name: string): string {
+  function signed(method: 'GET' | 'PUT' | 'DELETE', object: string): string {
     try {
-      return client.presign(`${key}/${name}`, { method, expiresIn: SIGNED_FOR });
+      return client.presign(object, { method, expiresIn: SIGNED_FOR });
     } catch (error) {
       if (!hasCode(error, MISSING_CREDENTIALS)) throw error;
       throw new OperatorError('There are no credentials for S3.', CREDENTIALS, { cause: error });
     }
   }
+  const urlOf = (method: 'GET' | 'PUT' | 'DELETE', name: string) => () => signed(method, `${key}/${name}`);
 
-  const read = (name: string, bounds: SizeBounds) => getFile(transfer, () => signed('GET', name), bounds);
+  async function page(beginning: string, after: string): Promise<ReturnType<typeof namesIn>> {
+    const query = {
+      'list-type': '2',
+      'encoding-type': 'url',
+      prefix: `${key}/${beginning}`,
+      'start-after': `${key}/${after}`,
+    };
+    const listUrl = () => signedList(signed('GET', '-'), secretAccessKey, query);
+    const bytes = await getFile(transfer, listUrl, { least: 0, most: LONGEST_LIST });
+    if (bytes !== null) return namesIn(new TextDecoder().decode(bytes));
+    throw new OperatorError(`${location} can't be listed.`, 'Check the address of the server.');
+  }
 
+  return {
+    location,
+    read: (name, bounds) => getFile(transfer, urlOf('GET', name), bounds),
+    async list(beginning) {
+      const names: string[] = [];
+      for (let isLast = false; !isLast; ) {
+        const next = await page(beginning, names.at(-1) ?? '');
+        names.push(...next.names);
+        isLast = next.isLast || next.names.length === 0;
+      }
+      return names.sort();
+    },
+    create: (name, bytes) => putNewFile(transfer, urlOf('PUT', name), bytes),
+    write: (name, bytes) => putFile(transfer, urlOf('PUT', name), bytes),
+    remove: (name) => deleteFile(transfer, urlOf('DELETE', name)),
+  };
+}
+
+/** A backup on S3. @param options.staging the staging directory of a new backup @throws OperatorError for a URL without a key */
+export function s3Place({ staging, ...options }: S3Options & { staging: string }): BackupTarget {
+  const { location, read, write } = s3Objects(options);
   return {
     location,
     staging,
@@ -137,7 +218,7 @@ export function s3Place({ url, variables, clock, staging }: S3Options): BackupTa
       if ((await read(MANIFEST, { least: 0, most: LONGEST_MANIFEST })) === null) return;
       throw new OperatorError(`A backup already exists at ${location}.`, 'Give another key, or remove the backup.');
     },
-    write: (name, bytes) => putFile(transfer, () => signed('PUT', name), bytes),
+    write,
     // The manifest is written last and completes the backup.
     async finish() {},
     async discard() {

@@ -1,4 +1,5 @@
-/** Requests to servers with backups or journals. Temporary failures are retried with growing waits. */
+/** Requests to servers with backups, archives or journals. Temporary failures are retried with growing waits. */
+import { MD5 } from 'bun';
 import { readUpTo } from '../base/bounded-read.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
@@ -11,9 +12,10 @@ const STALL_MS = 60_000;
 /** Maximum bytes of an error response that are read. */
 const LONGEST_ERROR = 64 * 1024;
 
-const OK = 200;
-/** Client errors that may pass: request timeout, too early, too many requests. All server errors may pass, too. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+/** Success, with an answer or without one. */
+const SUCCESS: ReadonlySet<number> = new Set([200, 204]);
+/** Client errors that may pass: request timeout, conflict, too early, too many requests. All server errors may pass, too. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 const SERVER_ERRORS = 500;
 
 /** A response that is not a success. */
@@ -31,8 +33,10 @@ export interface Transfer {
   redirect: 'follow' | 'manual';
   /** Headers of each request. */
   headers?: Readonly<Record<string, string>>;
-  /** Turns a permanent refusal into an error; null if it means that there is no such file. */
+  /** Turns a permanent refusal into an error; null if it means that there is no such file, or one where none may be. */
   refused: (refusal: Refusal) => OperatorError | null;
+  /** Whether a client error may pass although its status doesn't say so. */
+  mayPass?: (refusal: Refusal) => boolean;
 }
 
 /** An attempt failed, but may succeed when it is repeated. */
@@ -60,7 +64,7 @@ type StallGuard = ReturnType<typeof stallGuard>;
 async function tried<T>(
   url: string,
   init: BunFetchRequestInit,
-  { clock, redirect, headers = {}, refused }: Transfer,
+  { clock, redirect, headers = {}, refused, mayPass = () => false }: Transfer,
   consume: (response: Response, guard: StallGuard) => Promise<T>,
 ): Promise<T | null> {
   const guard = stallGuard(clock);
@@ -70,13 +74,14 @@ async function tried<T>(
       redirect,
       // Keeps the file's own bytes: a server may declare a zstd file as an encoding.
       decompress: false,
-      headers: { 'accept-encoding': 'identity', ...headers },
+      headers: { 'accept-encoding': 'identity', ...headers, ...init.headers },
       signal: guard.signal,
     });
-    if (response.status === OK) return await consume(response, guard);
+    if (SUCCESS.has(response.status)) return await consume(response, guard);
     const text = new TextDecoder().decode((await readUpTo(response.body, LONGEST_ERROR, guard.heard)) ?? undefined);
     const { status } = response;
-    if (status >= SERVER_ERRORS || PASSING.has(status)) throw new TryAgain(`it answered ${status}`);
+    if (status >= SERVER_ERRORS || PASSING.has(status) || mayPass({ status, text }))
+      throw new TryAgain(`it answered ${status}`);
     const refusal = refused({ status, text });
     if (refusal !== null) throw refusal;
     return null;
@@ -143,10 +148,37 @@ export function getFile(
   );
 }
 
-/** Puts a file. @throws OperatorError, PassingError */
+/** @returns false if the server refuses because of what is there */
+async function put(
+  transfer: Transfer,
+  url: () => string,
+  bytes: Uint8Array,
+  headers: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const init: BunFetchRequestInit = {
+    method: 'PUT',
+    body: bytes as Uint8Array<ArrayBuffer>,
+    // The server compares, so that it never keeps a part of the body for the whole.
+    headers: { 'content-md5': Buffer.from(MD5.hash(bytes) as Uint8Array).toString('base64'), ...headers },
+  };
+  return (await persistently(transfer, () => tried(url(), init, transfer, async () => true))) !== null;
+}
+
+/** Puts a file, in place of one that is there. @throws OperatorError, PassingError */
 export async function putFile(transfer: Transfer, url: () => string, bytes: Uint8Array): Promise<void> {
-  const request: BunFetchRequestInit = { method: 'PUT', body: bytes as Uint8Array<ArrayBuffer> };
-  const done = await persistently(transfer, () => tried(url(), request, transfer, async () => true));
-  if (done !== null) return;
+  if (await put(transfer, url, bytes, {})) return;
   throw new OperatorError(`Nothing can be written to ${transfer.location}.`, 'Check the address.');
+}
+
+/**
+ * Puts a file where none is.
+ * @returns false if there is one, which may be of an earlier attempt whose answer was lost
+ * @throws OperatorError, PassingError
+ */
+export const putNewFile = (transfer: Transfer, url: () => string, bytes: Uint8Array): Promise<boolean> =>
+  put(transfer, url, bytes, { 'if-none-match': '*' });
+
+/** Deletes a file, if it is there. @throws OperatorError, PassingError */
+export async function deleteFile(transfer: Transfer, url: () => string): Promise<void> {
+  await persistently(transfer, () => tried(url(), { method: 'DELETE' }, transfer, async () => true));
 }

@@ -6,6 +6,7 @@ import {
   existsSync,
   fstatSync,
   fsyncSync,
+  linkSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -40,6 +41,13 @@ export interface WholeFile {
   readonly partial: string;
   /** Syncs the temporary file and renames it to the final path, where it replaces an existing file. @throws OperatorError */
   commit(): void;
+  /**
+   * Syncs the temporary file and gives it the final path, unless a file is there already, which stays as it is. The caller then
+   * discards the temporary file.
+   * @returns whether the file is at its final path now
+   * @throws OperatorError
+   */
+  commitNew(): boolean;
   /** Whether the file is at its final path. True also if the rename could not be synced to the disk. */
   isInPlace(): boolean;
   /** Removes the temporary file unless it was committed. A file at the final path is not touched. */
@@ -85,20 +93,37 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
   };
   /** False if another process that writes the same file has replaced the temporary file. */
   const isOurs = (): boolean => statSync(partial, { throwIfNoEntry: false })?.ino === ino;
+  /** @param move gives the temporary file its final path; false where it can't have it */
+  const commit = (move: () => boolean): boolean =>
+    onFile(path, () => {
+      fsyncSync(file);
+      if (!isOurs())
+        throw new OperatorError(`Another process writes ${path}, too.`, 'Let one of the two finish first.');
+      close();
+      inPlace = move();
+      if (inPlace) syncDirectory(dirname(place));
+      return inPlace;
+    });
   return {
     path,
     partial,
     commit() {
-      onFile(path, () => {
-        fsyncSync(file);
-        if (!isOurs())
-          throw new OperatorError(`Another process writes ${path}, too.`, 'Let one of the two finish first.');
-        close();
+      commit(() => {
         renameSync(partial, place);
-        inPlace = true;
-        syncDirectory(dirname(place));
+        return true;
       });
     },
+    commitNew: () =>
+      commit(() => {
+        try {
+          linkSync(partial, place);
+        } catch (error) {
+          if (hasCode(error, 'EEXIST')) return false;
+          throw error;
+        }
+        rmSync(partial);
+        return true;
+      }),
     isInPlace: () => inPlace,
     discard() {
       if (!inPlace && isOurs()) rmSync(partial);

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { makeBackup } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
 import { type BackupSource, type BackupTarget, MANIFEST } from '../../backup/manifest.ts';
+import { requireOutside, schemeOf } from '../../backup/place.ts';
 import { s3Place, webSource } from '../../backup/remote.ts';
 import { restoreBackup } from '../../backup/restore.ts';
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { isInside } from '../../base/files.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -21,27 +21,12 @@ const WORKSHOP = 'backup';
 /** Files that no backup contains, so that a backup allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
-const schemeOf = (location: string): string | null =>
-  /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
-
 /** A location without the name of the manifest, which users may give instead of the backup's location. */
 const withoutManifest = (location: string): string =>
   location.endsWith(`/${MANIFEST}`) ? location.slice(0, -MANIFEST.length - 1) : location;
 
 const notServed = (location: string, remedy: string): OperatorError =>
   new OperatorError(`${location} is not a location for a backup.`, remedy);
-
-/**
- * Refuses a backup inside the data directory, where commands remove their staging directories.
- * @throws OperatorError
- */
-function requireOutside(location: string, directory: string): void {
-  if (!isInside(location, directory)) return;
-  throw new OperatorError(
-    `${location} is inside the data directory ${directory}, where Stackside removes and replaces files of its own.`,
-    'Give a location outside the data directory.',
-  );
-}
 
 /** @throws OperatorError for a location that can't be written */
 function targetAt(location: string, directory: string): BackupTarget {

@@ -6,8 +6,11 @@ import { createHash, createHmac } from 'node:crypto';
 
 export const S3_KEYS = { accessKeyId: 'AKEXAMPLE', secretAccessKey: 'secret/of+example', region: 'eu-test-1' };
 
-/** What happens to a request in place of its answer. */
-type S3Fault = { status: number; code: string } | 'cut' | 'stalled';
+/**
+ * What happens to a request in place of its answer. `torn`: half of the body arrives. `unanswered`: it is done, and the answer is
+ * lost.
+ */
+type S3Fault = { status: number; code: string } | 'cut' | 'stalled' | 'torn' | 'unanswered';
 
 interface S3Request {
   method: string;
@@ -22,6 +25,8 @@ export interface S3Server extends Disposable {
   /** Objects by `bucket/key`. */
   readonly objects: Map<string, Uint8Array>;
   readonly requests: S3Request[];
+  /** Number of the newest changes of objects that lists don't show yet. */
+  listsLack: number;
   /** Decides what becomes of the next requests. */
   fail: (request: S3Request) => S3Fault | null;
 }
@@ -79,11 +84,60 @@ const halfOf = (bytes: Uint8Array, fault: 'cut' | 'stalled'): Response =>
     { headers: { 'content-length': String(bytes.length) } },
   );
 
+/** Names of a page of a list; few, so that tests meet several pages. */
+const PAGE = 10;
+
+/** A page of a list, whose keys are encoded as clients ask for it. */
+function listed(paths: readonly string[], bucket: string, query: URLSearchParams): Response {
+  const [prefix, after] = [query.get('prefix') ?? '', query.get('start-after') ?? ''];
+  const keys = paths
+    .filter((path) => path.startsWith(`${bucket}/`))
+    .map((path) => path.slice(bucket.length + 1))
+    .filter((key) => key.startsWith(prefix) && key > after)
+    .sort();
+  const contents = keys.slice(0, PAGE).map((key) => `<Contents><Key>${encodeURIComponent(key)}</Key></Contents>`);
+  return new Response(
+    `<ListBucketResult><IsTruncated>${keys.length > PAGE}</IsTruncated>${contents.join('')}</ListBucketResult>`,
+  );
+}
+
 /** @param bucket the one that there is */
 export function s3Server(bucket: string): S3Server {
   const objects = new Map<string, Uint8Array>();
+  /** Names of all objects after each change. */
+  const names: string[][] = [];
   const requests: S3Request[] = [];
-  const state: { fail: S3Server['fail'] } = { fail: () => null };
+  const state: { fail: S3Server['fail']; listsLack: number } = { fail: () => null, listsLack: 0 };
+
+  async function put(request: Request, path: string, fault: S3Fault | null): Promise<Response> {
+    const sent = await request.bytes();
+    const bytes = fault === 'torn' ? sent.subarray(0, sent.length >> 1) : sent;
+    const digest = request.headers.get('content-md5');
+    if (digest !== null && createHash('md5').update(bytes).digest('base64') !== digest)
+      return refusal(400, 'BadDigest');
+    if (request.headers.get('if-none-match') === '*' && objects.has(path)) return refusal(412, 'PreconditionFailed');
+    objects.set(path, bytes);
+    names.push([...objects.keys()]);
+    return new Response();
+  }
+
+  function answered(request: Request, url: URL, path: string, fault: S3Fault | null): Response | Promise<Response> {
+    if (request.method === 'PUT') return put(request, path, fault);
+    if (request.method === 'DELETE') {
+      objects.delete(path);
+      names.push([...objects.keys()]);
+      return new Response(null, { status: 204 });
+    }
+    if (url.searchParams.has('list-type')) {
+      const known = state.listsLack === 0 ? [...objects.keys()] : (names.at(-1 - state.listsLack) ?? []);
+      return listed(known, bucket, url.searchParams);
+    }
+    const found = objects.get(path);
+    if (found === undefined) return refusal(404, 'NoSuchKey');
+    return fault === 'cut' || fault === 'stalled'
+      ? halfOf(found, fault)
+      : new Response(found as Uint8Array<ArrayBuffer>);
+  }
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
@@ -95,13 +149,8 @@ export function s3Server(bucket: string): S3Server {
     const refused = unsigned(request, url);
     if (refused !== null) return refused;
     if (!path.startsWith(`${bucket}/`)) return refusal(404, 'NoSuchBucket');
-    if (request.method === 'PUT') {
-      objects.set(path, await request.bytes());
-      return new Response();
-    }
-    const found = objects.get(path);
-    if (found === undefined) return refusal(404, 'NoSuchKey');
-    return fault === null ? new Response(found as Uint8Array<ArrayBuffer>) : halfOf(found, fault);
+    const response = await answered(request, url, path, fault);
+    return fault === 'unanswered' ? refusal(500, 'InternalError') : response;
   }
 
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: answer });
@@ -109,6 +158,12 @@ export function s3Server(bucket: string): S3Server {
     url: `http://127.0.0.1:${server.port}`,
     objects,
     requests,
+    get listsLack() {
+      return state.listsLack;
+    },
+    set listsLack(changes) {
+      state.listsLack = changes;
+    },
     get fail() {
       return state.fail;
     },
