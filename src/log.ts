@@ -1,5 +1,6 @@
 /** The log: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
+import type { ArchiveEvent } from './archive/archiver.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
@@ -53,6 +54,7 @@ export type LogEvent =
   | SnapshotEvent
   | WalEvent
   | RetentionEvent
+  | ArchiveEvent
   | ValueIndexEvent
   | ReceiverEvent
   | SnpEvent
@@ -114,6 +116,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   journal_replayed: 'info',
   journal_trimmed: 'info',
   journal_not_trimmed: 'warn',
+  archive_failing: 'error',
+  archive_resumed: 'info',
   writes_failing: 'error',
   writes_resumed: 'info',
   value_index_complete: 'info',

@@ -6,5 +6,8 @@ export const apiThreadUrl = new URL('./api-thread.ts', import.meta.url);
 /** The module of a thread that reads recordings and journals ahead of the writer. */
 export const readingThreadUrl = new URL('./reading-thread.ts', import.meta.url);
 
+/** The module of the thread that archives the log. */
+export const archiveThreadUrl = new URL('./archive-thread.ts', import.meta.url);
+
 /** The module of a query's thread. */
 export const queryThreadUrl = new URL('./query-thread.ts', import.meta.url);

@@ -25,6 +25,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/store/check/'],
   ['src/http/'],
   ['src/node/', 'src/faucets/', 'src/devnet/', 'src/backup/', 'src/cluster/'],
+  ['src/archive/'],
   ['src/api/shared/'],
   [
     'src/api/v1/',
@@ -48,7 +49,7 @@ const LAYERS: readonly (readonly string[])[] = [
   // The addresses of threads' files are beside main.ts, since the compiled executable finds them there.
   ['src/thread-urls.ts'],
   ['src/commands/', 'src/testing/'],
-  ['src/main.ts', 'src/api-thread.ts', 'src/query-thread.ts', 'src/reading-thread.ts'],
+  ['src/main.ts', 'src/api-thread.ts', 'src/archive-thread.ts', 'src/query-thread.ts', 'src/reading-thread.ts'],
 ];
 
 interface Edge {

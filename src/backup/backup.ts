@@ -231,3 +231,20 @@ export async function inParallel<T>(items: Iterable<T>, most: number, work: (ite
   await Promise.all(Array.from({ length: most }, worker));
   if (failures.length > 0) throw failures[0];
 }
+
+/** Items that {@link mapAhead} maps before the reader takes them. */
+const AHEAD = 3;
+
+/** Maps items in their order, a few ahead of the reader. @throws the error of an item when the reader comes to it */
+export async function* mapAhead<T, R>(items: readonly T[], map: (item: T) => Promise<R>): AsyncGenerator<R> {
+  const begun: Promise<R>[] = [];
+  for (let next = 0; next < items.length || begun.length > 0; ) {
+    for (; next < items.length && begun.length <= AHEAD; next++) {
+      const mapped = map(items[next]!);
+      // The reader may end before it comes to this one.
+      mapped.catch(() => {});
+      begun.push(mapped);
+    }
+    yield await begun.shift()!;
+  }
+}

@@ -17,7 +17,7 @@ const CUSTOM_CHAIN_IDS = `^(?:${CUSTOM_CHAIN_ID}(?:,${CUSTOM_CHAIN_ID})*)?$`;
 /** A send-many contract of a network. @param letters second letters of the network's addresses */
 const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
   setting({
-    commands: ['serve', 'import', 'fill', 'rebuild'],
+    commands: ['serve', 'import', 'fill', 'rebuild', 'restore'],
     flag: null,
     variables: [
       `STACKSIDE_${network.toUpperCase()}_SEND_MANY_CONTRACT_ID`,
@@ -117,6 +117,24 @@ export const dataSettings = group('Data and chain', {
     absent: 'for ever',
     help: 'Days after which entries of the journal are removed, or snapshot to remove them at once; only entries that the newest backup holds are removed',
     accepts: 'a number of days from 1 to 36500, or snapshot',
+  }),
+  archive: setting({
+    commands: servers,
+    flag: '--archive <dir|s3://bucket/key>',
+    variables: ['STACKSIDE_ARCHIVE'],
+    type: textOrNone(),
+    absent: 'none',
+    help: 'Archive that gets every entry of the log, for stackside restore: a directory on another disk, or a key of S3; several hosts of a cluster have the same one',
+    accepts: 'a directory, or s3://bucket/key',
+  }),
+  archiveEvery: setting({
+    commands: servers,
+    flag: '--archive-every <seconds>',
+    variables: ['STACKSIDE_ARCHIVE_EVERY'],
+    type: Type.Integer({ minimum: 1, maximum: 3_600, default: 5 }),
+    read: integer,
+    help: 'Seconds after which new entries are sent to the archive; those of so many seconds are lost with the machine',
+    accepts: 'a number from 1 to 3600',
   }),
   peerKey: setting({
     commands: ['import', 'check'],

@@ -15,6 +15,7 @@ export type CommandName =
   | 'rebuild'
   | 'backup'
   | 'restore'
+  | 'archive'
   | 'check'
   | 'status'
   | 'hooks'

@@ -6,11 +6,11 @@ import { directoryFiles } from '../../src/backup/directory.ts';
 import type { Place } from '../../src/backup/manifest.ts';
 import { placeAt } from '../../src/backup/place.ts';
 import { s3Objects } from '../../src/backup/remote.ts';
-import { systemClock } from '../../src/base/clock.ts';
 import { DiskFullError } from '../../src/base/errors.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
-import { S3_KEYS, s3Server } from '../support/servers/s3-server.ts';
+import { s3Server } from '../support/servers/s3-server.ts';
+import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const folder = dataDirectory();
 const server = s3Server('bucket');
@@ -19,17 +19,8 @@ afterAll(() => {
   server[Symbol.dispose]();
 });
 
-const impatient = {
-  ...systemClock,
-  after: (milliseconds: number, call: () => void) => systemClock.after(milliseconds > 20_000 ? milliseconds : 0, call),
-};
-const variables = {
-  AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
-  AWS_REGION: S3_KEYS.region,
-  AWS_ENDPOINT_URL: server.url,
-};
-const inBucket = (key: string): Place => s3Objects({ url: `s3://bucket/${key}`, variables, clock: impatient });
+const { variables } = server;
+const inBucket = (key: string): Place => s3Objects({ url: `s3://bucket/${key}`, variables, clock: impatientClock });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const bounds = { least: 0, most: 1_000 };
 

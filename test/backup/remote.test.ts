@@ -12,7 +12,7 @@ import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
-import { S3_KEYS, type S3Server, s3Server } from '../support/servers/s3-server.ts';
+import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { until } from '../support/time/until.ts';
 
 const STALL = 60_000;
@@ -49,12 +49,7 @@ afterAll(() => {
   server[Symbol.dispose]();
 });
 
-const variables = {
-  AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
-  AWS_REGION: S3_KEYS.region,
-  AWS_ENDPOINT_URL: server.url,
-};
+const { variables } = server;
 const place = (key: string, given: Record<string, string | undefined> = {}, clock: Clock = impatientClock()) =>
   s3Place({ url: `s3://${key}`, variables: { ...variables, ...given }, clock, staging: join(folder.path, 'backup') });
 const save = (key: string, clock?: Clock, given?: Record<string, string | undefined>) =>

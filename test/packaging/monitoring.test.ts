@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
 import { Alerts, type Alert as ServerAlert, seriesIn } from '../../src/metrics/alerts.ts';
+import { archiveMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
 import { accountMetrics, comparisonMetrics } from '../../src/metrics/server.ts';
@@ -45,7 +46,7 @@ const watched = spyOn(Registry.prototype, 'registerMetric').mockImplementation(f
 });
 beforeAll(async () => {
   await using _server = await serving();
-  // A server has these with --cluster, --verify-node and --snp alone. Nothing reads their values here.
+  // A server has these with --cluster, --archive, --verify-node and --snp alone. Nothing reads their values here.
   const unread = (): never => {
     throw new Error('read');
   };
@@ -54,6 +55,7 @@ beforeAll(async () => {
   verificationMetrics(new Registry(), unread);
   comparisonMetrics(new Registry(), { compared: 0, mismatches: 0 });
   accountMetrics(new Registry(), { asked: 0, waiting: 0 });
+  archiveMetrics(new Registry(), unread);
   snpMetrics(new Registry(), { failing: unread, counted: unread });
 });
 afterAll(() => watched.mockRestore());

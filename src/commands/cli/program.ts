@@ -3,6 +3,7 @@ import { EXIT } from '../../base/errors.ts';
 import type { CommandName } from '../../settings/setting.ts';
 import { addClusterCommands } from '../cluster/commands.ts';
 import {
+  addArchiveCommands,
   backup,
   check,
   exportRecording,
@@ -56,6 +57,7 @@ const commands: readonly Listed[] = [
   listed(rebuild),
   listed(backup),
   listed(restore),
+  { name: 'archive', add: addArchiveCommands },
   listed(check),
   listed(tables),
   listed(status),

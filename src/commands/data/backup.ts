@@ -1,9 +1,11 @@
 /** `stackside backup` and `stackside restore`: backups of a data directory. */
 import { join } from 'node:path';
+import { IDENTITY, identityIn } from '../../archive/archive.ts';
+import type { Until } from '../../archive/restore.ts';
 import { makeBackup } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
-import { type BackupSource, type BackupTarget, MANIFEST } from '../../backup/manifest.ts';
-import { requireOutside, schemeOf } from '../../backup/place.ts';
+import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST, type Place } from '../../backup/manifest.ts';
+import { placeAt, requireOutside, schemeOf } from '../../backup/place.ts';
 import { s3Place, webSource } from '../../backup/remote.ts';
 import { restoreBackup } from '../../backup/restore.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -14,6 +16,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sizeReport, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
+import { restoreFromArchive } from './archive.ts';
 
 /** Name of the staging directory inside the data directory, from which a backup is sent to S3. */
 const WORKSHOP = 'backup';
@@ -21,9 +24,9 @@ const WORKSHOP = 'backup';
 /** Files that no backup contains, so that a backup allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
-/** A location without the name of the manifest, which users may give instead of the backup's location. */
-const withoutManifest = (location: string): string =>
-  location.endsWith(`/${MANIFEST}`) ? location.slice(0, -MANIFEST.length - 1) : location;
+/** A location without the name of a file, which users may give instead of the place that has it. */
+const withoutName = (location: string, name: string): string =>
+  location.endsWith(`/${name}`) ? location.slice(0, -name.length - 1) : location;
 
 const notServed = (location: string, remedy: string): OperatorError =>
   new OperatorError(`${location} is not a location for a backup.`, remedy);
@@ -48,7 +51,7 @@ function targetAt(location: string, directory: string): BackupTarget {
 
 /** @throws OperatorError for a location that can't be read */
 function sourceAt(given: string, directory: string): BackupSource {
-  const location = withoutManifest(given);
+  const location = withoutName(given, MANIFEST);
   switch (schemeOf(location)) {
     case null:
       requireOutside(location, directory);
@@ -89,8 +92,42 @@ export async function runBackup(settings: SettingsOf<'backup'>, location: string
   }
 }
 
-/** Restores a backup into a data directory, or continues an interrupted restore. */
-export async function runRestore(settings: SettingsOf<'restore'>, location: string): Promise<void> {
+const noKeysText = (what: string, directory: string): string =>
+  `The ${what} holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+  `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`;
+
+/** The archive at a location; null where there is a backup, or nothing. @throws OperatorError where there are both */
+async function archiveAt(location: string, directory: string): Promise<Place | null> {
+  const scheme = schemeOf(location);
+  if ((scheme !== null && scheme !== 's3') || location.endsWith(`/${MANIFEST}`)) return null;
+  const place = placeAt(withoutName(location, IDENTITY), directory);
+  if ((await identityIn(place)) === null) return null;
+  const isNamed = location.endsWith(`/${IDENTITY}`);
+  if (isNamed || (await place.read(MANIFEST, { least: 0, most: LONGEST_MANIFEST })) === null) return place;
+  throw new OperatorError(
+    `There are a backup and an archive at ${place.location}.`,
+    `Give ${place.location}/${MANIFEST} for the backup, or ${place.location}/${IDENTITY} for the archive.`,
+  );
+}
+
+/** Restores a backup or an archive into a data directory, or continues an interrupted restore. @param until the end of an archive's */
+export async function runRestore(
+  settings: SettingsOf<'restore'>,
+  location: string,
+  until: Until = null,
+): Promise<void> {
+  const archive = await archiveAt(location, settings.data);
+  if (archive !== null) {
+    process.stdout.write(await restoreFromArchive(settings, archive, until));
+    process.stdout.write(noKeysText('archive', settings.data));
+    return;
+  }
+  if (until !== null) {
+    throw new OperatorError(
+      `There is no archive at ${location}, and a backup is of one moment.`,
+      'Omit --until-height, --until-time and --until-entry, or give the location of an archive.',
+    );
+  }
   const { data: directory, chainId } = settings;
   const progress = sizeReport(location, process.stderr);
   const { manifest, found } = await restoreBackup({
@@ -104,9 +141,6 @@ export async function runRestore(settings: SettingsOf<'restore'>, location: stri
   const before = found === 0 ? '' : `, ${sizeText(found)} of them by a restore before`;
   process.stdout.write(`${directory}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)}${before}\n`);
   if (!manifest.public) {
-    process.stdout.write(
-      `The backup holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
-        `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`,
-    );
+    process.stdout.write(noKeysText('backup', directory));
   }
 }

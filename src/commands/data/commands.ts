@@ -2,14 +2,18 @@
 import { Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
+import { utcMicroseconds } from '../../base/utc-time.ts';
 import { recordingFormats } from '../../chain/recording.ts';
 import {
+  addCommand,
+  checked,
   choiceOption,
   command,
   formatOption,
   LONGEST_SECONDS,
   numberOption,
   type OutputFormat,
+  type OwnCommand,
   switchOption,
 } from '../cli/command.ts';
 import { type ExportOptions, exportFormats, formats, type SqlOptions } from '../query/options.ts';
@@ -179,17 +183,96 @@ export const backup = command({
   },
 });
 
+interface RestoreChoice {
+  untilHeight?: number;
+  untilTime?: number;
+  untilEntry?: number;
+}
+
 export const restore = command({
   name: 'restore',
-  summary: 'Restore a backup into an empty data directory, from where the last restore stopped',
+  summary: 'Restore a backup or an archive into an empty data directory, from where the last restore stopped',
   example: 'stackside restore s3://backups/stacks-2026-11-22 --data /srv/stacks',
   settingsOf: 'restore',
-  arguments: [['<location>', 'Backup: a directory, s3://bucket/key, or the URL of a web server']],
-  async run({ settings }, _options, location: string) {
+  arguments: [
+    ['<location>', 'Backup or archive: a directory or s3://bucket/key; a backup also the URL of a web server'],
+  ],
+  options: [
+    numberOption('--until-height <height>', 'End before the first block of an archive that is higher', 0).conflicts([
+      'untilTime',
+      'untilEntry',
+    ]),
+    checked(
+      new Option('--until-time <time>', 'End before the first entry of an archive that was received later'),
+      'a time such as 2026-01-31T12:00:00Z',
+      (text) => utcMicroseconds(text) ?? undefined,
+    ).conflicts('untilEntry'),
+    numberOption('--until-entry <number>', 'End with this entry of an archive', 1),
+  ],
+  async run({ settings }, { untilHeight, untilTime, untilEntry }: RestoreChoice, location: string) {
     const { runRestore } = await import('./backup.ts');
-    await runRestore(settings, location);
+    const until =
+      untilHeight !== undefined
+        ? { height: untilHeight }
+        : untilTime !== undefined
+          ? { time: untilTime }
+          : untilEntry !== undefined
+            ? { entry: untilEntry }
+            : null;
+    await runRestore(settings, location, until);
   },
 });
+
+const ARCHIVE = ['<archive>', 'Archive: a directory, or s3://bucket/key'] as const;
+
+const archiveStatus = command({
+  name: 'status',
+  summary: 'Show the chain of an archive, its last entry, and what is missing',
+  example: 'stackside archive status s3://backups/stacks',
+  settingsOf: 'archive',
+  arguments: [ARCHIVE],
+  options: [formatOption('Output format; json prints one object')],
+  async run(_reading, { format }: { format: OutputFormat }, location: string) {
+    const { reportArchive } = await import('./archive.ts');
+    if (!(await reportArchive(location, format))) process.exitCode = EXIT.found;
+  },
+});
+
+const archiveList = command({
+  name: 'list',
+  summary: 'List the segments of an archive',
+  example: 'stackside archive list s3://backups/stacks',
+  settingsOf: 'archive',
+  arguments: [ARCHIVE],
+  options: [formatOption('Output format; json prints a line for each object, with its entries')],
+  async run(_reading, { format }: { format: OutputFormat }, location: string) {
+    const { listArchive } = await import('./archive.ts');
+    await listArchive(location, format);
+  },
+});
+
+const archiveVerify = command({
+  name: 'verify',
+  summary: 'Read an archive, and verify each segment by its checksum and the chain of the log',
+  example: 'stackside archive verify s3://backups/stacks',
+  settingsOf: 'archive',
+  arguments: [ARCHIVE],
+  options: [formatOption('Output format; json prints a line for each object')],
+  async run(_reading, { format }: { format: OutputFormat }, location: string) {
+    const { verifyArchive } = await import('./archive.ts');
+    if (!(await verifyArchive(location, format))) process.exitCode = EXIT.found;
+  },
+});
+
+/** Adds `archive` and its subcommands. */
+export function addArchiveCommands(program: OwnCommand): void {
+  const archive = program
+    .command('archive')
+    .summary('Archives of the log: status, list, verify')
+    .description('Archives of the log, which stackside serve --archive writes and stackside restore reads.')
+    .addHelpText('after', '\nExample:\n  stackside archive status s3://backups/stacks');
+  for (const declared of [archiveStatus, archiveList, archiveVerify]) addCommand(archive, declared);
+}
 
 /** Default of `--wait`, in seconds. */
 const USUAL_WAIT = 10;

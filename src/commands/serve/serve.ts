@@ -1,5 +1,6 @@
 /** `stackside serve`: accepts the node's events and serves the API, until a signal. */
 
+import { hostname } from 'node:os';
 import { Registry } from 'prom-client';
 import type { Steering } from '../../api/devnet.ts';
 import type { Operations } from '../../api/operations.ts';
@@ -42,6 +43,7 @@ import { type Presenter, type Running, servePresenter, serverOutputs } from '../
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
+import { type ArchiveLease, archiveThread, requireArchivable, startArchiving } from './archiving.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
@@ -197,7 +199,10 @@ function systemOf(
 /** Checks that depend on several settings, or on the network. @throws OperatorError */
 async function requireAgreement(settings: Settings): Promise<void> {
   if (settings.hookAccess === 'open') await requireLoopback(settings);
-  if (settings.mode !== 'read') requireSnpUrl(settings);
+  if (settings.mode !== 'read') {
+    requireSnpUrl(settings);
+    requireArchivable(settings);
+  }
 }
 
 /** Evaluates and delivers chainhooks, with metrics. */
@@ -218,6 +223,24 @@ function manageHooks(
   const unreadableSecrets = () => hooks.secrets.unreadable().length;
   hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, unreadableSecrets, wrongKeys });
   return served;
+}
+
+/** Archives the log; of several hosts that share it, the one that holds the lease does. @returns ends it */
+function archiveLog(
+  { settings, environment, registry, log }: Base,
+  location: string,
+  ingest: Ingest,
+  cluster: ServedCluster | null,
+): () => Promise<void> {
+  const { data: directory, archiveEvery: seconds, hostName } = settings;
+  const lease = (): ReturnType<ArchiveLease> => {
+    if (cluster === null) return { epoch: null };
+    return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
+  };
+  const rounds = archiveThread({ directory, location });
+  const host = hostName ?? hostname();
+  const { clock } = environment;
+  return startArchiving({ location, seconds, host, lease, rounds, ingest, clock, registry, log });
 }
 
 /** Fills gaps in the chain, where the operator named the node's token. @throws OperatorError if it can't be read */
@@ -440,6 +463,7 @@ async function startServer(
       const isHeld = () => cluster?.deliveries?.isHeld() ?? true;
       const asker = askAboutTokens(settings, { ...base, ingest: writing, commander, isHeld });
       if (asker !== null) closing.unshift(asker.stop);
+      if (settings.archive !== null) closing.unshift(archiveLog(base, settings.archive, writing, cluster));
     }
     if (managing !== null) {
       const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, forkedBelow.resolve);

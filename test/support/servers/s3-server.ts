@@ -3,14 +3,15 @@
  * has it (AWS Signature Version 4, in the query), and fails as a test says.
  */
 import { createHash, createHmac } from 'node:crypto';
+import { systemClock } from '../../../src/base/clock.ts';
 
 export const S3_KEYS = { accessKeyId: 'AKEXAMPLE', secretAccessKey: 'secret/of+example', region: 'eu-test-1' };
 
 /**
  * What happens to a request in place of its answer. `torn`: half of the body arrives. `unanswered`: it is done, and the answer is
- * lost.
+ * lost. `late`: it is done after other work of the process.
  */
-type S3Fault = { status: number; code: string } | 'cut' | 'stalled' | 'torn' | 'unanswered';
+type S3Fault = { status: number; code: string } | 'cut' | 'stalled' | 'torn' | 'unanswered' | 'late';
 
 interface S3Request {
   method: string;
@@ -22,9 +23,13 @@ interface S3Request {
 
 export interface S3Server extends Disposable {
   readonly url: string;
+  /** The variables that name it, with the keys. */
+  readonly variables: Readonly<Record<string, string>>;
   /** Objects by `bucket/key`. */
   readonly objects: Map<string, Uint8Array>;
   readonly requests: S3Request[];
+  /** Removes all objects, also from lists that lack changes. */
+  clear(): void;
   /** Number of the newest changes of objects that lists don't show yet. */
   listsLack: number;
   /** Decides what becomes of the next requests. */
@@ -83,6 +88,9 @@ const halfOf = (bytes: Uint8Array, fault: 'cut' | 'stalled'): Response =>
     } as never),
     { headers: { 'content-length': String(bytes.length) } },
   );
+
+/** Turns of the event loop that a late answer waits. */
+const LATE_TURNS = 20;
 
 /** Names of a page of a list; few, so that tests meet several pages. */
 const PAGE = 10;
@@ -145,6 +153,7 @@ export function s3Server(bucket: string): S3Server {
     const asked = { method: request.method, path, number: requests.length + 1 };
     requests.push(asked);
     const fault = state.fail(asked);
+    if (fault === 'late') for (let turn = 0; turn < LATE_TURNS; turn++) await systemClock.turn();
     if (fault !== null && typeof fault === 'object') return refusal(fault.status, fault.code);
     const refused = unsigned(request, url);
     if (refused !== null) return refused;
@@ -154,10 +163,21 @@ export function s3Server(bucket: string): S3Server {
   }
 
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: answer });
+  const url = `http://127.0.0.1:${server.port}`;
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url,
+    variables: {
+      AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
+      AWS_REGION: S3_KEYS.region,
+      AWS_ENDPOINT_URL: url,
+    },
     objects,
     requests,
+    clear() {
+      objects.clear();
+      names.splice(0);
+    },
     get listsLack() {
       return state.listsLack;
     },

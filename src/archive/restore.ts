@@ -1,0 +1,170 @@
+/**
+ * Restores an archive into an empty data directory: its entries are applied in their order, as an import applies those of another
+ * journal. What an interrupted restore has applied stays, and the next one goes on after it.
+ */
+import { basename } from 'node:path';
+import { mapAhead } from '../backup/backup.ts';
+import type { Place } from '../backup/manifest.ts';
+import { OperatorError } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
+import { onFile, operatorErrorOf } from '../base/system-errors.ts';
+import { chainIdText } from '../chain/network.ts';
+import { journalPath } from '../store/files/database.ts';
+import { lockUnfinished } from '../store/files/lock.ts';
+import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
+import { beginMaking, installStagedFiles, isInstalled } from '../store/files/staged-files.ts';
+import { stagingOf } from '../store/files/unfinished.ts';
+import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
+import { ForeignEntryError } from '../store/ingest/writer.ts';
+import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
+import {
+  ArchiveDamagedError,
+  chainOfIdentity,
+  contentsOf,
+  endOf,
+  linkedSegments,
+  newestOpenPart,
+  requireIdentity,
+  sealedSegment,
+} from './archive.ts';
+import type { Segment } from './segment.ts';
+
+/** The end of a restore: the last entry, the highest block, or the latest time of receipt in Unix microseconds; all if null. */
+export type Until = { entry: number } | { height: number } | { time: number } | null;
+
+interface RestoreProgress {
+  /** Number of the last entry that was applied, and the height of the tip. */
+  entry: number;
+  height: number;
+  /** Number of the last entry of this run's beginning, and of the last entry that is known of. */
+  from: number;
+  last: number;
+}
+
+export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'sendMany' | 'log'> {
+  directory: string;
+  place: Place;
+  /** The chain that the archive must have; null for any. */
+  chainId: number | null;
+  until: Until;
+  report: (progress: RestoreProgress) => void;
+  /** Called with each secondary index before it is made. */
+  making: (progress: SecondaryIndexProgress) => void;
+  /** Awaited after each entry, so that signals are handled. */
+  turn: () => Promise<void>;
+}
+
+/** The height of a block's event; null for any other entry. */
+function heightOf({ path, text }: Entry): number | null {
+  if (path !== '/new_block') return null;
+  const height = Object(parsedJson(text)).block_height;
+  return typeof height === 'number' ? height : null;
+}
+
+/** Whether an entry comes after the end of the restore. */
+function isBeyond(entry: Entry, until: Until): boolean {
+  if (until === null) return false;
+  if ('entry' in until) return entry.id > until.entry;
+  if ('time' in until) return entry.receivedAt > until.time;
+  return (heightOf(entry) ?? 0) > until.height;
+}
+
+/** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
+async function* segmentsFrom(place: Place, entry: number): AsyncGenerator<Segment> {
+  const { segments, open } = await contentsOf(place);
+  const { linked, last, fault } = linkedSegments(segments);
+  const wanted = linked.filter(({ range }) => range.last >= entry);
+  yield* mapAhead(wanted, ({ range, after }) => sealedSegment(place, range, after));
+  if (fault !== null) throw new ArchiveDamagedError(place, fault);
+  const part = await newestOpenPart(place, open, last);
+  if (part !== null) yield part;
+}
+
+/** @throws ArchiveDamagedError where this restore began with entries of another log */
+function requireSameBeginning(place: Place, { entries }: Segment, { id, chain }: Head): void {
+  const before = entries.find((entry) => entry.id === id);
+  if (before === undefined || sameChain(before.chain, chain)) return;
+  throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
+}
+
+/** Applies the entries up to the end. */
+async function applyEntries(
+  ingest: Ingest,
+  { place, until, report, turn }: ArchiveRestoreOptions,
+  last: number,
+): Promise<void> {
+  const from = ingest.position().id;
+  for await (const segment of segmentsFrom(place, from + 1)) {
+    const position = ingest.position();
+    requireSameBeginning(place, segment, position);
+    const left = segment.entries.filter(({ id }) => id > position.id);
+    const end = left.findIndex((entry) => isBeyond(entry, until));
+    await ingest.entries.follow(end < 0 ? left : left.slice(0, end), false, turn);
+    report({ entry: ingest.position().id, height: ingest.tipHeight(), from, last });
+    if (end >= 0) return;
+  }
+}
+
+/**
+ * The last entry that is to be restored, as far as it is known before.
+ * @throws OperatorError where the archive ends before an entry that was named
+ */
+async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<number> {
+  const { sealed, open } = await endOf(place);
+  const last = open?.last ?? sealed.id;
+  if (until === null || !('entry' in until)) return last;
+  if (until.entry <= last) return until.entry;
+  throw new OperatorError(
+    `The archive at ${place.location} ends with entry ${last}, before entry ${until.entry}.`,
+    'Give an entry that it has; stackside archive status shows the last one.',
+  );
+}
+
+async function makeFiles(options: ArchiveRestoreOptions, chainId: number, last: number): Promise<void> {
+  const { directory, place, making, machine, sendMany, log } = options;
+  const staging = stagingOf(directory, 'restore');
+  const given = sendMany === undefined ? {} : { sendMany };
+  const ingest = openIngest({ directory: staging, chainId, ...given, machine, log, load: 'bulk' });
+  try {
+    await applyEntries(ingest, options, last);
+    for (const one of ingest.makeSecondaryIndexes()) making(one);
+  } catch (error) {
+    if (!(error instanceof ForeignEntryError)) throw error;
+    throw new ArchiveDamagedError(place, `entry ${error.id} doesn't follow entry ${error.id - 1}`, { cause: error });
+  } finally {
+    ingest.close();
+  }
+}
+
+async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
+  const { directory, place, chainId, until } = options;
+  const identity = await requireIdentity(place);
+  if (chainId !== null && chainId !== identity.chain_id) {
+    throw new OperatorError(
+      `The archive at ${place.location} is of ${chainOfIdentity(identity)}, but the setting names chain ${chainIdText(chainId)}.`,
+      'Give the archive of the chain that you want, or correct --network or --chain-id.',
+    );
+  }
+  const last = await lastEntry(options);
+  beginMaking(directory, 'restore', Buffer.from(JSON.stringify({ archive: identity, until })));
+  // A restore that was killed while it moved the files had made them whole.
+  const isMade = isInstalled(directory, 'restore', basename(journalPath(directory)));
+  if (!isMade) await makeFiles(options, identity.chain_id, last);
+  installStagedFiles(directory, 'restore', () => {});
+}
+
+/**
+ * Restores an archive, or continues an interrupted restore. Until it is done, no command opens the directory for writing.
+ * @throws OperatorError if the directory has data, or the archive is missing, damaged, of another chain, or of a newer program
+ */
+export async function restoreArchive(options: ArchiveRestoreOptions): Promise<void> {
+  const { directory } = options;
+  const unlock = onFile(directory, () => lockUnfinished(directory));
+  try {
+    await restoreLocked(options);
+  } catch (error) {
+    throw operatorErrorOf(error, directory) ?? error;
+  } finally {
+    unlock();
+  }
+}

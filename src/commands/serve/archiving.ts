@@ -1,0 +1,202 @@
+/** Archives the log beside the server: a round every few seconds, on a thread of its own. A failure is tried again for ever. */
+import { Worker } from 'node:worker_threads';
+import type { Registry } from 'prom-client';
+import type { Round } from '../../archive/archiver.ts';
+import { placeAt } from '../../backup/place.ts';
+import { type Clock, pause } from '../../base/clock.ts';
+import { type ErrorMessage, errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import type { Log } from '../../log.ts';
+import { archiveMetrics } from '../../metrics/archive.ts';
+import type { Settings } from '../../settings/config.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { archiveThreadUrl } from '../../thread-urls.ts';
+
+/** What the thread is started with. */
+export interface ArchiveThreadStart {
+  /** The data directory. */
+  directory: string;
+  /** The archive. */
+  location: string;
+}
+
+export type ToArchiveThread = { kind: 'round'; round: Round } | { kind: 'end' };
+export type FromArchiveThread =
+  | { kind: 'archived'; entry: number }
+  | { kind: 'done' }
+  | ({ kind: 'failed' } & ErrorMessage);
+
+/** Archives what the journal has. */
+export interface ArchiveRounds {
+  /**
+   * @param archived called with the last entry that the archive has
+   * @param signal ends the round early
+   * @throws OperatorError
+   */
+  run(round: Round, archived: (entry: number) => void, signal: AbortSignal): Promise<void>;
+  /** Ends what is under way at once: an archive is sound whenever its writer ends. */
+  stop(): Promise<void>;
+}
+
+/** Rounds on a thread of their own, which is started anew if it ends. */
+export function archiveThread(workerData: ArchiveThreadStart): ArchiveRounds {
+  let worker: Worker | null = null;
+  let current = { archived: (_entry: number): void => {}, done: Promise.withResolvers<void>() };
+
+  function start(): Worker {
+    const started = new Worker(archiveThreadUrl, { workerData });
+    const ended = (cause: unknown): void => {
+      worker = null;
+      current.done.reject(new PassingError('The thread that archives ended.', 'Another one begins.', { cause }));
+    };
+    started.on('error', ended).on('exit', ended);
+    started.on('message', (message: FromArchiveThread) => {
+      if (message.kind === 'archived') current.archived(message.entry);
+      else if (message.kind === 'done') current.done.resolve();
+      else current.done.reject(errorOfMessage(message));
+    });
+    return started;
+  }
+
+  return {
+    async run(round, archived, signal) {
+      worker ??= start();
+      const say = (message: ToArchiveThread) => worker?.postMessage(message);
+      const end = () => say({ kind: 'end' });
+      current = { archived, done: Promise.withResolvers() };
+      signal.addEventListener('abort', end, { once: true });
+      say({ kind: 'round', round });
+      try {
+        await current.done.promise;
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
+    },
+    async stop() {
+      await worker?.terminate();
+    },
+  };
+}
+
+/** Milliseconds for the last round of a server that stops; then what is under way ends. */
+const LAST_ROUND_MS = 2_000;
+/** Maximum milliseconds between two attempts while the archive fails. */
+const LONGEST_WAIT_MS = 60_000;
+
+/** The lease of this host; without a shared log, there is none to hold. */
+export type ArchiveLease = () => { epoch: number | null } | null;
+
+export interface ArchivingOptions {
+  location: string;
+  /** Seconds between two rounds. */
+  seconds: number;
+  host: string;
+  /** The lease now; null while another host archives. */
+  lease: ArchiveLease;
+  rounds: ArchiveRounds;
+  ingest: Pick<Ingest, 'chainId' | 'lastEntry'>;
+  clock: Clock;
+  registry: Registry;
+  log: Log;
+}
+
+/** Begins to archive. @returns ends it */
+export function startArchiving(options: ArchivingOptions): () => Promise<void> {
+  const { location, seconds, host, lease, rounds, ingest, clock, registry, log } = options;
+  const stopping = new AbortController();
+  /** Aborted when the last round has had its time. */
+  const ended = new AbortController();
+  let isHeld = false;
+  /** The last entry that the archive has, as far as this is known. */
+  let entry = 0;
+  /** Milliseconds of the monotonic clock at which the archive last had every entry, or this host began to write it. */
+  let levelAt = clock.monotonic();
+  let failures = 0;
+  let failed = 0;
+  /** The problem that was logged; null while there is none. */
+  let said: string | null = null;
+
+  archiveMetrics(registry, () => {
+    if (!isHeld) return { entry: 0, behind: 0, seconds: 0, failures };
+    const behind = Math.max(0, ingest.lastEntry() - entry);
+    return { entry, behind, seconds: behind === 0 ? 0 : (clock.monotonic() - levelAt) / 1_000, failures };
+  });
+
+  function failedWith(error: OperatorError): void {
+    failures += 1;
+    failed += 1;
+    if (error.message === said) return;
+    said = error.message;
+    const { message: problem, remedy, cause } = error;
+    log({ event: 'archive_failing', place: location, problem, remedy, ...(cause === undefined ? {} : { cause }) });
+  }
+
+  function succeeded(): void {
+    if (said !== null) log({ event: 'archive_resumed', place: location, failures: failed });
+    said = null;
+    failed = 0;
+  }
+
+  /** @param signal ends it early @returns whether nothing failed */
+  async function round(signal: AbortSignal): Promise<boolean> {
+    const held = lease();
+    const chainId = ingest.chainId();
+    if (held !== null && !isHeld) levelAt = clock.monotonic();
+    isHeld = held !== null;
+    // An archive says of which chain it is, which the first blocks tell.
+    if (held === null || chainId === null) return true;
+    const { epoch } = held;
+    const began = clock.monotonic();
+    const ending = new AbortController();
+    const archived = (last: number): void => {
+      entry = last;
+      if (lease()?.epoch !== epoch) ending.abort();
+    };
+    try {
+      await rounds.run({ chainId, host, epoch }, archived, AbortSignal.any([ending.signal, signal]));
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      if (!ended.signal.aborted) failedWith(error);
+      return false;
+    }
+    if (!ending.signal.aborted && !signal.aborted) levelAt = began;
+    succeeded();
+    return true;
+  }
+
+  async function run(): Promise<void> {
+    const every = seconds * 1_000;
+    for (let wait = every; !stopping.signal.aborted; ) {
+      await pause(clock, wait, stopping.signal);
+      if (stopping.signal.aborted) break;
+      wait = (await round(stopping.signal)) ? every : Math.min(2 * wait, Math.max(LONGEST_WAIT_MS, every));
+    }
+    // What came last is archived, too, if the archive can be written.
+    if (said === null) await round(ended.signal);
+  }
+
+  const running = run();
+  return async () => {
+    stopping.abort();
+    const isDone = new AbortController();
+    void running.then(() => isDone.abort());
+    await pause(clock, LAST_ROUND_MS, isDone.signal);
+    ended.abort();
+    await rounds.stop();
+    await running;
+  };
+}
+
+/** Refuses settings with which nothing could be archived. @throws OperatorError */
+export function requireArchivable({
+  archive,
+  data,
+  journalKeep,
+}: Pick<Settings, 'archive' | 'data' | 'journalKeep'>): void {
+  if (archive === null) return;
+  placeAt(archive, data);
+  if (journalKeep === null) return;
+  throw new OperatorError(
+    '--journal-keep is given, but an archive needs every entry of the journal.',
+    'Omit --journal-keep, or omit --archive.',
+  );
+}

@@ -1,0 +1,184 @@
+/**
+ * Whatever happens to the place and to the writer, what is restored is the state at the last entry of the archive, and the archive
+ * has what its writer knew to be archived.
+ */
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Place } from '../../src/backup/manifest.ts';
+import { s3Objects } from '../../src/backup/remote.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { archiverOf, DEVNET, restoredFrom } from '../support/data/archive.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openNew, received } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
+import { assertSeeds, Seen, timeout } from '../support/property.ts';
+import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
+import { impatientClock } from '../support/time/impatient-clock.ts';
+
+const events = [...devnetEvents({ seed: 21, blocks: 14, transactionsPerBlock: 1, forkEvery: 6, forkDepth: 2 })].map(
+  received,
+);
+const server = s3Server('bucket');
+afterAll(() => server[Symbol.dispose]());
+
+/** The archive in a bucket that is emptied for each case. */
+const place = (): Place =>
+  s3Objects({ url: 's3://bucket/archive', variables: server.variables, clock: impatientClock });
+
+/** A place whose caller ends at one of its requests, which is done or not, and never answered. */
+function mortal(whole: Place, lives: { requests: number; isDone: boolean }): { place: Place; died: Promise<void> } {
+  const death = Promise.withResolvers<void>();
+  let left = lives.requests;
+  const until =
+    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      left -= 1;
+      if (left > 0) return call(...given);
+      if (left === 0 && lives.isDone) await call(...given).catch(() => {});
+      death.resolve();
+      return new Promise<R>(() => {});
+    };
+  return {
+    died: death.promise,
+    place: {
+      location: whole.location,
+      ...{ read: until(whole.read), list: until(whole.list), create: until(whole.create) },
+      ...{ write: until(whole.write), remove: until(whole.remove) },
+    },
+  };
+}
+
+const fault = fc.constantFrom('refused', 'torn', 'unanswered', 'late', 'cut');
+/** Faults of the server: every third request, and which of them. */
+function faulty(kinds: readonly string[], seen: Seen): S3Server['fail'] {
+  let count = 0;
+  return () => {
+    count += 1;
+    if (count % 3 !== 0) return null;
+    const kind = kinds[(count / 3) % kinds.length]!;
+    seen.add(kind);
+    return kind === 'refused' ? { status: 503, code: 'SlowDown' } : (kind as 'torn');
+  };
+}
+
+const life = fc.record({
+  /** Events that come before the archiver runs. */
+  events: fc.integer({ min: 1, max: 12 }),
+  /** Requests after which the archiver ends. */
+  requests: fc.integer({ min: 1, max: 30 }),
+  isDone: fc.boolean(),
+  host: fc.constantFrom('one', 'two'),
+});
+
+const world = fc.record({
+  lives: fc.array(life, { minLength: 1, maxLength: 5 }),
+  faults: fc.array(fault, { minLength: 1, maxLength: 6 }),
+  /** Changes that lists lack while the writers run. */
+  lack: fc.nat(3),
+});
+
+/** States by the number of their last entry, which every case compares with. */
+const states = new Map<number, ReturnType<typeof everything>>();
+function stateAt(entry: number): ReturnType<typeof everything> {
+  const known = states.get(entry);
+  if (known !== undefined) return known;
+  using open = openNew({ chainId: DEVNET });
+  for (const event of events) {
+    if (open.ingest.lastEntry() === entry) break;
+    open.ingest.apply(event);
+    open.ingest.commit();
+  }
+  open.ingest.close();
+  const state = everything(open.directory);
+  states.set(entry, state);
+  return state;
+}
+
+/** Tries of a restore while the server cuts bodies; then it cuts no more. */
+const TRIES = 4;
+
+/** Restores while the server fails, again and again as an operator would. @returns the last entry; 0 where nothing is archived */
+async function restoredAtLast(path: string): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    if (tries === TRIES) server.fail = () => null;
+    try {
+      return await restoredFrom(place(), path);
+    } catch (error) {
+      const { message } = error as OperatorError;
+      if (message.startsWith('There is no archive')) return 0;
+      if (tries === TRIES) throw error;
+      expect(message).toContain('is damaged: ');
+    }
+  }
+}
+
+const seen = new Seen({
+  refused: 5,
+  torn: 5,
+  unanswered: 5,
+  late: 5,
+  cut: 5,
+  died: 5,
+  lived: 5,
+  'nothing archived': 0,
+});
+
+test(
+  'what is restored equals the state at the last archived entry, table by table',
+  () =>
+    assertSeeds(
+      fc.asyncProperty(fc.noShrink(world), async ({ lives, faults, lack }) => {
+        server.clear();
+        server.fail = faulty(faults, seen);
+        server.listsLack = lack;
+        const known: number[] = [];
+        using open = openNew({ chainId: DEVNET });
+        let next = 0;
+        for (const { events: count, host, ...lifetime } of lives) {
+          for (const event of events.slice(next, next + count)) open.ingest.receive(event);
+          next += count;
+          const dying = mortal(place(), lifetime);
+          using archiver = archiverOf(open.directory, dying.place, { archived: (entry) => known.push(entry) });
+          const round = archiver.round(host).then(
+            () => 'lived' as const,
+            (error: unknown) => {
+              // A list that is too old, or a server that fails too often, is tried again by the next round.
+              expect(error).toBeInstanceOf(OperatorError);
+              return 'died' as const;
+            },
+          );
+          seen.add(await Promise.race([round, dying.died.then(() => 'died' as const)]));
+        }
+        server.listsLack = 0;
+        using into = dataDirectory();
+        const path = join(into.path, 'restored');
+        const last = await restoredAtLast(path);
+        expect(last).toBeGreaterThanOrEqual(Math.max(0, ...known));
+        if (last === 0) return seen.add('nothing archived');
+        expect(everything(path)).toEqual(stateAt(last));
+      }),
+      { seen, cases: 10 },
+    ),
+  timeout,
+);
+
+test('a list that is too old for a restore is noticed, or gives an earlier state', async () => {
+  server.clear();
+  server.fail = () => null;
+  using source = ingestOf(events, { chainId: DEVNET });
+  using archiver = archiverOf(source.path, place());
+  await archiver.round();
+  for (let lack = 0; lack < 6; lack++) {
+    server.listsLack = lack;
+    using into = dataDirectory();
+    const path = join(into.path, 'restored');
+    const last = await restoredFrom(place(), path).catch((error: unknown) => {
+      expect((error as OperatorError).message).toContain('is damaged: ');
+      return null;
+    });
+    if (last !== null && last > 0) expect(everything(path)).toEqual(stateAt(last));
+  }
+  server.listsLack = 0;
+});

@@ -1,0 +1,288 @@
+/** Writing an archive: what leaves the host, where it goes on, and what it refuses. */
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { contentsOf, IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
+import { openName, readSegment } from '../../src/archive/segment.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import type { Place } from '../../src/backup/manifest.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { withholdEntries } from '../../src/store/files/backup.ts';
+import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
+import { archive, archiverOf, DEVNET, restoredFrom } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { journalRows } from '../support/data/tables.ts';
+
+const events = [...devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 })].map(received);
+const other = [...devnetEvents({ seed: 4, blocks: 5, transactionsPerBlock: 2 })].map(received);
+const source = ingestOf(events);
+const all = journalRows(source.path).length;
+/** What tests make, removed at the end. */
+const made: DataDirectory[] = [source];
+afterAll(() => {
+  for (const directory of made) directory[Symbol.dispose]();
+});
+const kept = (directory: DataDirectory): string => {
+  made.push(directory);
+  return directory.path;
+};
+/** A copy of the first events of the log, with the same entries. */
+const beginning = (count: number): string => kept(ingestOf(events.slice(0, count)));
+
+let path = '';
+let place: Place;
+beforeEach(() => {
+  path = join(kept(dataDirectory()), 'archive');
+  place = directoryFiles(path);
+});
+
+/** All objects with their bytes in hex. */
+const objects = (of = path): Record<string, string> =>
+  existsSync(of)
+    ? Object.fromEntries(readdirSync(of).map((name) => [name, readFileSync(join(of, name)).toString('hex')]))
+    : {};
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OperatorError) return error.message;
+  throw new Error('it is no error for the operator', { cause: error });
+}
+
+async function faults(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { fault } of verifiedArchive(place)) if (fault !== null) found.push(fault);
+  return found;
+}
+
+test('an archive has every entry of the log: segments that follow each other, and an open part', async () => {
+  using archiver = archiverOf(source.path, place);
+  await archiver.round();
+  const { segments, open } = await contentsOf(place);
+  expect(segments.length).toBeGreaterThan(3);
+  expect(open).toEqual([openName('one', null)]);
+  expect(archiver.archived).toEqual([...segments.map(({ last }) => last), all]);
+  expect(await faults()).toEqual([]);
+  const part = await readSegment(readFileSync(join(path, open[0]!)), null);
+  expect([part.first, part.last]).toEqual([segments.at(-1)!.last + 1, all]);
+});
+
+test('two hosts of a log make the same objects, however often they archive', async () => {
+  await archive(source.path, place);
+  const directory = kept(ingestOf([]));
+  const second = join(kept(dataDirectory()), 'archive');
+  for (const event of events) {
+    using open = openAt(directory);
+    open.ingest.apply(event);
+    open.ingest.commit();
+    open.ingest.close();
+    if (event.path === '/new_block') await archive(directory, directoryFiles(second));
+  }
+  await archive(directory, directoryFiles(second));
+  expect(objects(second)).toEqual(objects());
+});
+
+test('a sealed segment replaces the open part, also that of another host', async () => {
+  await archive(beginning(4), place, 'dead');
+  const dead = openName('dead', null);
+  expect((await contentsOf(place)).open).toEqual([dead]);
+  await archive(source.path, place, 'one');
+  expect((await contentsOf(place)).open).toEqual([openName('one', null)]);
+});
+
+test('a round writes nothing where nothing is new, and the open part alone where little is', async () => {
+  const directory = beginning(4);
+  using archiver = archiverOf(directory, place);
+  await archiver.round();
+  const before = objects();
+  await archiver.round();
+  expect(objects()).toEqual(before);
+  using open = openAt(directory);
+  open.ingest.receive(events[4]!);
+  await archiver.round();
+  const changed = Object.entries(objects()).filter(([name, bytes]) => before[name] !== bytes);
+  expect(changed.map(([name]) => name)).toEqual([openName('one', null)]);
+});
+
+test('an archive goes on where it ends, and fills what is missing of it', async () => {
+  using first = archiverOf(source.path, place, {
+    archived: (entry) => {
+      if (entry > 10) ending.abort();
+    },
+  });
+  const ending = new AbortController();
+  await first.round('one', null, DEVNET, ending.signal);
+  const begun = await contentsOf(place);
+  expect(begun.open).toEqual([]);
+  expect(begun.segments.at(-1)!.last).toBeLessThan(all);
+  using second = archiverOf(source.path, place);
+  await second.round();
+  expect(second.archived[0]).toBeGreaterThan(begun.segments.at(-1)!.last);
+  const whole = objects();
+  const { segments } = await contentsOf(place);
+  const missing = Object.keys(whole).find((name) => name.includes(String(segments[1]!.first).padStart(12, '0')))!;
+  await place.remove(missing);
+  await archive(source.path, place);
+  expect(objects()).toEqual(whole);
+});
+
+test('the first archive of a long journal leaves the disk to others between segments', async () => {
+  const waits: number[] = [];
+  using archiver = archiverOf(source.path, place, {
+    clock: {
+      ...systemClock,
+      after(milliseconds, call) {
+        waits.push(milliseconds);
+        queueMicrotask(call);
+        return () => {};
+      },
+    },
+  });
+  await archiver.round();
+  expect(waits).toEqual((await contentsOf(place)).segments.map(() => 100));
+});
+
+test('a list that comes late does no harm', async () => {
+  await archive(beginning(20), place);
+  const late = await place.list('');
+  await archive(source.path, place);
+  const whole = objects();
+  using archiver = archiverOf(source.path, {
+    ...place,
+    list: async (text) => late.filter((name) => name.startsWith(text)),
+  });
+  await archiver.round();
+  expect(objects()).toEqual(whole);
+});
+
+describe('nothing is written, and by name it says why:', () => {
+  /** Archives what it must not, and sees that nothing came of it. @returns what it says */
+  async function refusedIn(directory: string, chainId = DEVNET): Promise<string> {
+    const before = objects();
+    using archiver = archiverOf(directory, place);
+    const said = await refusal(archiver.round('two', null, chainId));
+    expect(objects()).toEqual(before);
+    return said;
+  }
+  const otherLog = kept(ingestOf(other));
+
+  test('the archive is of another chain', async () => {
+    await archive(source.path, place);
+    expect(await refusedIn(source.path, 1)).toBe(
+      `The archive at ${path} is of testnet (chain 0x80000000), and this log of mainnet (chain 0x00000001).`,
+    );
+  });
+
+  test('the archive is of another host that shares no log', async () => {
+    await archive(source.path, place);
+    const said = `The archive at ${path} is of another log: its entry 1 is another.`;
+    expect(await refusedIn(otherLog)).toBe(said);
+    const later = kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 }))));
+    expect(await refusedIn(later)).toBe(said);
+  });
+
+  test('the archive has a newer format, or says nothing that can be read', async () => {
+    await archive(source.path, place);
+    writeFileSync(join(path, IDENTITY), '{"format":2}');
+    expect(await refusedIn(source.path)).toBe(`The archive at ${path} has format 2; this program knows format 1.`);
+    writeFileSync(join(path, IDENTITY), '{"format":1,"chain');
+    expect(await refusedIn(source.path)).toBe(
+      `The archive at ${path} is damaged: ${IDENTITY} doesn't say which log it is of.`,
+    );
+  });
+
+  test('the log ends before the archive, as one does that was restored to an earlier entry', async () => {
+    await archive(source.path, place);
+    const restored = join(kept(dataDirectory()), 'restored');
+    await restoredFrom(place, restored, { until: { entry: 12 } });
+    expect(await refusedIn(restored)).toMatch(
+      / is of another log: segment-\S+ ends with entry \d+, and the log with entry 12\.$/,
+    );
+  });
+
+  test('the log ends before the open part', async () => {
+    await archive(beginning(5), place);
+    expect(await refusedIn(beginning(3))).toMatch(/ open-one.zst ends with entry 5, and the log with entry 3\.$/);
+  });
+
+  test('the log went another way since', async () => {
+    await archive(source.path, place);
+    const directory = beginning(12);
+    using open = openAt(directory);
+    for (const event of events.slice(12)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
+    open.ingest.commit();
+    expect(await refusedIn(directory)).toMatch(/ is of another log: segment-\S+ has another entry \d+ than the log\.$/);
+  });
+
+  test('the journal was trimmed before the archive began', async () => {
+    const directory = kept(ingestOf(events));
+    const trimming = openJournalTrimming(directory);
+    trimming.trimTo(9);
+    trimming.close();
+    expect(await refusedIn(directory)).toBe(`The journal lacks entry 1, and so does the archive at ${path}.`);
+    await archive(beginning(6), place);
+    expect(await refusedIn(directory)).toMatch(/^The journal lacks entry \d, and so does/);
+    await archive(source.path, place);
+    await archive(directory, place);
+  });
+});
+
+test('another segment is found where this log begins one, though the list came before it', async () => {
+  await archive(beginning(8), place);
+  const [own, foreign] = [source.path, beginning(8)];
+  const list = await place.list('');
+  {
+    using open = openAt(foreign);
+    for (const event of events.slice(8)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
+    open.ingest.commit();
+  }
+  await archive(foreign, place, 'foreign');
+  const whole = objects();
+  using late = archiverOf(own, { ...place, list: async (text) => (text === '' ? list : place.list(text)) });
+  expect(await refusal(late.round('late'))).toMatch(
+    / is of another log: it has segment-\S+ where the log has segment-/,
+  );
+  expect(objects()).toEqual(whole);
+});
+
+test('an object of the same name and other content is not replaced', async () => {
+  await archive(source.path, place);
+  const { segments } = await contentsOf(place);
+  const name = readdirSync(path).find((found) => found.includes(`-${String(segments[1]!.last).padStart(12, '0')}-`))!;
+  const [list, torn] = [await place.list(''), readFileSync(join(path, name)).subarray(0, 300)];
+  writeFileSync(join(path, name), torn);
+  const without = {
+    ...place,
+    list: async (text: string) => (text === '' ? list.slice(0, 2) : list.filter((one) => one.startsWith(text))),
+  };
+  using archiver = archiverOf(source.path, without);
+  expect(await refusal(archiver.round())).toBe(
+    `${name} of the archive at ${path} is there, with another content than the log has.`,
+  );
+  expect(readFileSync(join(path, name))).toEqual(torn);
+});
+
+test('withheld entries are archived by their hashes, and stay proven', async () => {
+  const directory = kept(ingestOf(events));
+  withholdEntries(directory, '/new_burn_block');
+  await archive(directory, place);
+  expect(await faults()).toEqual([]);
+  const restored = join(kept(dataDirectory()), 'restored');
+  await restoredFrom(place, restored);
+  expect(journalRows(restored)).toEqual(journalRows(directory));
+  expect(journalRows(restored).some((row) => row.path === '')).toBe(true);
+});
+
+test('a damaged open part of another host is left, and that of the host itself replaced', async () => {
+  await archive(beginning(4), place);
+  await place.write(openName('two', null), new Uint8Array([1, 2, 3]));
+  await place.write(openName('one', null), new Uint8Array([1, 2, 3]));
+  await archive(beginning(5), place);
+  expect(objects()[openName('two', null)]).toBe('010203');
+  expect((await readSegment(readFileSync(join(path, openName('one', null))), null)).last).toBe(5);
+});

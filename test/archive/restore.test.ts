@@ -1,0 +1,313 @@
+/** Restoring an archive: the state at its last entry or an earlier one, and what is refused of it. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
+import { openName, packedSegment, readSegment, segmentContent } from '../../src/archive/segment.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import type { Place } from '../../src/backup/manifest.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { nextChain } from '../../src/store/log/entry.ts';
+import { archive, archiverOf, DEVNET, restoredFrom } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything, journalRows } from '../support/data/tables.ts';
+
+const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 })].map(
+  received,
+);
+const made: DataDirectory[] = [];
+const kept = (directory: DataDirectory): string => {
+  made.push(directory);
+  return directory.path;
+};
+const folder = (): string => join(kept(dataDirectory()), 'new');
+const source = kept(ingestOf(events));
+const rows = journalRows(source);
+const original = folder();
+beforeAll(() => archive(source, directoryFiles(original)));
+afterAll(() => {
+  for (const directory of made) directory[Symbol.dispose]();
+});
+
+/** The state after the first entries of the log. */
+const stateAt = (entry: number) =>
+  everything(
+    kept(
+      ingestOf(
+        rows.slice(0, entry).map(({ id: _, ...event }) => event),
+        { chainId: DEVNET },
+      ),
+    ),
+  );
+
+/** A copy of the archive, to be spoiled. */
+function copy(): { path: string; place: Place; segments: string[] } {
+  const path = folder();
+  cpSync(original, path, { recursive: true });
+  return {
+    path,
+    place: directoryFiles(path),
+    segments: readdirSync(path)
+      .filter((name) => name.startsWith('segment-'))
+      .sort(),
+  };
+}
+const OPEN = openName('one', null);
+
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OperatorError) return error.message;
+  throw new Error('it is no error for the operator', { cause: error });
+}
+
+test('what is restored equals the state at the last entry, table by table', async () => {
+  const into = folder();
+  const reported: number[] = [];
+  const last = await restoredFrom(directoryFiles(original), into, { report: ({ entry }) => reported.push(entry) });
+  expect(last).toBe(rows.length);
+  expect(existsSync(join(into, 'restore'))).toBe(false);
+  expect(everything(into)).toEqual(everything(source));
+  expect(reported.at(-1)).toBe(rows.length);
+  expect(reported.length).toBe(readdirSync(original).length - 1);
+});
+
+test('a restored server goes on with the archive, under its own name', async () => {
+  const { path, place } = copy();
+  const into = folder();
+  await archive(kept(ingestOf(events.slice(0, 30))), directoryFiles(path.replace(/new$/, 'short')));
+  const short = directoryFiles(path.replace(/new$/, 'short'));
+  await restoredFrom(short, into);
+  {
+    using open = openAt(into);
+    for (const event of events.slice(30)) open.ingest.apply(event);
+    open.ingest.commit();
+  }
+  await archive(into, short, 'two');
+  expect(await short.list('segment-')).toEqual(await place.list('segment-'));
+  expect(await short.list('open-')).toEqual([openName('two', null)]);
+});
+
+describe('an earlier end:', () => {
+  const place = directoryFiles(original);
+
+  test('an entry, anywhere in a segment', async () => {
+    for (const entry of [1, 20, rows.length - 1]) {
+      const into = folder();
+      expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry);
+      expect(everything(into)).toEqual(stateAt(entry));
+    }
+  });
+
+  test('the last entry before a higher block', async () => {
+    const into = folder();
+    const last = await restoredFrom(place, into, { until: { height: 7 } });
+    const next = rows[last]!;
+    expect([next.path, JSON.parse(next.text).block_height]).toEqual(['/new_block', 8]);
+    expect(everything(into)).toEqual(stateAt(last));
+  });
+
+  test('the last entry that was received by a time', async () => {
+    const into = folder();
+    const time = rows[24]!.receivedAt;
+    const last = await restoredFrom(place, into, { until: { time } });
+    expect(rows[last - 1]!.receivedAt).toBe(time);
+    expect(rows[last]!.receivedAt).toBeGreaterThan(time);
+  });
+
+  test('an entry that the archive lacks is refused before anything is made', async () => {
+    const into = folder();
+    expect(await refusal(restoredFrom(place, into, { until: { entry: rows.length + 1 } }))).toContain(
+      `ends with entry ${rows.length}, before entry ${rows.length + 1}`,
+    );
+    expect(existsSync(join(into, 'restore'))).toBe(false);
+  });
+});
+
+test('a restore that was stopped anywhere goes on', async () => {
+  const into = folder();
+  const place = directoryFiles(original);
+  let reads = 0;
+  const names = await place.list('segment-');
+  for (let most = 1; most <= names.length; most += 2) {
+    reads = 0;
+    const stopping: Place = {
+      ...place,
+      async read(name, bounds) {
+        if (name.startsWith('segment-') && ++reads > most) throw new OperatorError('The place is away.', '');
+        return place.read(name, bounds);
+      },
+    };
+    await restoredFrom(stopping, into).catch((error: unknown) => expect(error).toBeInstanceOf(OperatorError));
+    if (!existsSync(join(into, 'restore'))) break;
+    expect(() => openAt(into)).toThrow('is not finished');
+  }
+  await restoredFrom(place, into).catch((error: OperatorError) =>
+    expect(error.message).toContain('holds data already'),
+  );
+  expect(everything(into)).toEqual(everything(source));
+});
+
+test('another end or another archive is refused where a restore is not finished', async () => {
+  const { path, place, segments } = copy();
+  rmSync(join(path, segments[2]!));
+  const into = folder();
+  await refusal(restoredFrom(place, into));
+  expect(await refusal(restoredFrom(place, into, { until: { entry: 3 } }))).toContain('is not finished');
+  const foreign = folder();
+  await archive(
+    kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })))),
+    directoryFiles(foreign),
+  );
+  expect(await refusal(restoredFrom(directoryFiles(foreign), into))).toContain('is not finished');
+});
+
+test('no archive, another chain, and a newer format are refused by name', async () => {
+  const { path, place } = copy();
+  expect(await refusal(restoredFrom(directoryFiles(folder()), folder()))).toContain('There is no archive at');
+  expect(await refusal(restoredFrom(place, folder(), { chainId: 1 }))).toBe(
+    `The archive at ${path} is of testnet (chain 0x80000000), but the setting names chain 0x00000001.`,
+  );
+  writeFileSync(join(path, IDENTITY), '{"format":2}');
+  expect(await refusal(restoredFrom(place, folder()))).toContain('has format 2');
+});
+
+test('a directory that holds data is refused', async () => {
+  expect(await refusal(restoredFrom(directoryFiles(original), source))).toContain('holds data already');
+});
+
+describe('an archive that is damaged is restored up to there, and refused by name:', () => {
+  /** @returns what restore says, after a check that verify says it, too */
+  async function said(place: Place): Promise<string> {
+    const into = folder();
+    const message = await refusal(restoredFrom(place, into));
+    const faults: (string | null)[] = [];
+    for await (const { fault } of verifiedArchive(place)) faults.push(fault);
+    const fault = message.replace(/^The archive at \S+ is damaged: |\.$/g, '');
+    expect(faults).toContain(fault);
+    return fault;
+  }
+
+  test('a segment is missing', async () => {
+    const { path, place, segments } = copy();
+    rmSync(join(path, segments[3]!));
+    expect(await said(place)).toMatch(new RegExp(`^it lacks entries \\d+ to \\d+, which come before ${segments[4]}$`));
+  });
+
+  test('the first segment is missing', async () => {
+    const { path, place, segments } = copy();
+    rmSync(join(path, segments[0]!));
+    expect(await said(place)).toMatch(/^it lacks entries 1 to \d+, which come before /);
+  });
+
+  test('the last segment is missing', async () => {
+    const { path, place, segments } = copy();
+    rmSync(join(path, segments.at(-1)!));
+    expect(await said(place)).toMatch(
+      /^open-one.zst begins with entry \d+, and the sealed segments end with entry \d+$/,
+    );
+  });
+
+  test('a segment is torn', async () => {
+    const { path, place, segments } = copy();
+    truncateSync(join(path, segments[2]!), 200);
+    expect(await said(place)).toStartWith(`${segments[2]} is no sound segment: `);
+  });
+
+  test('a bit of a segment turned', async () => {
+    const { path, place, segments } = copy();
+    const bytes = readFileSync(join(path, segments[1]!));
+    bytes[bytes.length >> 1]! ^= 1;
+    writeFileSync(join(path, segments[1]!), bytes);
+    expect(await said(place)).toStartWith(`${segments[1]} is no sound segment: `);
+  });
+
+  test('two segments are swapped', async () => {
+    const { path, place, segments } = copy();
+    const at = (index: number) => join(path, segments[index]!);
+    renameSync(at(1), join(path, 'aside'));
+    renameSync(at(2), at(1));
+    renameSync(join(path, 'aside'), at(2));
+    expect(await said(place)).toMatch(new RegExp(`^${segments[1]} is no sound segment: .* its name is of another$`));
+  });
+
+  test('a segment is of another log', async () => {
+    const { path, place, segments } = copy();
+    const foreign = folder();
+    await archive(
+      kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })))),
+      directoryFiles(foreign),
+    );
+    const other = readdirSync(foreign)
+      .sort()
+      .find((name) => name.startsWith(segments[2]!.slice(0, 21)))!;
+    cpSync(join(foreign, other), join(path, other));
+    rmSync(join(path, segments[2]!));
+    expect(await said(place)).toMatch(
+      new RegExp(`^${other} is of another log: it doesn't follow the chain value of entry \\d+$`),
+    );
+    cpSync(join(original, segments[2]!), join(path, segments[2]!));
+    expect(await said(place)).toMatch(
+      / begins with entry \d+, and another segment has the entries up to \d+$|is of another log/,
+    );
+  });
+
+  test('the open part is damaged, or of another log', async () => {
+    const { path, place } = copy();
+    const bytes = readFileSync(join(path, OPEN));
+    truncateSync(join(path, OPEN), 50);
+    expect(await said(place)).toStartWith(`${OPEN} is no sound segment: `);
+    const { entries } = await readSegment(bytes, null);
+    const before = new Uint8Array(32).fill(7);
+    let chain: Uint8Array = before;
+    const forged = entries.map((entry) => {
+      chain = nextChain(chain, entry);
+      return { ...entry, chain };
+    });
+    writeFileSync(join(path, OPEN), await packedSegment(segmentContent(before, forged)));
+    expect(await said(place)).toMatch(
+      /^open-one.zst is of another log: it doesn't follow the chain value of entry \d+$/,
+    );
+  });
+
+  test('two open parts are of two logs', async () => {
+    const { path, place } = copy();
+    const part = await readSegment(readFileSync(join(path, OPEN)), null);
+    const first = { ...part.entries[0]!, receivedAt: 1 };
+    const chain = nextChain(part.before, first);
+    writeFileSync(join(path, 'open-two.zst'), await packedSegment(segmentContent(part.before, [{ ...first, chain }])));
+    expect(await said(place)).toBe(`open-two.zst and ${OPEN} are of two logs: they differ by entry ${first.id}`);
+  });
+});
+
+test('the open part that leads furthest is taken, and one of an earlier writer is not', async () => {
+  const { path, place } = copy();
+  const part = await readSegment(readFileSync(join(path, OPEN)), null);
+  writeFileSync(
+    join(path, 'open-late-3.zst'),
+    await packedSegment(segmentContent(part.before, part.entries.slice(0, 1))),
+  );
+  const first = await readSegment(readFileSync(join(path, (await place.list('segment-'))[0]!)), null);
+  writeFileSync(
+    join(path, 'open-early-1.zst'),
+    await packedSegment(segmentContent(first.before, first.entries.slice(0, 2))),
+  );
+  const into = folder();
+  expect(await restoredFrom(place, into)).toBe(rows.length);
+  using archiver = archiverOf(into, place);
+  await archiver.round('four', 4);
+  expect(await place.list('open-')).toEqual(['open-early-1.zst', 'open-four-4.zst', 'open-late-3.zst', OPEN]);
+});

@@ -1,0 +1,170 @@
+/** The format of segments: what is read is what was written, whatever the entries are, and a change is noticed. */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  isComplete,
+  isOpenName,
+  openName,
+  packedSegment,
+  rangeOfName,
+  readSegment,
+  SEGMENT,
+  SegmentError,
+  segmentContent,
+  segmentName,
+} from '../../src/archive/segment.ts';
+import { CHAIN_START, type Entry, firstEntries, nextChain, withheld } from '../../src/store/log/entry.ts';
+import { assertProperty, character, Seen } from '../support/property.ts';
+
+interface Event {
+  path: string;
+  text: string;
+  receivedAt: number;
+}
+
+/** Entries of a log that begins with these events after others. */
+function entriesOf(events: readonly Event[], before: Uint8Array = CHAIN_START, first = 1): Entry[] {
+  let chain = before;
+  return events.map((event, at) => {
+    const entry = { id: first + at, ...event };
+    chain = nextChain(chain, entry);
+    return { ...entry, chain };
+  });
+}
+
+const text = fc.string({ unit: character, maxLength: 40 });
+const event = fc.record({
+  path: fc.oneof(fc.constantFrom('/new_block', '/stackside/command'), text),
+  text: fc.oneof(text, fc.constantFrom('', '\n', '{"a":\n1}\n', '\ufeff{}')),
+  receivedAt: fc.integer({ min: -1_000, max: Number.MAX_SAFE_INTEGER }),
+});
+const events = fc.array(event, { minLength: 1, maxLength: 6 });
+
+const packed = (before: Uint8Array, entries: readonly Entry[]) => packedSegment(segmentContent(before, entries));
+const rangeOf = (entries: readonly Entry[]) => ({
+  first: entries[0]!.id,
+  last: entries.at(-1)!.id,
+  chain: entries.at(-1)!.chain,
+});
+
+/** Why bytes are no segment; null where they are one. */
+const refusal = (bytes: Uint8Array, named: Parameters<typeof readSegment>[1] = null): Promise<string | null> =>
+  readSegment(bytes, named).then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof SegmentError) return error.message;
+      throw error;
+    },
+  );
+
+test('any entries are read as they were written, withheld ones as they are', () =>
+  assertProperty(
+    fc.asyncProperty(events, fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(6), async (given, first, hidden) => {
+      const before = new Uint8Array(32).fill(first % 256);
+      const whole = entriesOf(given, before, first);
+      const entries = whole.map((entry, at) => (at === hidden ? withheld(entry) : entry));
+      const read = await readSegment(await packed(before, entries), rangeOf(entries));
+      expect(read.entries).toEqual(entries);
+      expect(read.before).toEqual(before);
+      expect(rangeOfName(segmentName(read))).toEqual(rangeOf(entries));
+    }),
+    { always: 'each case has entries that are written and read' },
+  ));
+
+test('whatever byte of a segment is changed, it is refused', () => {
+  const seen = new Seen({ 'its header': 5, 'its entries': 5 });
+  return assertProperty(
+    fc.asyncProperty(events, fc.nat(), fc.integer({ min: 1, max: 255 }), async (given, place, change) => {
+      const entries = entriesOf(given);
+      const content = segmentContent(CHAIN_START, entries);
+      const at = place % content.length;
+      seen.add(at <= content.indexOf('\n') ? 'its header' : 'its entries');
+      content[at] = content[at]! ^ change;
+      const found = await readSegment(await packedSegment(content), rangeOf(entries)).catch((error: unknown) => error);
+      // A header may say the same in other bytes.
+      if (!(found instanceof SegmentError)) expect(found).toMatchObject({ entries });
+      else expect(found.message).not.toBe('');
+    }),
+    { seen },
+  );
+});
+
+const three = entriesOf([
+  { path: '/new_block', text: '{"block_height":1}', receivedAt: 1 },
+  { path: '/new_block', text: '{"block_height":2}', receivedAt: 2 },
+  { path: '/new_block', text: '{"block_height":3}', receivedAt: 3 },
+]);
+
+describe('refused by name:', () => {
+  const content = segmentContent(CHAIN_START, three).toString();
+  const [header = '', ...body] = content.split('\n');
+  /** The segment with other lines after the header, whose checksum is theirs. */
+  const withBody = (lines: readonly string[]) => {
+    const text = lines.join('\n');
+    const sha256 = new Bun.CryptoHasher('sha256').update(text).digest('hex');
+    return packedSegment(Buffer.from(`${JSON.stringify({ ...JSON.parse(header), sha256 })}\n${text}`));
+  };
+
+  test('what is torn, rotten or no segment', async () => {
+    const bytes = await packed(CHAIN_START, three);
+    expect(await refusal(bytes.subarray(0, bytes.length >> 1))).not.toBeNull();
+    expect(await refusal(bytes.subarray(1))).toBe("it can't be decompressed");
+    expect(await refusal(await packedSegment(Buffer.from('{}\n')))).toBe('its first line is no header');
+    expect(
+      await refusal(await packedSegment(Buffer.from(content.replace('"block_height":2', '"block_height":9')))),
+    ).toBe('its checksum is wrong');
+  });
+
+  test('a newer format', async () => {
+    const newer = JSON.stringify({ ...JSON.parse(header), format: 2 });
+    expect(await refusal(await packedSegment(Buffer.from(`${newer}\n`)))).toBe(
+      'it has format 2, and this program reads format 1',
+    );
+  });
+
+  test('the segment of another name', async () => {
+    const named = { ...rangeOf(three), first: 2 };
+    expect(await refusal(await packed(CHAIN_START, three), named)).toBe(
+      'it is the segment of entries 1 to 3, and its name is of another',
+    );
+  });
+
+  test('an entry that is cut, missing, or too much', async () => {
+    expect(await refusal(await withBody(body.slice(0, 3)))).toBe('entry 2 has no line');
+    expect(await refusal(await withBody([...body.slice(0, 2), '']))).toBe(
+      'it ends before entry 3, the last one that it names',
+    );
+    expect(await refusal(await withBody(['{"received_at":1,"path":"/","bytes":500}', 'short', '']))).toBe(
+      "the text of entry 1 doesn't end where its line says",
+    );
+  });
+
+  test('entries that the chain does not prove', async () => {
+    const forged = body.map((line) => line.replace('"block_height":2', '"block_height":9'));
+    expect(await refusal(await withBody(forged))).toBe('the chain value of entry 3 is not that of entries 1 to 3');
+    const swapped = [...body.slice(2, 4), ...body.slice(0, 2), ...body.slice(4)];
+    expect(await refusal(await withBody(swapped))).toBe('the chain value of entry 3 is not that of entries 1 to 3');
+  });
+});
+
+test('a segment ends with the entry that reaches a bound', () => {
+  const small = { path: '/new_mempool_tx', text: '[]', receivedAt: 1 };
+  const bySize = entriesOf([small, { ...small, text: 'x'.repeat(SEGMENT.bytes) }, small]);
+  expect([...firstEntries(bySize, SEGMENT)].map(({ id }) => id)).toEqual([1, 2]);
+  expect(isComplete(bySize.slice(0, 1), SEGMENT)).toBe(false);
+  expect(isComplete(bySize.slice(0, 2), SEGMENT)).toBe(true);
+  const byNumber = Array.from({ length: SEGMENT.entries }, (_, at) => ({ ...bySize[0]!, id: at + 1 }));
+  expect(isComplete(byNumber.slice(1), SEGMENT)).toBe(false);
+  expect(isComplete(byNumber, SEGMENT)).toBe(true);
+});
+
+test('names are in the order of entries, and of nothing else', () => {
+  const name = (first: number) => segmentName({ first, last: first + 1, chain: three[0]!.chain });
+  expect([1, 9, 10, 999_999].map(name).toSorted()).toEqual([1, 9, 10, 999_999].map(name));
+  expect(rangeOfName('segment-1-2-00.zst')).toBeNull();
+  expect(rangeOfName(`${name(1)}.partial`)).toBeNull();
+  expect(openName('stacks-1.example.org', null)).toBe('open-stacks-1.example.org.zst');
+  expect(openName('a/b ü', 7)).toBe('open-a_b__-7.zst');
+  expect(isOpenName(openName('x'.repeat(200), 7))).toBe(true);
+  expect(isOpenName('open-one.zst.partial')).toBe(false);
+});

@@ -1,0 +1,251 @@
+/** `serve --archive`: rounds beside the server, what becomes of failures, and who archives. */
+import { afterEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { IDENTITY } from '../../src/archive/archive.ts';
+import type { Round } from '../../src/archive/archiver.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { type ArchiveLease, type ArchiveRounds, startArchiving } from '../../src/commands/serve/archiving.ts';
+import { startServing } from '../../src/commands/serve/serve.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { archive, DEVNET, restoredFrom } from '../support/data/archive.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { canMount, smallDisk } from '../support/data/small-disk.ts';
+import { journalRows } from '../support/data/tables.ts';
+import { s3Server } from '../support/servers/s3-server.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
+
+const EVERY = 5_000;
+
+/** An archive that does as a test says, under a clock that it holds. */
+function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = {}) {
+  const clock = heldClock([EVERY, 10_000, 20_000, 40_000, 60_000, 2_000]);
+  const log: LogEvent[] = [];
+  const registry = new Registry();
+  const rounds: Round[] = [];
+  const world = {
+    last: 0,
+    chainId: options.chainId === undefined ? DEVNET : options.chainId,
+    lease: options.lease ?? ((): ReturnType<ArchiveLease> => ({ epoch: null })),
+    run: (async (_round, archived) => archived(world.last)) as ArchiveRounds['run'],
+  };
+  let isStopped = false;
+  const stop = startArchiving({
+    ...{ location: 'place', seconds: EVERY / 1_000, host: 'one', clock, registry },
+    lease: () => world.lease(),
+    rounds: {
+      run: (round, archived, signal) => {
+        rounds.push(round);
+        return world.run(round, archived, signal);
+      },
+      stop: async () => {
+        isStopped = true;
+      },
+    },
+    ingest: { chainId: () => world.chainId, lastEntry: () => world.last },
+    log: (event) => log.push(event),
+  });
+  return {
+    ...{ clock, log, rounds, world, stop },
+    isStopped: () => isStopped,
+    /** Lets a wait pass, and the round that follows, until it waits again. */
+    async pass(wait = EVERY, next = EVERY): Promise<void> {
+      clock.pass(wait);
+      await until(() => clock.waiting(next) === 1, `a wait of ${next} ms`);
+    },
+    metric: async (name: string): Promise<number | null> => {
+      const found = await registry.getSingleMetric(`stackside_archive_${name}`)?.get();
+      return found?.values[0]?.value ?? null;
+    },
+  };
+}
+
+const refused = new OperatorError('The bucket is full: place (QuotaExceeded).', 'Make room.');
+
+test('a round runs every few seconds, and metrics say what the archive has', async () => {
+  const { world, pass, metric, rounds, stop, isStopped } = archiving();
+  expect(await metric('entry')).toBe(0);
+  world.last = 7;
+  await pass();
+  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: null }]);
+  expect([await metric('entry'), await metric('behind_entries'), await metric('behind_seconds')]).toEqual([7, 0, 0]);
+  world.last = 9;
+  expect([await metric('entry'), await metric('behind_entries'), await metric('behind_seconds')]).toEqual([7, 2, 0]);
+  expect(await metric('failures_total')).toBe(0);
+  await stop();
+  expect(rounds).toHaveLength(2);
+  expect(isStopped()).toBe(true);
+});
+
+test('a failure is tried again for ever with growing waits, and logged once for each problem', async () => {
+  const { world, pass, metric, log, stop, rounds } = archiving();
+  world.last = 3;
+  await pass();
+  world.last = 8;
+  world.run = () => Promise.reject(refused);
+  const waits = [EVERY, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000];
+  for (const [at, wait] of waits.entries()) if (at > 0) await pass(waits[at - 1], wait);
+  expect(log).toEqual([{ event: 'archive_failing', place: 'place', problem: refused.message, remedy: refused.remedy }]);
+  expect([await metric('entry'), await metric('behind_entries'), await metric('failures_total')]).toEqual([3, 5, 6]);
+  expect(await metric('behind_seconds')).toBe(195);
+  world.run = () => Promise.reject(new PassingError("place can't be reached.", 'Wait.'));
+  await pass(60_000, 60_000);
+  expect(log).toHaveLength(2);
+  world.run = async (_round, archived) => archived(8);
+  await pass(60_000);
+  expect(log.slice(2)).toEqual([{ event: 'archive_resumed', place: 'place', failures: 7 }]);
+  expect([await metric('behind_seconds'), await metric('failures_total')]).toEqual([0, 7]);
+  await stop();
+  expect(rounds).toHaveLength(10);
+});
+
+test('a server that stops while its archive fails does not try once more', async () => {
+  const { world, pass, stop, rounds } = archiving();
+  world.run = () => Promise.reject(refused);
+  await pass(EVERY, 10_000);
+  await stop();
+  expect(rounds).toHaveLength(1);
+});
+
+test('the last round of a server that stops is bounded', async () => {
+  const { world, stop, clock, isStopped } = archiving();
+  const { promise, reject } = Promise.withResolvers<void>();
+  world.run = (_round, _archived, signal) => {
+    signal.addEventListener('abort', () => reject(refused));
+    return promise;
+  };
+  const stopped = stop();
+  await until(() => clock.waiting(2_000) === 1);
+  expect(isStopped()).toBe(false);
+  clock.pass(2_000);
+  await stopped;
+  expect(isStopped()).toBe(true);
+});
+
+test('of several hosts, the one with the lease archives, under its epoch', async () => {
+  const { world, pass, metric, rounds, stop } = archiving({ lease: () => null });
+  world.last = 4;
+  await pass();
+  expect([rounds.length, await metric('entry')]).toEqual([0, 0]);
+  world.lease = () => ({ epoch: 3 });
+  await pass();
+  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: 3 }]);
+  expect(await metric('entry')).toBe(4);
+  let aborted = false;
+  world.run = async (_round, archived, signal) => {
+    world.lease = () => null;
+    archived(5);
+    aborted = signal.aborted;
+  };
+  await pass();
+  expect(aborted).toBe(true);
+  await pass();
+  expect([rounds.length, await metric('entry')]).toEqual([2, 0]);
+  await stop();
+});
+
+test('nothing is archived before the chain is known', async () => {
+  const { world, pass, rounds, stop } = archiving({ chainId: null });
+  await pass();
+  expect(rounds).toEqual([]);
+  world.chainId = DEVNET;
+  await pass();
+  expect(rounds).toHaveLength(1);
+  await stop();
+});
+
+describe('a server', () => {
+  const events = [...devnetEvents({ seed: 6, blocks: 6, transactionsPerBlock: 2 })];
+  const folder = dataDirectory();
+  const replaced = { ...process.env };
+  afterEach(() => {
+    for (const name of Object.keys(process.env)) if (!(name in replaced)) delete process.env[name];
+    Object.assign(process.env, replaced);
+  });
+
+  const started = (location: string): Promise<Serving> =>
+    serving({ archive: location, archiveEvery: '1', hostName: 'one' });
+  const series = async (server: Serving, name: string): Promise<number> => {
+    const text = await (await server.get('/metrics')).text();
+    return Number(new RegExp(`^stackside_archive_${name} (.*)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  };
+  const isArchived = async (server: Serving): Promise<boolean> =>
+    (await series(server, 'behind_entries')) === 0 && (await series(server, 'entry')) > 0;
+
+  test('archives what its node posts, and the rest when it stops', async () => {
+    const path = join(folder.path, 'whole');
+    const server = await started(path);
+    using copy = dataDirectory();
+    await server.post(events.slice(0, 8));
+    await until(() => isArchived(server), 'the first events are archived');
+    await server.post(events.slice(8));
+    const rows = journalRows(server.directory);
+    await server[Symbol.asyncDispose]();
+    const into = join(copy.path, 'restored');
+    expect(await restoredFrom(directoryFiles(path), into)).toBe(rows.length);
+    expect(journalRows(into)).toEqual(rows);
+  });
+
+  test('goes on while its archive is of another log, and writes nothing there', async () => {
+    const path = join(folder.path, 'foreign');
+    using other = ingestOf(events.map(received));
+    await archive(other.path, directoryFiles(path), 'other');
+    const before = readdirSync(path);
+    await using server = await started(path);
+    await server.post(events);
+    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    expect((await server.get('/ready')).status).toBe(200);
+    expect(readdirSync(path)).toEqual(before);
+  });
+
+  test('goes on without credentials for S3, and with wrong ones, and archives once they are right', async () => {
+    using s3 = s3Server('bucket');
+    Object.assign(process.env, s3.variables, { AWS_SECRET_ACCESS_KEY: 'another' });
+    {
+      await using server = await started('s3://bucket/archive');
+      await server.post(events);
+      await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+      expect((await server.get('/ready')).status).toBe(200);
+      expect(s3.objects.size).toBe(0);
+    }
+    Object.assign(process.env, s3.variables);
+    await using server = await started('s3://bucket/archive');
+    await server.post(events);
+    await until(() => isArchived(server), 'the events are archived');
+    expect([...s3.objects.keys()]).toEqual([`bucket/archive/${IDENTITY}`, 'bucket/archive/open-one.zst']);
+  });
+
+  test.skipIf(!canMount)('goes on while the disk of its archive is full, and archives when there is room', async () => {
+    using disk = smallDisk(4_000_000)!;
+    const path = join(disk.path, 'archive');
+    disk.fill();
+    await using server = await started(path);
+    await server.post(events);
+    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    expect((await server.get('/ready')).status).toBe(200);
+    disk.empty();
+    await until(() => isArchived(server), 'the events are archived');
+    expect(readdirSync(path)).toContain('open-one.zst');
+  });
+
+  test('refuses an archive inside its data, a location that is none, and a journal that is trimmed', async () => {
+    const refusal = (given: Record<string, string>): Promise<unknown> =>
+      startServing(readSettings({ data: join(folder.path, 'data'), apiPort: '0', eventPort: '0', ...given }, {})).then(
+        () => null,
+        (error: Error) => error.message,
+      );
+    expect(await refusal({ archive: join(folder.path, 'data', 'archive') })).toContain('is inside the data directory');
+    expect(await refusal({ archive: 'https://example.org' })).toContain('is not a location for an archive');
+    expect(await refusal({ archive: 's3://bucket' })).toContain('names no key');
+    expect(await refusal({ archive: join(folder.path, 'a'), journalKeep: '30' })).toContain('--journal-keep is given');
+    expect(existsSync(join(folder.path, 'data'))).toBe(false);
+    rmSync(folder.path, { recursive: true });
+  });
+});

@@ -1,0 +1,52 @@
+/** Archives of data directories, as a test makes and restores them, with short segments. */
+import { Archiver, type ArchiverOptions } from '../../../src/archive/archiver.ts';
+import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
+import type { Place } from '../../../src/backup/manifest.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentMachine } from '../../../src/hooks/machine.ts';
+import { dataStateOf } from '../../../src/store/files/backup.ts';
+import { openJournalReader } from '../../../src/store/files/journal.ts';
+import { impatientClock } from '../time/impatient-clock.ts';
+
+/** Ends segments early, so that a short chain has several. */
+const SHORT = { entries: 7, bytes: 60_000 };
+
+export const DEVNET = 0x8000_0000;
+
+/** An archiver of a directory that another one may be writing; `using` closes its journal. */
+export function archiverOf(directory: string, place: Place, options: Partial<ArchiverOptions> = {}) {
+  const journal = openJournalReader(directory);
+  const archived: number[] = [];
+  const archiver = new Archiver({
+    ...{ place, journal, clock: impatientClock, segment: SHORT },
+    archived: (entry) => archived.push(entry),
+    ...options,
+  });
+  return {
+    /** Last entries of the archive, as the archiver reported them. */
+    archived,
+    round: (host = 'one', epoch: number | null = null, chainId = DEVNET, signal = new AbortController().signal) =>
+      archiver.round({ chainId, host, epoch }, signal),
+    [Symbol.dispose]: () => journal.close(),
+  };
+}
+
+/** Archives all that a directory has. */
+export async function archive(directory: string, place: Place, host = 'one'): Promise<void> {
+  using archiver = archiverOf(directory, place);
+  await archiver.round(host);
+}
+
+/** Restores an archive. @returns its last entry */
+export async function restoredFrom(
+  place: Place,
+  directory: string,
+  options: Partial<ArchiveRestoreOptions> = {},
+): Promise<number> {
+  await restoreArchive({
+    ...{ directory, place, chainId: null, until: null, machine: silentMachine },
+    ...{ log: () => {}, report: () => {}, making: () => {}, turn: systemClock.turn },
+    ...options,
+  });
+  return dataStateOf(directory).position.id;
+}
