@@ -68,8 +68,11 @@ const NOT_FOUND = 404;
 /** The answer to a request that writes an object only where none is. */
 const PRECONDITION_FAILED = 412;
 
-/** Codes of client errors that say that the body did not arrive whole. */
-const CUT_SHORT: ReadonlySet<string | null> = new Set(['BadDigest', 'IncompleteBody', 'RequestTimeout']);
+/** Codes of client errors that may pass: the body did not arrive whole, or another request for the object was under way. */
+const PASSING: ReadonlySet<string | null> = new Set([
+  ...['BadDigest', 'IncompleteBody', 'RequestTimeout'],
+  ...['ConditionalRequestConflict', 'OperationAborted'],
+]);
 
 function refused(location: string, refusal: Refusal): OperatorError | null {
   const code = codeOf(refusal);
@@ -163,7 +166,7 @@ export function s3Objects({ url, variables, clock }: S3Options): Place {
     clock,
     redirect: 'manual',
     refused: (refusal) => refused(location, refusal),
-    mayPass: (refusal) => CUT_SHORT.has(codeOf(refusal)),
+    mayPass: (refusal) => PASSING.has(codeOf(refusal)),
   };
 
   function signed(method: 'GET' | 'PUT' | 'DELETE', object: string): string {

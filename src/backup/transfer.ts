@@ -14,8 +14,8 @@ const LONGEST_ERROR = 64 * 1024;
 
 /** Success, with an answer or without one. */
 const SUCCESS: ReadonlySet<number> = new Set([200, 204]);
-/** Client errors that may pass: request timeout, conflict, too early, too many requests. All server errors may pass, too. */
-const PASSING: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+/** Client errors that may pass: request timeout, too early, too many requests. All server errors may pass, too. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 const SERVER_ERRORS = 500;
 
 /** A response that is not a success. */

@@ -74,6 +74,15 @@ test('an upload that is torn is refused by the server, and sent again', async ()
   expect(await textOf(place, 'one')).toBe('the whole text');
 });
 
+test('a conflict with another request for an object passes', async () => {
+  const place = inBucket('conflict');
+  let conflicts = 0;
+  server.fail = () => (conflicts++ < 2 ? { status: 409, code: 'ConditionalRequestConflict' } : null);
+  expect(await place.create('one', bytes('first'))).toBe(true);
+  server.fail = () => null;
+  expect(conflicts).toBe(3);
+});
+
 test('where the answer is lost, the object is there and not created again', async () => {
   const place = inBucket('unanswered');
   let lost = 0;
