@@ -1,0 +1,54 @@
+/** Several hosts share one archive: the one that holds the lease writes it, and the next one goes on. */
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { restoredFrom } from '../support/data/archive.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { directWay, MemoryLog } from '../support/data/memory-log.ts';
+import { openedLog } from '../support/data/opened-log.ts';
+import { journalRows } from '../support/data/tables.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { until } from '../support/time/until.ts';
+
+const CLUSTER = 'postgres://nobody@127.0.0.1:1/log';
+const events = [...devnetEvents({ seed: 5, blocks: 6, accounts: 4, transactionsPerBlock: 1, forkEvery: 0 })];
+
+interface Status {
+  cluster: { deliveries: { held: boolean } };
+}
+const isHeld = ({ cluster }: Status): boolean => cluster.deliveries.held;
+
+test('the host with the lease archives, and another goes on where it stopped', async () => {
+  const log = new MemoryLog();
+  using folder = dataDirectory();
+  const path = join(folder.path, 'archive');
+  const place = directoryFiles(path);
+  const host = (hostName: string): Promise<Serving> =>
+    serving(
+      { cluster: CLUSTER, hostName, archive: path, archiveEvery: '1' },
+      undefined,
+      {},
+      { openLog: async () => openedLog(log.client(), log.leases.client(directWay)) },
+    );
+  const lastArchived = async (): Promise<number> => {
+    const { sealed, open } = await endOf(place);
+    return open?.last ?? sealed.id;
+  };
+  const one = await host('one');
+  await until(async () => isHeld((await (await one.get('/stackside/v1/status')).json()) as Status), 'the lease');
+  await using two = await host('two');
+  const half = events.length >> 1;
+  await two.post(events.slice(0, half));
+  await until(async () => (await lastArchived()) === log.head.id, 'the first half is archived');
+  expect((await contentsOf(place)).open).toEqual(['open-one-1.zst']);
+  await one[Symbol.asyncDispose]();
+  await two.post(events.slice(half));
+  await until(async () => (await lastArchived()) === log.head.id, 'the second half is archived');
+  expect((await contentsOf(place)).open).toEqual(['open-one-1.zst', 'open-two-2.zst']);
+  for await (const { fault } of verifiedArchive(place)) expect(fault).toBeNull();
+  const into = join(folder.path, 'restored');
+  expect(await restoredFrom(place, into)).toBe(log.head.id);
+  expect(journalRows(into)).toEqual(journalRows(two.directory));
+});

@@ -1,0 +1,196 @@
+/**
+ * Archives as operators have them: servers that archive are killed while the place fails, and what is restored is what they had.
+ * STACKSIDE_RUNS says how many servers, and STACKSIDE_BINARY names an executable.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { IDENTITY } from '../../src/archive/archive.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { MANIFEST } from '../../src/backup/manifest.ts';
+import { EXIT } from '../../src/base/errors.ts';
+import { postEvents } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { archive } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { journalRows } from '../support/data/tables.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
+import { moment } from '../support/time/moment.ts';
+import { until } from '../support/time/until.ts';
+import { stackside, stacksideIn, startServerIn } from './stackside.ts';
+
+const events = [...devnetEvents({ seed: 2, blocks: 30, transactionsPerBlock: 1, forkEvery: 9, forkDepth: 2 })];
+let folder: DataDirectory;
+beforeAll(() => {
+  folder = dataDirectory();
+});
+afterAll(() => folder[Symbol.dispose]());
+
+/** Kills of each server. */
+const KILLS = 3;
+
+/** Every third request fails, in a manner that chance draws. */
+function failing(random: Prng): S3Server['fail'] {
+  const faults = [{ status: 503, code: 'SlowDown' }, 'torn', 'unanswered', 'late'] as const;
+  return ({ number }) => (number % 3 === 0 ? random.pick(faults) : null);
+}
+
+const seeds = Array.from({ length: casesOf(1) }, (_, at) => firstSeed + at);
+
+test.each(seeds)(
+  'a server that is killed again and again has in its archive what it had (seed %d)',
+  async (seed) => {
+    const random = new Prng(String(seed));
+    using s3 = s3Server('bucket');
+    s3.fail = failing(random);
+    const data = join(folder.path, `data-${seed}`);
+    const given = ['--data', data, '--archive', 's3://bucket/archive', '--archive-every', '1', '--node-rpc', NO_NODE];
+    let next = 0;
+    for (let kill = 0; kill < KILLS; kill++) {
+      const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');
+      const before = s3.requests.length;
+      const count = random.between(5, 30);
+      await postEvents(events.slice(next, next + count), server.events);
+      next += count;
+      // Every life makes as many: it looks at the archive, and writes to it.
+      const least = before + random.between(1, 3);
+      await until(() => s3.requests.length >= least, 'some requests to the archive');
+      await moment(random.below(1_500));
+      await server.stop('SIGKILL');
+    }
+    s3.fail = () => null;
+    const restored = join(folder.path, `restored-${seed}`);
+    const { code, stderr } = await stacksideIn(
+      { ...s3.variables },
+      'restore',
+      's3://bucket/archive',
+      '--data',
+      restored,
+    );
+    if (![...s3.objects.keys()].some((name) => name.endsWith('.zst'))) return expect(code).toBe(EXIT.operator);
+    expect([code, stderr]).toEqual([0, expect.any(String)]);
+    const rows = journalRows(restored);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows).toEqual(journalRows(data).slice(0, rows.length));
+    expect(checkDirectory(restored, { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual([]);
+    // The next server goes on with the archive, and sends what is left as it stops.
+    const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');
+    await server.stop();
+    const verified = await stacksideIn({ ...s3.variables }, 'archive', 'verify', 's3://bucket/archive');
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('are sound')]);
+    const status = await stacksideIn(
+      { ...s3.variables },
+      'archive',
+      'status',
+      's3://bucket/archive',
+      '--format',
+      'json',
+    );
+    expect(JSON.parse(status.stdout)).toMatchObject({ last_entry: journalRows(data).length, fault: null });
+  },
+  timeout,
+);
+
+describe('the commands', () => {
+  let source: DataDirectory;
+  let path: string;
+  beforeAll(async () => {
+    source = ingestOf(events.map(received));
+    path = join(folder.path, 'archive');
+    await archive(source.path, directoryFiles(path));
+  });
+  afterAll(() => source[Symbol.dispose]());
+  const entries = () => journalRows(source.path).length;
+
+  test('status, list and verify show what an archive has', async () => {
+    const names = readdirSync(path).filter((name) => name.startsWith('segment-'));
+    const status = await stackside('archive', 'status', path);
+    expect(status.code).toBe(0);
+    expect(status.stdout).toStartWith(
+      [`archive     ${path}`, 'chain       testnet (chain 0x80000000)', `sealed      ${names.length} segments`].join(
+        '\n',
+      ),
+    );
+    expect(status.stdout).toContain(`\nlast entry  ${entries()}, received 20`);
+    const list = await stackside('archive', 'list', `${path}/${IDENTITY}`);
+    expect(list.stdout.split('\n').slice(0, names.length)).toEqual(names.toSorted());
+    expect(list.stdout).toEndWith('\nopen-one.zst\n');
+    const json = await stackside('archive', 'list', path, '--format', 'json');
+    expect(JSON.parse(json.stdout.split('\n')[0] ?? '')).toEqual({
+      name: names.toSorted()[0],
+      first: 1,
+      last: expect.any(Number),
+    });
+    const verified = await stackside('archive', 'verify', path);
+    expect([verified.code, verified.stdout]).toEqual([0, `${path}: ${names.length + 1} objects are sound\n`]);
+  });
+
+  test('a gap and a damaged segment are named, and the command exits with 2', async () => {
+    const spoiled = join(folder.path, 'spoiled');
+    cpSync(path, spoiled, { recursive: true });
+    const names = readdirSync(spoiled)
+      .filter((name) => name.startsWith('segment-'))
+      .sort();
+    rmSync(join(spoiled, names[1]!));
+    writeFileSync(join(spoiled, names[3]!), 'nothing');
+    const status = await stackside('archive', 'status', spoiled);
+    expect([status.code, status.stdout]).toEqual([
+      EXIT.found,
+      expect.stringContaining(`which come before ${names[2]}`),
+    ]);
+    const verified = await stackside('archive', 'verify', spoiled);
+    expect(verified.code).toBe(EXIT.found);
+    expect(verified.stdout).toMatch(
+      new RegExp(
+        `^DIFFERS it lacks entries \\d+ to \\d+, which come before ${names[2]}\nDIFFERS ${names[3]} is no sound segment: `,
+      ),
+    );
+    const json = await stackside('archive', 'verify', spoiled, '--format', 'json');
+    const faults = json.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).fault);
+    expect(faults.filter((fault) => fault !== null)).toHaveLength(2);
+    const restored = await stackside('restore', spoiled, '--data', join(folder.path, 'from-spoiled'));
+    expect(restored.code).toBe(EXIT.operator);
+    expect(restored.stderr).toContain(`which come before ${names[2]}`);
+  });
+
+  test('no archive is said', async () => {
+    for (const command of ['status', 'list', 'verify']) {
+      const { code, stderr } = await stackside('archive', command, folder.path);
+      expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('There is no archive at')]);
+    }
+  });
+
+  test('restore tells an archive from a backup, and wants to know which where there are both', async () => {
+    const both = join(folder.path, 'both');
+    expect((await stackside('backup', both, '--data', source.path)).code).toBe(0);
+    const at = (name: string) => join(folder.path, name);
+    const backup = await stackside('restore', both, '--data', at('of-backup'));
+    expect(backup.stdout).toContain('The backup holds no keys');
+    const until = await stackside('restore', both, '--data', at('until'), '--until-entry', '3');
+    expect([until.code, until.stderr]).toEqual([EXIT.operator, expect.stringContaining('a backup is of one moment')]);
+    cpSync(path, both, { recursive: true });
+    const unclear = await stackside('restore', both, '--data', at('unclear'));
+    expect([unclear.code, unclear.stderr]).toEqual([
+      EXIT.operator,
+      expect.stringContaining('There are a backup and an archive at'),
+    ]);
+    const named = await stackside('restore', `${both}/${IDENTITY}`, '--data', at('of-archive'), '--until-entry', '3');
+    expect(named.stdout).toStartWith(`${at('of-archive')}: height 0, entry 3\nThe archive holds no keys`);
+    expect((await stackside('restore', `${both}/${MANIFEST}`, '--data', at('of-manifest'))).code).toBe(0);
+    expect(journalRows(at('of-manifest'))).toEqual(journalRows(source.path));
+  });
+
+  test('an end that is no time is refused', async () => {
+    const { code, stderr } = await stackside('restore', path, '--until-time', 'noon', '--data', folder.path);
+    expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('--until-time is "noon".')]);
+  });
+});
