@@ -18,6 +18,7 @@ import {
   identityIn,
   identityOf,
   openPart,
+  requireIdentity,
   START,
 } from './archive.ts';
 import {
@@ -162,8 +163,7 @@ export class Archiver {
       const own = identityOf(chainId, first);
       if (found !== null) return requireSame(place.location, found, own);
       if (await place.create(IDENTITY, identityBytes(own))) return;
-      const other = await identityIn(place);
-      if (other !== null) requireSame(place.location, other, own);
+      requireSame(place.location, await requireIdentity(place), own);
     } else if (found !== null) {
       // The segments tell whether a trimmed journal is of the same log.
       requireSame(place.location, found, identityOf(chainId, Uint8Array.fromHex(found.first)));

@@ -8,6 +8,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { directoryFiles } from '../../src/backup/directory.ts';
 import { hasCode, OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
@@ -23,6 +24,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { missingSecondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-names.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { archive, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { makeEarlier } from '../support/data/earlier-data.ts';
@@ -41,6 +43,8 @@ const backups = dataDirectory();
 afterAll(() => backups[Symbol.dispose]());
 const backup = join(backups.path, 'backup');
 await backupOf(filled.path, backup, { partBytes: 65_536 });
+const archived = join(backups.path, 'archive');
+await archive(filled.path, directoryFiles(archived));
 
 /** A folder with a data directory and what commands make beside it. */
 const inData = (folder: string): string => join(folder, 'data');
@@ -143,6 +147,27 @@ const commands: readonly Command[] = [
     prepare: (folder) => rmSync(inData(folder), { recursive: true }),
     act: (folder) => restored(backup, inData(folder)),
     result: (folder) => ({ ...everything(inData(folder)), files: readdirSync(inData(folder)).sort() }),
+  },
+  {
+    name: 'archive',
+    act: (folder) => archive(inData(folder), directoryFiles(beside(folder))),
+    result: (folder) =>
+      readdirSync(beside(folder))
+        .filter((name) => !name.endsWith('.partial'))
+        .sort()
+        .map((name) => [name, readFileSync(join(beside(folder), name)).toHex()]),
+  },
+  {
+    name: 'restore of an archive',
+    makesSecondaryIndexes: true,
+    prepare: (folder) => rmSync(inData(folder), { recursive: true }),
+    act: (folder) => restoredFrom(directoryFiles(archived), inData(folder)),
+    result: (folder) => ({
+      ...whole(folder),
+      files: readdirSync(inData(folder))
+        .filter((name) => !/-(shm|wal)$/.test(name))
+        .sort(),
+    }),
   },
   {
     name: 'export',

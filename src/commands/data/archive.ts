@@ -114,21 +114,21 @@ export async function restoreFromArchive(settings: SettingsOf<'restore'>, place:
   const { data: directory, chainId } = settings;
   const lines = progressLines(process.stderr);
   const indexes = secondaryIndexReport();
-  const restoring = restoreArchive({
-    ...{ directory, place, chainId, until, machine: silentMachine, sendMany: sendManyIn(settings) },
-    log: createLog('error'),
-    report: ({ entry, from, last, height }) =>
-      lines.draw((seconds) => {
-        const rate = (entry - from) / seconds;
-        const eta = duration((last - entry) / rate);
-        return `${place.location}: entry ${entry} of ${last}, ${Math.round(rate)} entries/s, height ${height}, ETA ${eta}`;
-      }),
-    making: indexes.making,
-    turn: systemClock.turn,
-  });
   await interruptible(
     () => {},
-    () => restoring,
+    () =>
+      restoreArchive({
+        ...{ directory, place, chainId, until, machine: silentMachine, sendMany: sendManyIn(settings) },
+        log: createLog('error'),
+        report: ({ entry, from, last, height }) =>
+          lines.draw((seconds) => {
+            const rate = (entry - from) / seconds;
+            const eta = duration((last - entry) / rate);
+            return `${place.location}: entry ${entry} of ${last}, ${Math.round(rate)} entries/s, height ${height}, ETA ${eta}`;
+          }),
+        making: indexes.making,
+        turn: systemClock.turn,
+      }),
   );
   lines.done();
   indexes.done();

@@ -45,6 +45,7 @@ export function archiveThread(workerData: ArchiveThreadStart): ArchiveRounds {
   function start(): Worker {
     const started = new Worker(archiveThreadUrl, { workerData });
     const ended = (cause: unknown): void => {
+      if (worker !== started) return;
       worker = null;
       current.done.reject(new PassingError('The thread that archives ended.', 'Another one begins.', { cause }));
     };
