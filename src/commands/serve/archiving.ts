@@ -5,6 +5,7 @@ import type { Round } from '../../archive/archiver.ts';
 import { placeAt } from '../../backup/place.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { type ErrorMessage, errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { archiveMetrics } from '../../metrics/archive.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -112,7 +113,7 @@ export function startArchiving(options: ArchivingOptions): () => Promise<void> {
   /** Milliseconds of the monotonic clock at which the archive last had every entry, or this host began to write it. */
   let levelAt = clock.monotonic();
   let failures = 0;
-  let failed = 0;
+  let failuresInARow = 0;
   /** The problem that was logged; null while there is none. */
   let said: string | null = null;
 
@@ -124,7 +125,7 @@ export function startArchiving(options: ArchivingOptions): () => Promise<void> {
 
   function failedWith(error: OperatorError): void {
     failures += 1;
-    failed += 1;
+    failuresInARow += 1;
     if (error.message === said) return;
     said = error.message;
     const { message: problem, remedy, cause } = error;
@@ -132,36 +133,41 @@ export function startArchiving(options: ArchivingOptions): () => Promise<void> {
   }
 
   function succeeded(): void {
-    if (said !== null) log({ event: 'archive_resumed', place: location, failures: failed });
+    if (said !== null) log({ event: 'archive_resumed', place: location, failures: failuresInARow });
     said = null;
-    failed = 0;
+    failuresInARow = 0;
   }
 
-  /** @param signal ends it early @returns whether nothing failed */
-  async function round(signal: AbortSignal): Promise<boolean> {
+  async function archive(signal: AbortSignal): Promise<void> {
     const held = lease();
     const chainId = ingest.chainId();
-    if (held !== null && !isHeld) levelAt = clock.monotonic();
+    const began = clock.monotonic();
+    if (held !== null && !isHeld) levelAt = began;
     isHeld = held !== null;
     // An archive says of which chain it is, which the first blocks tell.
-    if (held === null || chainId === null) return true;
+    if (held === null || chainId === null) return;
     const { epoch } = held;
-    const began = clock.monotonic();
     const ending = new AbortController();
     const archived = (last: number): void => {
       entry = last;
       if (lease()?.epoch !== epoch) ending.abort();
     };
-    try {
-      await rounds.run({ chainId, host, epoch }, archived, AbortSignal.any([ending.signal, signal]));
-    } catch (error) {
-      if (!(error instanceof OperatorError)) throw error;
-      if (!ended.signal.aborted) failedWith(error);
-      return false;
-    }
+    await rounds.run({ chainId, host, epoch }, archived, AbortSignal.any([ending.signal, signal]));
     if (!ending.signal.aborted && !signal.aborted) levelAt = began;
     succeeded();
-    return true;
+  }
+
+  /** @param signal ends it early @returns whether nothing failed */
+  async function round(signal: AbortSignal): Promise<boolean> {
+    try {
+      await archive(signal);
+      return true;
+    } catch (error) {
+      const known = operatorErrorOf(error, location);
+      if (known === null) throw error;
+      if (!ended.signal.aborted) failedWith(known);
+      return false;
+    }
   }
 
   async function run(): Promise<void> {
