@@ -114,19 +114,23 @@ test('a server that stops while its archive fails does not try once more', async
   expect(rounds).toHaveLength(1);
 });
 
-test('the last round of a server that stops is bounded', async () => {
-  const { world, stop, clock, isStopped } = archiving();
+test.each(['before', 'while'] as const)('a round that never ends is ended %s the server stops', async (when) => {
+  const { world, stop, clock, rounds, isStopped } = archiving();
   const { promise, reject } = Promise.withResolvers<void>();
-  world.run = (_round, _archived, signal) => {
-    signal.addEventListener('abort', () => reject(refused));
-    return promise;
-  };
+  world.run = () => promise;
+  if (when === 'before') {
+    clock.pass(EVERY);
+    await until(() => rounds.length === 1, 'a round');
+  }
   const stopped = stop();
   await until(() => clock.waiting(2_000) === 1);
   expect(isStopped()).toBe(false);
   clock.pass(2_000);
+  // As the thread does when it is ended.
+  await until(isStopped);
+  reject(refused);
   await stopped;
-  expect(isStopped()).toBe(true);
+  expect(rounds).toHaveLength(1);
 });
 
 test('of several hosts, the one with the lease archives, under its epoch', async () => {
@@ -220,6 +224,27 @@ describe('a server', () => {
     await server.post(events);
     await until(() => isArchived(server), 'the events are archived');
     expect([...s3.objects.keys()]).toEqual([`bucket/archive/${IDENTITY}`, 'bucket/archive/open-one.zst']);
+  });
+
+  test('stops though its archive never answers', async () => {
+    using s3 = s3Server('bucket');
+    Object.assign(process.env, s3.variables);
+    s3.objects.set(`bucket/archive/${IDENTITY}`, new Uint8Array(1_000));
+    s3.fail = () => 'stalled';
+    const server = await started('s3://bucket/archive');
+    await server.post(events);
+    await until(() => s3.requests.length > 0, 'a request to the archive');
+    await server[Symbol.asyncDispose]();
+    expect([...s3.objects.keys()]).toEqual([`bucket/archive/${IDENTITY}`]);
+  });
+
+  test('that only reads archives nothing', async () => {
+    using data = ingestOf(events.map(received), { views: true });
+    const path = join(folder.path, 'read');
+    await using server = await serving({ mode: 'read', archive: path }, data.path);
+    expect((await server.get('/ready')).status).toBe(200);
+    expect(await (await server.get('/metrics')).text()).not.toContain('stackside_archive');
+    expect(existsSync(path)).toBe(false);
   });
 
   test.skipIf(!canMount)('goes on while the disk of its archive is full, and archives when there is room', async () => {

@@ -178,7 +178,7 @@ export function startArchiving(options: ArchivingOptions): () => Promise<void> {
       wait = (await round(stopping.signal)) ? every : Math.min(2 * wait, Math.max(LONGEST_WAIT_MS, every));
     }
     // What came last is archived, too, if the archive can be written.
-    if (said === null) await round(ended.signal);
+    if (said === null && !ended.signal.aborted) await round(ended.signal);
   }
 
   const running = run();
