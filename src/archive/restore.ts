@@ -21,7 +21,6 @@ import {
   ArchiveDamagedError,
   chainOfIdentity,
   contentsOf,
-  endOf,
   linkedSegments,
   newestOpenPart,
   requireIdentity,
@@ -87,6 +86,9 @@ function requireSameBeginning(place: Place, { entries }: Segment, { id, chain }:
   throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
 }
 
+/** Whether an entry is the one that the restore ends with, so that what comes after it need not even be sound. */
+const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry' in until && entry >= until.entry;
+
 /** Applies the entries up to the end. */
 async function applyEntries(
   ingest: Ingest,
@@ -98,10 +100,11 @@ async function applyEntries(
     const position = ingest.position();
     requireSameBeginning(place, segment, position);
     const left = segment.entries.filter(({ id }) => id > position.id);
-    const end = left.findIndex((entry) => isBeyond(entry, until));
-    await ingest.entries.follow(end < 0 ? left : left.slice(0, end), false, turn);
-    report({ entry: ingest.position().id, height: ingest.tipHeight(), from, last });
-    if (end >= 0) return;
+    const beyond = left.findIndex((entry) => isBeyond(entry, until));
+    await ingest.entries.follow(beyond < 0 ? left : left.slice(0, beyond), false, turn);
+    const entry = ingest.position().id;
+    report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
+    if (beyond >= 0 || isEnd(entry, until)) return;
   }
 }
 
@@ -110,9 +113,11 @@ async function applyEntries(
  * @throws OperatorError where the archive ends before an entry that was named
  */
 async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<number> {
-  const { sealed, open } = await endOf(place);
-  const last = open?.last ?? sealed.id;
-  if (until === null || !('entry' in until)) return last;
+  const { segments, open } = await contentsOf(place);
+  const { last: sealed } = linkedSegments(segments);
+  if (until === null || !('entry' in until)) return sealed.id;
+  if (until.entry <= sealed.id) return until.entry;
+  const last = (await newestOpenPart(place, open, sealed))?.last ?? sealed.id;
   if (until.entry <= last) return until.entry;
   throw new OperatorError(
     `The archive at ${place.location} ends with entry ${last}, before entry ${until.entry}.`,

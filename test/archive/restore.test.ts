@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
-import { openName, packedSegment, readSegment, segmentContent } from '../../src/archive/segment.ts';
+import { openName, packedSegment, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
 import type { Place } from '../../src/backup/manifest.ts';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -126,6 +126,16 @@ describe('an earlier end:', () => {
     const last = await restoredFrom(place, into, { until: { time } });
     expect(rows[last - 1]!.receivedAt).toBe(time);
     expect(rows[last]!.receivedAt).toBeGreaterThan(time);
+  });
+
+  test('an entry before what is damaged or missing', async () => {
+    const { path, place: spoiled, segments } = copy();
+    const entry = rangeOfName(segments[2]!)!.last;
+    rmSync(join(path, segments[3]!));
+    writeFileSync(join(path, OPEN), 'nothing');
+    const into = folder();
+    expect(await restoredFrom(spoiled, into, { until: { entry } })).toBe(entry);
+    expect(everything(into)).toEqual(stateAt(entry));
   });
 
   test('an entry that the archive lacks is refused before anything is made', async () => {
