@@ -209,19 +209,29 @@ describe('a server', () => {
     expect(readdirSync(path)).toEqual(before);
   });
 
-  test('goes on without credentials for S3, and with wrong ones, and archives once they are right', async () => {
+  test.each([
+    ['without credentials', {}],
+    ['with a wrong key', { AWS_ACCESS_KEY_ID: 'ANOTHER' }],
+    ['with a wrong secret', { AWS_SECRET_ACCESS_KEY: 'another' }],
+  ])('goes on %s for S3, and writes nothing', async (how, wrong) => {
     using s3 = s3Server('bucket');
-    Object.assign(process.env, s3.variables, { AWS_SECRET_ACCESS_KEY: 'another' });
-    {
-      await using server = await started('s3://bucket/archive');
-      await server.post(events);
-      await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
-      expect((await server.get('/ready')).status).toBe(200);
-      expect(s3.objects.size).toBe(0);
-    }
-    Object.assign(process.env, s3.variables);
+    const { AWS_ENDPOINT_URL } = s3.variables;
+    Object.assign(process.env, how === 'without credentials' ? { AWS_ENDPOINT_URL } : s3.variables, wrong);
     await using server = await started('s3://bucket/archive');
     await server.post(events);
+    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    expect((await server.get('/ready')).status).toBe(200);
+    expect(s3.objects.size).toBe(0);
+  });
+
+  test('goes on while S3 refuses its clock, and archives once that is right', async () => {
+    using s3 = s3Server('bucket');
+    Object.assign(process.env, s3.variables);
+    s3.fail = () => ({ status: 403, code: 'RequestTimeTooSkewed' });
+    await using server = await started('s3://bucket/archive');
+    await server.post(events);
+    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    s3.fail = () => null;
     await until(() => isArchived(server), 'the events are archived');
     expect([...s3.objects.keys()]).toEqual([`bucket/archive/${IDENTITY}`, 'bucket/archive/open-one.zst']);
   });
