@@ -70,7 +70,7 @@ import {
   withRecent,
 } from '../../src/console/app/chain/search.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
-import { alertTitle, blocksPerSecond, chainState, diskText } from '../../src/console/app/chain/state.ts';
+import { alertTitle, archiveFigure, blocksPerSecond, chainState, diskText } from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
   conditionWords,
@@ -838,6 +838,16 @@ test('the disk says when it is full, and what is not known', () => {
   expect(diskText({ ...disk, growth })).toBe('80 GB free; full in 80 d at 1 GB a day, as in the last 2 h');
   const not = { ...growth, bytes_per_day: -1, full_in_seconds: null };
   expect(diskText({ ...disk, growth: not })).toBe('80 GB free; the disk did not fill in the last 2 h');
+});
+
+test('the archive says how far it is, and whether it fails', () => {
+  const archive = { entry: 1_200, behind_entries: 0, behind_seconds: 0, failing: false };
+  expect(archiveFigure(archive)).toEqual({ value: 'Complete', note: 'entries up to 1,200' });
+  expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 4.2 }).value).toBe('Behind by 5 s');
+  expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 600, failing: true })).toEqual({
+    value: 'Behind by 10 min',
+    note: 'the last attempt failed, the log says why; it has entries up to 1,200',
+  });
 });
 
 test('the days beside a day are those of the calendar', () => {

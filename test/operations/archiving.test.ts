@@ -37,7 +37,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
     run: (async (_round, archived) => archived(world.last)) as ArchiveRounds['run'],
   };
   let isStopped = false;
-  const stop = startArchiving({
+  const { status, stop } = startArchiving({
     ...{ location: 'place', seconds: EVERY / 1_000, host: 'one', clock, registry },
     lease: () => world.lease(),
     rounds: {
@@ -53,7 +53,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
     log: (event) => log.push(event),
   });
   return {
-    ...{ clock, log, rounds, world, stop },
+    ...{ clock, log, rounds, world, status, stop },
     isStopped: () => isStopped,
     /** Lets a wait pass, and the round that follows, until it waits again. */
     async pass(wait = EVERY, next = EVERY): Promise<void> {
@@ -85,7 +85,7 @@ test('a round runs every few seconds, and metrics say what the archive has', asy
 });
 
 test('a failure is tried again for ever with growing waits, and logged once for each problem', async () => {
-  const { world, pass, metric, log, stop, rounds } = archiving();
+  const { world, pass, metric, log, status, stop, rounds } = archiving();
   world.last = 3;
   await pass();
   world.last = 8;
@@ -95,6 +95,7 @@ test('a failure is tried again for ever with growing waits, and logged once for 
   expect(log).toEqual([{ event: 'archive_failing', place: 'place', problem: refused.message, remedy: refused.remedy }]);
   expect([await metric('entry'), await metric('behind_entries'), await metric('failures_total')]).toEqual([3, 5, 6]);
   expect(await metric('behind_seconds')).toBe(195);
+  expect(status()).toEqual({ entry: 3, behind_entries: 5, behind_seconds: 195, failing: true });
   world.run = () => Promise.reject(new PassingError("place can't be reached.", 'Wait.'));
   await pass(60_000, 60_000);
   expect(log).toHaveLength(2);
@@ -102,6 +103,7 @@ test('a failure is tried again for ever with growing waits, and logged once for 
   await pass(60_000);
   expect(log.slice(2)).toEqual([{ event: 'archive_resumed', place: 'place', failures: 7 }]);
   expect([await metric('behind_seconds'), await metric('failures_total')]).toEqual([0, 7]);
+  expect(status()).toEqual({ entry: 8, behind_entries: 0, behind_seconds: 0, failing: false });
   await stop();
   expect(rounds).toHaveLength(10);
 });
@@ -134,10 +136,10 @@ test.each(['before', 'while'] as const)('a round that never ends is ended %s the
 });
 
 test('of several hosts, the one with the lease archives, under its epoch', async () => {
-  const { world, pass, metric, rounds, stop } = archiving({ lease: () => null });
+  const { world, pass, metric, rounds, status, stop } = archiving({ lease: () => null });
   world.last = 4;
   await pass();
-  expect([rounds.length, await metric('entry')]).toEqual([0, 0]);
+  expect([rounds.length, await metric('entry'), status()]).toEqual([0, 0, null]);
   world.lease = () => ({ epoch: 3 });
   await pass();
   expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: 3 }]);

@@ -187,6 +187,17 @@ export const ServerStatus = Type.Object(
     cluster: Type.Union([HostState, Type.Null()], {
       description: 'State of this host in its cluster; null in a server that shares no log',
     }),
+    archive: nullable(
+      Type.Object(
+        {
+          entry: Type.Integer({ description: 'Last entry of the log that the archive has' }),
+          behind_entries: Type.Integer({ description: 'Entries of the log that it lacks' }),
+          behind_seconds: Type.Number({ description: 'Seconds since it last had every entry; 0 while it has' }),
+          failing: Type.Boolean({ description: 'Whether the last attempt to write it failed; the log says why' }),
+        },
+        { description: 'The archive of the log; null where this server writes none' },
+      ),
+    ),
     memory_bytes: Type.Integer({ description: 'Memory of the process (resident set size)' }),
     disk: Type.Object({
       index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),

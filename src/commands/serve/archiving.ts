@@ -1,6 +1,7 @@
 /** Archives the log beside the server: a round every few seconds, on a thread of its own. A failure is tried again for ever. */
 import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
+import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
 import { placeAt } from '../../backup/place.ts';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -101,8 +102,15 @@ export interface ArchivingOptions {
   log: Log;
 }
 
-/** Begins to archive. @returns ends it */
-export function startArchiving(options: ArchivingOptions): () => Promise<void> {
+/** The archive of a server. */
+export interface Archiving {
+  /** Null while another host archives. */
+  status: () => ServerStatus['archive'];
+  stop: () => Promise<void>;
+}
+
+/** Begins to archive. */
+export function startArchiving(options: ArchivingOptions): Archiving {
   const { location, seconds, host, lease, rounds, ingest, clock, registry, log } = options;
   const stopping = new AbortController();
   /** Aborted when the last round has had its time. */
@@ -117,10 +125,16 @@ export function startArchiving(options: ArchivingOptions): () => Promise<void> {
   /** The problem that was logged; null while there is none. */
   let said: string | null = null;
 
-  archiveMetrics(registry, () => {
-    if (!isHeld) return { entry: 0, behind: 0, seconds: 0, failures };
+  function status(): ServerStatus['archive'] {
+    if (!isHeld) return null;
     const behind = Math.max(0, ingest.lastEntry() - entry);
-    return { entry, behind, seconds: behind === 0 ? 0 : (clock.monotonic() - levelAt) / 1_000, failures };
+    const seconds = behind === 0 ? 0 : (clock.monotonic() - levelAt) / 1_000;
+    return { entry, behind_entries: behind, behind_seconds: seconds, failing: said !== null };
+  }
+
+  archiveMetrics(registry, () => {
+    const { entry: last = 0, behind_entries: behind = 0, behind_seconds: since = 0 } = status() ?? {};
+    return { entry: last, behind, seconds: since, failures };
   });
 
   function failedWith(error: OperatorError): void {
@@ -182,14 +196,17 @@ export function startArchiving(options: ArchivingOptions): () => Promise<void> {
   }
 
   const running = run();
-  return async () => {
-    stopping.abort();
-    const isDone = new AbortController();
-    void running.then(() => isDone.abort());
-    await pause(clock, LAST_ROUND_MS, isDone.signal);
-    ended.abort();
-    await rounds.stop();
-    await running;
+  return {
+    status,
+    async stop() {
+      stopping.abort();
+      const isDone = new AbortController();
+      void running.then(() => isDone.abort());
+      await pause(clock, LAST_ROUND_MS, isDone.signal);
+      ended.abort();
+      await rounds.stop();
+      await running;
+    },
   };
 }
 

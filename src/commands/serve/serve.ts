@@ -43,7 +43,7 @@ import { type Presenter, type Running, servePresenter, serverOutputs } from '../
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
-import { type ArchiveLease, archiveThread, requireArchivable, startArchiving } from './archiving.ts';
+import { type ArchiveLease, type Archiving, archiveThread, requireArchivable, startArchiving } from './archiving.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
@@ -225,13 +225,13 @@ function manageHooks(
   return served;
 }
 
-/** Archives the log; of several hosts that share it, the one that holds the lease does. @returns ends it */
+/** Archives the log; of several hosts that share it, the one that holds the lease does. */
 function archiveLog(
   { settings, environment, registry, log }: Base,
   location: string,
   ingest: Ingest,
   cluster: ServedCluster | null,
-): () => Promise<void> {
+): Archiving {
   const { data: directory, archiveEvery: seconds, hostName } = settings;
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
@@ -425,6 +425,7 @@ async function startServer(
     const forkedBelow = Promise.withResolvers<OperatorError>();
     let threads: ApiThreads | null = null;
     let events: EventSources | null = null;
+    let archiving: Archiving | null = null;
     const metrics = async () => (await threads?.metrics()) ?? [];
     const logs = async () => (await threads?.logs()) ?? [];
     const operations = serverOperations({
@@ -463,7 +464,10 @@ async function startServer(
       const isHeld = () => cluster?.deliveries?.isHeld() ?? true;
       const asker = askAboutTokens(settings, { ...base, ingest: writing, commander, isHeld });
       if (asker !== null) closing.unshift(asker.stop);
-      if (settings.archive !== null) closing.unshift(archiveLog(base, settings.archive, writing, cluster));
+      if (settings.archive !== null) {
+        archiving = archiveLog(base, settings.archive, writing, cluster);
+        closing.unshift(archiving.stop);
+      }
     }
     if (managing !== null) {
       const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, forkedBelow.resolve);
@@ -486,6 +490,7 @@ async function startServer(
         space: watch.space,
         isSimulated: steering !== undefined,
         host: () => cluster?.host() ?? null,
+        archive: () => archiving?.status() ?? null,
         verified: verification?.last ?? (() => null),
       }),
       history: () => serverHistory(watch.hour),

@@ -31,6 +31,8 @@ export interface ServerStatusOptions {
   isSimulated: boolean;
   /** The status of this host of a cluster; null without a shared log. */
   host: () => ServerStatus['cluster'];
+  /** The status of the archive; null where this process writes none. */
+  archive: () => ServerStatus['archive'];
   /** The last comparison with the node. */
   verified: () => Verified | null;
 }
@@ -48,6 +50,7 @@ export function serverStatus({
   space,
   isSimulated,
   host,
+  archive,
   verified,
 }: ServerStatusOptions): () => Promise<ServerStatus> {
   const start = clock.monotonic();
@@ -76,6 +79,7 @@ export function serverStatus({
               last_received_at: events.rate.last(),
             },
       cluster: host(),
+      archive: archive(),
       memory_bytes: process.memoryUsage.rss(),
       disk: {
         index_bytes: sizeOf('index'),

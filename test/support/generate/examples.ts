@@ -163,6 +163,7 @@ const status: ServerReadings['status'] = async () => ({
     latency: { events: 1_000, median_ms: 4.2, p99_ms: 31 },
   },
   cluster: null,
+  archive: null,
   memory_bytes: 150_000_000,
   disk: {
     index_bytes: 19_000_000,

@@ -1602,6 +1602,7 @@ export interface components {
                 last_received_at: number | null;
             } | null;
             cluster: components["schemas"]["HostState"] | null;
+            archive: { entry: number; behind_entries: number; behind_seconds: number; failing: boolean; } | null;
             memory_bytes: number;
             disk: {
                 index_bytes: number;

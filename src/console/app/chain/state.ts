@@ -105,6 +105,14 @@ export const latencyFigure = (latency: Latency): { value: string; note: string }
         note: `median until it is on the disk; 99 of 100 within ${milliseconds(latency.p99_ms)}`,
       };
 
+/** How far the archive of the log is. */
+export const archiveFigure = (archive: NonNullable<ServerStatus['archive']>): { value: string; note: string } => ({
+  value: archive.behind_entries === 0 ? 'Complete' : `Behind by ${duration(Math.ceil(archive.behind_seconds))}`,
+  note: archive.failing
+    ? `the last attempt failed, the log says why; it has entries up to ${count(archive.entry)}`
+    : `entries up to ${count(archive.entry)}`,
+});
+
 /** The name of an alert in words: `StacksideCannotWrite` gives `Cannot write`. */
 export const alertTitle = (name: string): string =>
   name.replace(/^Stackside(?=.)/, '').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -4,7 +4,7 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, duration, percent, plural, visible, words } from '../../chain/format.ts';
-import { alertTitle, diskText, latencyFigure } from '../../chain/state.ts';
+import { alertTitle, archiveFigure, diskText, latencyFigure } from '../../chain/state.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
 import { Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
@@ -58,6 +58,7 @@ function Hour() {
           disk,
           events,
           cluster,
+          archive,
         }) => (
           <Figures
             label="The server now"
@@ -74,6 +75,7 @@ function Hour() {
               cluster === null
                 ? { name: 'Host', value: 'Single', note: `mode ${mode}; shares no log` }
                 : { name: 'Host', value: cluster.name, note: `mode ${mode}; shares a log with other hosts` },
+              ...(archive === null ? [] : [{ name: 'Archive', ...archiveFigure(archive) }]),
             ]}
           />
         )}
