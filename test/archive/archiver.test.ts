@@ -7,11 +7,10 @@ import { openName, readSegment } from '../../src/archive/segment.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
 import type { Place } from '../../src/backup/manifest.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { withholdEntries } from '../../src/store/files/backup.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
-import { archive, archiverOf, DEVNET, restoredFrom } from '../support/data/archive.ts';
+import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { journalRows } from '../support/data/tables.ts';
@@ -44,15 +43,6 @@ const objects = (of = path): Record<string, string> =>
   existsSync(of)
     ? Object.fromEntries(readdirSync(of).map((name) => [name, readFileSync(join(of, name)).toString('hex')]))
     : {};
-
-async function refusal(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OperatorError) return error.message;
-  throw new Error('it is no error for the operator', { cause: error });
-}
 
 async function faults(): Promise<string[]> {
   const found: string[] = [];

@@ -18,7 +18,7 @@ import type { Place } from '../../src/backup/manifest.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
-import { archive, archiverOf, DEVNET, restoredFrom } from '../support/data/archive.ts';
+import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
@@ -64,15 +64,6 @@ function copy(): { path: string; place: Place; segments: string[] } {
   };
 }
 const OPEN = openName('one', null);
-
-async function refusal(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OperatorError) return error.message;
-  throw new Error('it is no error for the operator', { cause: error });
-}
 
 test('what is restored equals the state at the last entry, table by table', async () => {
   const into = folder();

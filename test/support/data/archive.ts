@@ -3,6 +3,7 @@ import { Archiver, type ArchiverOptions } from '../../../src/archive/archiver.ts
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
 import type { Place } from '../../../src/backup/manifest.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
 import { dataStateOf } from '../../../src/store/files/backup.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
@@ -49,4 +50,14 @@ export async function restoredFrom(
     ...options,
   });
   return dataStateOf(directory).position.id;
+}
+
+/** The message of the OperatorError with which work ends. */
+export async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OperatorError) return error.message;
+  throw new Error('it is no error for the operator', { cause: error });
 }
