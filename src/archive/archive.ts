@@ -250,19 +250,18 @@ export async function newestOpenPart(place: Place, names: readonly string[], las
   );
 }
 
-/** The end of an archive. */
-export interface ArchiveEnd {
-  /** The end of the sealed segments that follow each other. */
-  sealed: Head;
-  /** The open part that leads on from there; null where none does. */
-  open: OpenPart | null;
+/** What an archive lists, and where it ends. */
+export interface ArchiveEnd extends LinkedSegments, Contents {
+  /** The open part that leads on from the sealed segments that follow each other; null where none does. */
+  part: OpenPart | null;
 }
 
 /** The end of an archive, by the names of its segments, of which none is read. @throws as {@link newestOpenPart} */
 export async function endOf(place: Place): Promise<ArchiveEnd> {
-  const { segments, open } = await contentsOf(place);
-  const { last, fault } = linkedSegments(segments);
-  return { sealed: last, open: fault === null ? await newestOpenPart(place, open, last) : null };
+  const contents = await contentsOf(place);
+  const linked = linkedSegments(contents.segments);
+  const part = linked.fault === null ? await newestOpenPart(place, contents.open, linked.last) : null;
+  return { ...contents, ...linked, part };
 }
 
 /** What was verified: an object by its name, or a gap before one. */

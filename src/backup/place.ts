@@ -10,6 +10,10 @@ import { s3Objects } from './remote.ts';
 export const schemeOf = (location: string): string | null =>
   /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
 
+/** A location without the name of a file, which users may give instead of the place that has it. */
+export const withoutName = (location: string, name: string): string =>
+  location.endsWith(`/${name}`) ? location.slice(0, -name.length - 1) : location;
+
 /**
  * Refuses a place inside the data directory, where commands remove their staging directories.
  * @throws OperatorError

@@ -33,8 +33,8 @@ test('the host with the lease archives, and another goes on where it stopped', a
       { openLog: async () => openedLog(log.client(), log.leases.client(directWay)) },
     );
   const lastArchived = async (): Promise<number> => {
-    const { sealed, open } = await endOf(place);
-    return open?.last ?? sealed.id;
+    const { last, part } = await endOf(place);
+    return part?.last ?? last.id;
   };
   const one = await host('one');
   await until(async () => isHeld((await (await one.get('/stackside/v1/status')).json()) as Status), 'the lease');

@@ -4,7 +4,6 @@ import {
   contentsOf,
   endOf,
   IDENTITY,
-  linkedSegments,
   requireIdentity,
   sealedSegment,
   verifiedArchive,
@@ -12,7 +11,7 @@ import {
 import { restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import type { Place } from '../../backup/manifest.ts';
-import { placeAt } from '../../backup/place.ts';
+import { placeAt, withoutName } from '../../backup/place.ts';
 import { systemClock } from '../../base/clock.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
@@ -25,24 +24,20 @@ import { duration, progressLines, secondaryIndexReport } from '../cli/progress.t
 
 /** The archive at a location, or at the location of its identity. @throws OperatorError where there is none */
 async function archiveAt(location: string): Promise<{ place: Place; chain: string }> {
-  const place = placeAt(withoutIdentity(location), null);
+  const place = placeAt(withoutName(location, IDENTITY), null);
   return { place, chain: chainOfIdentity(await requireIdentity(place)) };
 }
 
-const withoutIdentity = (location: string): string =>
-  location.endsWith(`/${IDENTITY}`) ? location.slice(0, -IDENTITY.length - 1) : location;
-
-const MICROSECONDS = 1_000;
-const timeText = (receivedAt: number): string => new Date(receivedAt / MICROSECONDS).toISOString();
+/** Microseconds in a millisecond. */
+const MILLISECOND = 1_000;
+const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECOND).toISOString();
 
 /** Shows where an archive ends. @returns whether its segments follow each other */
 export async function reportArchive(location: string, format: OutputFormat): Promise<boolean> {
   const { place, chain } = await archiveAt(location);
-  const { segments, open: names } = await contentsOf(place);
-  const { linked, fault } = linkedSegments(segments);
-  const { sealed, open } = await endOf(place);
+  const { segments, open, linked, last: sealed, fault, part } = await endOf(place);
   const newest = linked.at(-1);
-  const end = open ?? (newest === undefined ? null : await sealedSegment(place, newest.range, newest.after));
+  const end = part ?? (newest === undefined ? null : await sealedSegment(place, newest.range, newest.after));
   const last = end?.entries.at(-1);
   if (format === 'json') {
     process.stdout.write(
@@ -51,7 +46,7 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
         chain,
         segments: segments.length,
         sealed_entry: sealed.id,
-        open_parts: names,
+        open_parts: open,
         last_entry: last?.id ?? 0,
         last_chain: last?.chain.toHex() ?? null,
         last_received_at: last === undefined ? null : timeText(last.receivedAt),
@@ -65,7 +60,7 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
       `archive     ${place.location}`,
       `chain       ${chain}`,
       `sealed      ${segments.length} segments, entries up to ${sealed.id}`,
-      `open        ${open === null ? 'nothing after them' : `${open.name}, entries ${open.first} to ${open.last}`}`,
+      `open        ${part === null ? 'nothing after them' : `${part.name}, entries ${part.first} to ${part.last}`}`,
       last === undefined ? 'last entry  none' : `last entry  ${last.id}, received ${timeText(last.receivedAt)}`,
       ...(fault === null ? [] : [`fault       ${fault}`]),
       '',

@@ -5,7 +5,7 @@ import type { Until } from '../../archive/restore.ts';
 import { makeBackup } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
 import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST, type Place } from '../../backup/manifest.ts';
-import { placeAt, requireOutside, schemeOf } from '../../backup/place.ts';
+import { placeAt, requireOutside, schemeOf, withoutName } from '../../backup/place.ts';
 import { s3Place, webSource } from '../../backup/remote.ts';
 import { restoreBackup } from '../../backup/restore.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -23,10 +23,6 @@ const WORKSHOP = 'backup';
 
 /** Files that no backup contains, so that a backup allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
-
-/** A location without the name of a file, which users may give instead of the place that has it. */
-const withoutName = (location: string, name: string): string =>
-  location.endsWith(`/${name}`) ? location.slice(0, -name.length - 1) : location;
 
 const notServed = (location: string, remedy: string): OperatorError =>
   new OperatorError(`${location} is not a location for a backup.`, remedy);
