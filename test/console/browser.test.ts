@@ -466,14 +466,14 @@ browserTest(
       server,
       '/stackside/v1/transactions?type=contract_call&status=abort_by_response,abort_by_post_condition,problematic_skipped&limit=50',
     );
-    await rows.nth(found.length - 1).waitFor();
-    expect(await rows.count()).toBe(found.length);
+    // The list of before stays until that of the new address is there.
+    const isFound = () => until(async () => (await rows.count()) === found.length, 'the list of the address');
+    await isFound();
     await page.getByRole('link', { name: 'Remove the filter Status: Failed, for any reason' }).click();
     await queryIs('?type=contract_call');
     await page.goBack();
     await queryIs('?type=contract_call&status=failed');
-    await rows.nth(found.length - 1).waitFor();
-    expect(await rows.count()).toBe(found.length);
+    await isFound();
     const sender = found[0]?.sender.address ?? '';
     await page.goto(`${server.api}/principals/${sender}?status=failed`);
     await rows.first().waitFor();
