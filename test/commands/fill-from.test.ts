@@ -12,17 +12,12 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
-import { type HookCommands, silentMachine } from '../../src/hooks/machine.ts';
-import { HookProblem } from '../../src/hooks/problem.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, requireIndex } from '../../src/store/files/database.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
-import { commandsOf } from '../../src/store/ingest/commands.ts';
-import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
-import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { CHAIN_START, type Entry, type Head, nextChain } from '../../src/store/log/entry.ts';
-import { sendSome } from '../cluster/commands.ts';
-import type { World } from '../simulation/world.ts';
+import { NOW, sendCommand } from '../support/data/chance-commands.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { type Tables, tables, wholeIndex } from '../support/data/tables.ts';
@@ -49,26 +44,6 @@ const later = all.splice(
 );
 const starts = beginnings(all);
 
-const NOW = 1_700_000_000_000;
-const CLOCK = { now: () => NOW, monotonic: () => 0 };
-
-/** Sends a random command, which may be refused. */
-async function command(ingest: Ingest, prng: Prng): Promise<void> {
-  const uuid = (): string =>
-    prng
-      .bytes(16)
-      .toHex()
-      .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-  const commander = ingest.commander(CLOCK, { uuid });
-  const world = { time: NOW, age: 0, chance: { uuid } } as unknown as World;
-  const [hooks, faucets] = [commandsOf<HookCommands>(commander), commandsOf<FaucetCommands>(commander)];
-  try {
-    await sendSome({ world, prng, hooks, faucets, store: ingest.hooks, tip: ingest.history.tip().height });
-  } catch (error) {
-    if (!(error instanceof HookProblem)) throw error;
-  }
-}
-
 /** A data directory that begins at a block, with commands between the events. */
 async function begun(events: readonly NodeEvent[], seed: number): Promise<DataDirectory> {
   const directory = dataDirectory();
@@ -76,7 +51,7 @@ async function begun(events: readonly NodeEvent[], seed: number): Promise<DataDi
   const prng = new Prng(String(seed));
   for (const event of events) {
     open.ingest.receive(received(event));
-    for (let number = prng.below(4); number > 0; number--) await command(open.ingest, prng);
+    for (let number = prng.below(4); number > 0; number--) await sendCommand(open.ingest, prng);
   }
   return directory;
 }
