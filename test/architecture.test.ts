@@ -23,6 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/store/read/'],
   ['src/store/ingest/'],
   ['src/store/check/'],
+  ['src/store/base/'],
   ['src/http/'],
   ['src/node/', 'src/faucets/', 'src/devnet/', 'src/backup/', 'src/cluster/'],
   ['src/archive/'],

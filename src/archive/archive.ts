@@ -150,10 +150,14 @@ export interface LinkedSegments {
   fault: string | null;
 }
 
-/** The sealed segments from entry 1 on that follow each other by their names. @param segments sorted */
-export function linkedSegments(segments: readonly SegmentRange[]): LinkedSegments {
+/**
+ * The sealed segments that follow each other by their names.
+ * @param segments sorted
+ * @param after the head that the first one follows
+ */
+function linkedSegments(segments: readonly SegmentRange[], after = START): LinkedSegments {
   const linked: LinkedSegments['linked'] = [];
-  let last = START;
+  let last = after;
   for (const range of segments) {
     const fault = faultBefore(range, last);
     if (fault !== null) return { linked, last, fault };
@@ -161,6 +165,19 @@ export function linkedSegments(segments: readonly SegmentRange[]): LinkedSegment
     last = { id: range.last, chain: range.chain };
   }
   return { linked, last, fault: null };
+}
+
+/** The sealed segments that follow each other from the one on that has an entry. @param segments sorted */
+export function linkedFrom(segments: readonly SegmentRange[], entry: number): LinkedSegments {
+  const at = segments.findIndex(({ last }) => last >= entry);
+  const wanted = at < 0 ? [] : segments.slice(at);
+  const [first] = wanted;
+  const before = segments.at(at < 0 ? -1 : at - 1);
+  const isFirst = before === undefined || at === 0;
+  const after = isFirst ? START : { id: before.last, chain: before.chain };
+  // What comes before a segment that has the entry need not be there.
+  const isGap = first !== undefined && first.first <= entry && first.first !== after.id + 1;
+  return linkedSegments(wanted, isGap ? { id: first.first - 1, chain: new Uint8Array() } : after);
 }
 
 /** What is between a head and the segment that is next by its name; null where nothing is. */
@@ -187,14 +204,14 @@ const segmentAt = (place: Place, name: string): Promise<Segment | null> =>
 
 /**
  * Reads a sealed segment, and verifies it.
- * @param last the head that it follows by its name; null where what comes before is missing
+ * @param last the head that it follows by its name; null, or without a chain value, where what comes before is missing
  * @throws ArchiveDamagedError; OperatorError where the place can't be read
  */
 export async function sealedSegment(place: Place, range: SegmentRange, last: Head | null): Promise<Segment> {
   const name = segmentName(range);
   const segment = await segmentAt(place, name);
   if (segment === null) throw new ArchiveDamagedError(place, `${name} is missing`);
-  if (last !== null && !sameChain(segment.before, last.chain)) {
+  if (last !== null && last.chain.length > 0 && !sameChain(segment.before, last.chain)) {
     throw new ArchiveDamagedError(
       place,
       `${name} is of another log: it doesn't follow the chain value of entry ${last.id}`,

@@ -2,6 +2,7 @@
  * Restores an archive into an empty data directory: its entries are applied in their order, as an import applies those of another
  * journal. What an interrupted restore has applied stays, and the next one goes on after it.
  */
+import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { mapAhead } from '../backup/backup.ts';
 import type { Place } from '../backup/manifest.ts';
@@ -13,7 +14,7 @@ import { journalPath } from '../store/files/database.ts';
 import { lockUnfinished } from '../store/files/lock.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
 import { beginMaking, installStagedFiles, isInstalled } from '../store/files/staged-files.ts';
-import { stagingOf } from '../store/files/unfinished.ts';
+import { markerPath, stagingOf } from '../store/files/unfinished.ts';
 import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
@@ -21,11 +22,13 @@ import {
   ArchiveDamagedError,
   chainOfIdentity,
   contentsOf,
-  linkedSegments,
+  linkedFrom,
   newestOpenPart,
   requireIdentity,
   sealedSegment,
 } from './archive.ts';
+import { type BaseManifest, baseOfName } from './base.ts';
+import { type BaseChoice, begunBase, type ChosenBase, chosenBase, fillJournal, loadBase } from './base-restore.ts';
 import type { Segment } from './segment.ts';
 
 /** The end of a restore: the last entry, the highest block, or the latest time of receipt in Unix microseconds; all if null. */
@@ -40,12 +43,31 @@ interface RestoreProgress {
   last: number;
 }
 
+/** How far a base is loaded. */
+interface BaseLoading {
+  name: string;
+  /** Last entry in the journal, and that of the base. */
+  entry: number;
+  position: number;
+  /** Parts that are loaded, and all; both are 0 while entries are brought. */
+  part: number;
+  parts: number;
+}
+
 export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'sendMany' | 'log'> {
   directory: string;
   place: Place;
   /** The chain that the archive must have; null for any. */
   chainId: number | null;
   until: Until;
+  /** The base to begin with; the newest that fits if omitted. */
+  base?: BaseChoice;
+  /** Whether the journal gets all entries; if omitted, a base needs only those from which blocks can be reverted. */
+  wholeJournal?: boolean;
+  /** Called with each base that is skipped, and why, as the end of a sentence. */
+  skipped?: (name: string, why: string) => void;
+  /** Called while a base is loaded. */
+  loading?: (progress: BaseLoading) => void;
   report: (progress: RestoreProgress) => void;
   /** Called with each secondary index before it is made. */
   making: (progress: SecondaryIndexProgress) => void;
@@ -68,12 +90,18 @@ function isBeyond(entry: Entry, until: Until): boolean {
   return (heightOf(entry) ?? 0) > until.height;
 }
 
+/** Whether a base has entries that come after the end of the restore. */
+function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: Until): boolean {
+  if (until === null) return false;
+  if ('entry' in until) return position > until.entry;
+  return 'time' in until ? received_at > until.time : highest > until.height;
+}
+
 /** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
 async function* segmentsFrom(place: Place, entry: number): AsyncGenerator<Segment> {
   const { segments, open } = await contentsOf(place);
-  const { linked, last, fault } = linkedSegments(segments);
-  const wanted = linked.filter(({ range }) => range.last >= entry);
-  yield* mapAhead(wanted, ({ range, after }) => sealedSegment(place, range, after));
+  const { linked, last, fault } = linkedFrom(segments, entry);
+  yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after));
   if (fault !== null) throw new ArchiveDamagedError(place, fault);
   const part = await newestOpenPart(place, open, last);
   if (part !== null) yield part;
@@ -108,16 +136,22 @@ async function applyEntries(
   }
 }
 
+/** The last entry of those that follow each other from one on. @param wanted open parts are read only where the sealed segments end before it */
+async function lastFrom(place: Place, entry: number, wanted: number): Promise<number> {
+  const { segments, open } = await contentsOf(place);
+  const { last: sealed } = linkedFrom(segments, entry);
+  if (wanted <= sealed.id) return sealed.id;
+  return (await newestOpenPart(place, open, sealed))?.last ?? sealed.id;
+}
+
 /**
  * The last entry that is to be restored, as far as it is known before.
+ * @param first the first entry that is read
  * @throws OperatorError where the archive ends before an entry that was named
  */
-async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<number> {
-  const { segments, open } = await contentsOf(place);
-  const { last: sealed } = linkedSegments(segments);
-  if (until === null || !('entry' in until)) return sealed.id;
-  if (until.entry <= sealed.id) return until.entry;
-  const last = (await newestOpenPart(place, open, sealed))?.last ?? sealed.id;
+async function lastEntry({ place, until }: ArchiveRestoreOptions, first: number): Promise<number> {
+  if (until === null || !('entry' in until)) return lastFrom(place, first, 0);
+  const last = await lastFrom(place, first, until.entry);
   if (until.entry <= last) return until.entry;
   throw new OperatorError(
     `The archive at ${place.location} ends with entry ${last}, before entry ${until.entry}.`,
@@ -125,9 +159,29 @@ async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<numbe
   );
 }
 
-async function makeFiles(options: ArchiveRestoreOptions, chainId: number, last: number): Promise<void> {
+/** Brings the journal and the index to the entry of a base. */
+async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
+  const { place, wholeJournal = false, making, turn, loading = () => {} } = options;
+  await fillJournal({
+    ...{ staging, place, base, isWhole: wholeJournal, turn },
+    segmentsFrom: (entry) => segmentsFrom(place, entry),
+    report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
+  });
+  await loadBase({
+    ...{ staging, place, base, making, turn },
+    report: (part, parts) => loading({ name: base.name, entry: base.position, position: base.position, part, parts }),
+  });
+}
+
+async function makeFiles(
+  options: ArchiveRestoreOptions,
+  chainId: number,
+  last: number,
+  base: ChosenBase | null,
+): Promise<void> {
   const { directory, place, making, machine, sendMany, log } = options;
   const staging = stagingOf(directory, 'restore');
+  if (base !== null) await makeBase(options, staging, base);
   const given = sendMany === undefined ? {} : { sendMany };
   const ingest = openIngest({ directory: staging, chainId, ...given, machine, log, load: 'bulk' });
   try {
@@ -141,8 +195,29 @@ async function makeFiles(options: ArchiveRestoreOptions, chainId: number, last: 
   }
 }
 
+/** The base that an interrupted restore into the directory began with, by its name; undefined where none was interrupted. */
+function begunWith(directory: string): string | null | undefined {
+  const path = markerPath(directory, 'restore');
+  if (!existsSync(path)) return undefined;
+  const { base } = Object(parsedJson(readFileSync(path, 'utf8')));
+  return typeof base === 'string' && baseOfName(base) !== null ? base : null;
+}
+
+/** The base to begin with: that of an interrupted restore, even if a newer one was made since. */
+async function baseOf(options: ArchiveRestoreOptions, chainId: number): Promise<ChosenBase | null> {
+  const { directory, place, until, base: choice = null, sendMany, skipped = () => {} } = options;
+  const begun = begunWith(directory);
+  if (begun === null) return null;
+  if (begun !== undefined) return begunBase(place, begun);
+  return chosenBase({
+    ...{ place, chainId, choice, sendMany, skipped },
+    isAfter: (base) => isBaseBeyond(base, until),
+    lastFrom: ({ needs, position }) => lastFrom(place, needs, position),
+  });
+}
+
 async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
-  const { directory, place, chainId, until } = options;
+  const { directory, place, chainId, until, wholeJournal = false } = options;
   const identity = await requireIdentity(place);
   if (chainId !== null && chainId !== identity.chain_id) {
     throw new OperatorError(
@@ -150,11 +225,13 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
       'Give the archive of the chain that you want, or correct --network or --chain-id.',
     );
   }
-  const last = await lastEntry(options);
-  beginMaking(directory, 'restore', Buffer.from(JSON.stringify({ archive: identity, until })));
+  const base = await baseOf(options, identity.chain_id);
+  const last = await lastEntry(options, wholeJournal ? 1 : (base?.needs ?? 1));
+  const marker = { archive: identity, until, base: base?.name ?? null, wholeJournal };
+  beginMaking(directory, 'restore', Buffer.from(JSON.stringify(marker)));
   // A restore that was killed while it moved the files had made them whole.
   const isMade = isInstalled(directory, 'restore', basename(journalPath(directory)));
-  if (!isMade) await makeFiles(options, identity.chain_id, last);
+  if (!isMade) await makeFiles(options, identity.chain_id, last, base);
   installStagedFiles(directory, 'restore', () => {});
 }
 

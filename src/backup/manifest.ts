@@ -19,7 +19,7 @@ export const PART_BYTES = 16 * 1024 * 1024;
 const LEAST_PART_BYTES = 512;
 const MOST_PART_BYTES = 64 * 1024 * 1024;
 /** Maximum size of compressed data: zstd may lengthen incompressible data by one in 256 bytes, and a frame. */
-const longestCompressed = (bytes: number): number => bytes + Math.ceil(bytes / 256) + 1_024;
+export const longestCompressed = (bytes: number): number => bytes + Math.ceil(bytes / 256) + 1_024;
 /** Maximum bytes of a manifest: that of a terabyte has some 7 MB. */
 export const LONGEST_MANIFEST = 64 * 1024 * 1024;
 

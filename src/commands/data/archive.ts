@@ -8,7 +8,7 @@ import {
   sealedSegment,
   verifiedArchive,
 } from '../../archive/archive.ts';
-import { restoreArchive, type Until } from '../../archive/restore.ts';
+import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import type { Place } from '../../backup/manifest.ts';
 import { placeAt, withoutName } from '../../backup/place.ts';
@@ -104,8 +104,16 @@ export async function verifyArchive(location: string, format: OutputFormat): Pro
   return isSound;
 }
 
+/** How the restore of an archive begins. */
+export type RestoreBeginning = Pick<ArchiveRestoreOptions, 'base' | 'wholeJournal'>;
+
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns what is printed */
-export async function restoreFromArchive(settings: SettingsOf<'restore'>, place: Place, until: Until): Promise<string> {
+export async function restoreFromArchive(
+  settings: SettingsOf<'restore'>,
+  place: Place,
+  until: Until,
+  beginning: RestoreBeginning,
+): Promise<string> {
   const { data: directory, chainId } = settings;
   const lines = progressLines(process.stderr);
   const indexes = secondaryIndexReport();
@@ -113,7 +121,17 @@ export async function restoreFromArchive(settings: SettingsOf<'restore'>, place:
     () => {},
     () =>
       restoreArchive({
-        ...{ directory, place, chainId, until, machine: silentMachine, sendMany: sendManyIn(settings) },
+        ...{ directory, place, chainId, until, machine: silentMachine, sendMany: sendManyIn(settings), ...beginning },
+        skipped(name, why) {
+          lines.erase();
+          process.stderr.write(`${name} is skipped: ${why}.\n`);
+        },
+        loading: ({ name, entry, position, part, parts }) =>
+          lines.draw(() =>
+            parts === 0
+              ? `${name}: entry ${entry} of ${position} is in the journal`
+              : `${name}: part ${part} of ${parts}`,
+          ),
         log: createLog('error'),
         report: ({ entry, from, last, height }) =>
           lines.draw((seconds) => {

@@ -16,7 +16,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sizeReport, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { restoreFromArchive } from './archive.ts';
+import { type RestoreBeginning, restoreFromArchive } from './archive.ts';
 
 /** Name of the staging directory inside the data directory, from which a backup is sent to S3. */
 const WORKSHOP = 'backup';
@@ -106,22 +106,28 @@ async function archiveAt(location: string, directory: string): Promise<Place | n
   );
 }
 
-/** Restores a backup or an archive into a data directory, or continues an interrupted restore. @param until the end of an archive's */
+/**
+ * Restores a backup or an archive into a data directory, or continues an interrupted restore.
+ * @param until the end of an archive's
+ * @param beginning the base of an archive's, and whether its journal gets all entries
+ */
 export async function runRestore(
   settings: SettingsOf<'restore'>,
   location: string,
   until: Until = null,
+  beginning: RestoreBeginning = {},
 ): Promise<void> {
   const archive = await archiveAt(location, settings.data);
   if (archive !== null) {
-    process.stdout.write(await restoreFromArchive(settings, archive, until));
+    process.stdout.write(await restoreFromArchive(settings, archive, until, beginning));
     process.stdout.write(noKeysText('archive', settings.data));
     return;
   }
-  if (until !== null) {
+  const { base = null, wholeJournal = false } = beginning;
+  if (until !== null || base !== null || wholeJournal) {
     throw new OperatorError(
       `There is no archive at ${location}, and a backup is of one moment.`,
-      'Omit --until-height, --until-time and --until-entry, or give the location of an archive.',
+      'Omit --until-height, --until-time, --until-entry, --base and --whole-journal, or give the location of an archive.',
     );
   }
   const { data: directory, chainId } = settings;

@@ -1,5 +1,6 @@
 /** Commands that work on a data directory. */
 import { Option } from 'commander';
+import type { BaseChoice } from '../../archive/base-restore.ts';
 import { systemClock } from '../../base/clock.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
@@ -187,6 +188,8 @@ interface RestoreChoice {
   untilHeight?: number;
   untilTime?: number;
   untilEntry?: number;
+  base?: BaseChoice;
+  wholeJournal: boolean;
 }
 
 export const restore = command({
@@ -208,8 +211,17 @@ export const restore = command({
       (text) => utcMicroseconds(text) ?? undefined,
     ).conflicts('untilEntry'),
     numberOption('--until-entry <number>', 'End with this entry of an archive', 1),
+    checked(
+      new Option('--base <entry|none>', 'Begin with the base of this entry of an archive, or with its first entry'),
+      'the entry of a base, or none',
+      (text) => (text === 'none' ? text : /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
+    ),
+    switchOption(
+      '--whole-journal',
+      'Bring all entries of an archive into the journal, not only those that come after its base',
+    ),
   ],
-  async run({ settings }, { untilHeight, untilTime, untilEntry }: RestoreChoice, location: string) {
+  async run({ settings }, { untilHeight, untilTime, untilEntry, ...choice }: RestoreChoice, location: string) {
     const { runRestore } = await import('./backup.ts');
     const until =
       untilHeight !== undefined
@@ -219,7 +231,7 @@ export const restore = command({
           : untilEntry !== undefined
             ? { entry: untilEntry }
             : null;
-    await runRestore(settings, location, until);
+    await runRestore(settings, location, until, choice);
   },
 });
 

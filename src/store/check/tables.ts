@@ -26,6 +26,23 @@ export const localTables: Readonly<Record<string, string>> = {
   value_index_entries: 'made of the chain for that setting; the recounts compare them with the logs and calls',
 };
 
+/**
+ * Tables that only grow, each with the column that grows: a place in the chain. Their rows of a block never change while the block
+ * is canonical, so that what a base has of them is taken over by the next one (`store/base`).
+ */
+export const growingTables: Readonly<Record<string, 'position' | 'height'>> = {
+  blocks: 'height',
+  transactions: 'position',
+  transaction_bodies: 'position',
+  events: 'position',
+  principal_transactions: 'position',
+  token_changes: 'position',
+  memo_transfers: 'position',
+  account_checkpoints: 'height',
+  token_checkpoints: 'height',
+  miner_rewards: 'height',
+};
+
 /** Staging directory for the other index, inside the data directory since it is as large as the checked index. */
 const STAGING = 'check';
 

@@ -7,7 +7,16 @@ import { existsSync } from 'node:fs';
 import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
-import { CHAIN_START, compressed, decoded, type Entry, HASH_BYTES, nextChain, sameChain } from '../log/entry.ts';
+import {
+  CHAIN_START,
+  compressed,
+  decoded,
+  type Entry,
+  HASH_BYTES,
+  type Head,
+  nextChain,
+  sameChain,
+} from '../log/entry.ts';
 import {
   type Connect,
   type FileKind,
@@ -406,6 +415,7 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     requireEnds(opened, path);
   });
   const addEvent = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
+  const addBreak = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
   const addChain = db.prepare<null, [number, Uint8Array]>('INSERT INTO chain VALUES (?1, ?2)');
   return {
     ...journalReads(db, path),
@@ -418,6 +428,10 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     /** Writes a page without a change. */
     touch: () => touch(db),
     setPatience: (milliseconds: number) => setPatience(db, milliseconds),
+    /** Lets an empty journal begin after an entry, as if those up to it had been trimmed; with number 0 it begins with entry 1. */
+    beginAfter({ id, chain }: Head): void {
+      if (id > 0) addBreak.run(id, chain);
+    },
     /** @param text that of the entry, compressed */
     append({ id, receivedAt, path, chain }: Omit<Entry, 'text'>, text: Uint8Array): void {
       addEvent.run(id, receivedAt, path, text);

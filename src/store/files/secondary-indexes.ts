@@ -66,21 +66,43 @@ export const secondaryIndexes = [
 
 type SecondaryIndex = (typeof secondaryIndexes)[number];
 
-/** The secondary indexes that a file lacks; none where no load is under way or was interrupted. */
-export function missingSecondaryIndexes(db: Database): SecondaryIndex[] {
+/** Those of some indexes that a file lacks. */
+function missingOf<Name extends string>(db: Database, names: readonly Name[]): Name[] {
   const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
   const present = new Set(rows.map(({ name }) => name));
-  return secondaryIndexes.filter((name) => !present.has(name));
+  return names.filter((name) => !present.has(name));
 }
+
+/** The secondary indexes that a file lacks; none where no load is under way or was interrupted. */
+export const missingSecondaryIndexes = (db: Database): SecondaryIndex[] => missingOf(db, secondaryIndexes);
 
 /** Removes the secondary indexes from a new file, before it is filled. */
 export function leaveOutSecondaryIndexes(db: Database): void {
   for (const name of secondaryIndexes) db.run(`DROP INDEX ${name}`);
 }
 
+/** Names of all indexes that are no constraint, in the order of schema.sql. */
+const allIndexes = [...schema.matchAll(/^CREATE INDEX (\w+) /gm)].map(([, name = '']) => name);
+
+/** The indexes that a writer needs, of those that are no constraint: all but the secondary ones. */
+const writersIndexes = allIndexes.filter((name) => !(secondaryIndexes as readonly string[]).includes(name));
+
+/** Removes the indexes that a writer needs, from a new file that is filled with rows before it is written to. */
+export function leaveOutWritersIndexes(db: Database): void {
+  for (const name of writersIndexes) db.run(`DROP INDEX ${name}`);
+}
+
+/**
+ * Makes the indexes that a writer needs and that the file lacks, as {@link makeSecondaryIndexes} does the others.
+ * @param path of the file
+ */
+export function* makeWritersIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {
+  yield* makeIndexes(db, path, missingOf(db, writersIndexes));
+}
+
 /** An index that is about to be made. */
 export interface SecondaryIndexProgress {
-  index: SecondaryIndex;
+  index: string;
   /** Number of the index among those to make, from 1 on. */
   number: number;
   /** Number of indexes to make. */
@@ -101,7 +123,10 @@ interface Pages {
  * @param path of the file
  */
 export function* makeSecondaryIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {
-  const missing = missingSecondaryIndexes(db);
+  yield* makeIndexes(db, path, missingSecondaryIndexes(db));
+}
+
+function* makeIndexes(db: Database, path: string, missing: readonly string[]): Generator<SecondaryIndexProgress> {
   // Sorting takes as much memory as the page cache, which isn't needed any more.
   if (missing.length > 0) db.run('PRAGMA shrink_memory');
   const pages = db.prepare<Pages, []>(

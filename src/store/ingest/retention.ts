@@ -66,7 +66,7 @@ const OLDEST_ENTRY = `
  * @param blocks number of blocks below the tip that a fork may revert
  * @returns the number of the entry; null where the index needs none
  */
-function oldestNeeded(db: Database, blocks: number): number | null {
+export function oldestNeeded(db: Database, blocks = RETAINED_BLOCKS): number | null {
   const tip = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks').get()?.height ?? 0;
   const ofHooks = db.query<{ height: number | null }, []>(LOWEST_FOR_HOOKS).get()?.height ?? tip;
   const from = Math.min(tip - blocks, ofHooks);

@@ -83,6 +83,15 @@ export function inserter<S extends TableShape>(db: Database, shape: S): (row: Ne
   return (row) => void insert(row);
 }
 
+/** Makes a function that adds rows, each a list of the values of some columns. */
+export function listInserter(db: Database, table: string, columns: readonly string[]): (row: Values) => void {
+  const parameters = columns.map((_, i) => `?${i + 1}`);
+  const statement = db.prepare<null, Values>(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${parameters.join(', ')})`,
+  );
+  return (row) => void statement.run(row as never);
+}
+
 /** Makes a function that adds rows and returns the numbers that SQLite assigns. */
 export function numberedInserter<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => number {
   const insert = insertion(db, shape);

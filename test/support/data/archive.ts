@@ -1,10 +1,12 @@
 /** Archives of data directories, as a test makes and restores them, with short segments. */
 import { Archiver, type ArchiverOptions } from '../../../src/archive/archiver.ts';
+import { type BaseWriterOptions, type MadeBase, makeBase } from '../../../src/archive/base-writer.ts';
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
 import type { Place } from '../../../src/backup/manifest.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
+import { snapshotForBase } from '../../../src/store/base/snapshot.ts';
 import { dataStateOf } from '../../../src/store/files/backup.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
@@ -60,4 +62,23 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
   );
   if (error instanceof OperatorError) return error.message;
   throw new Error('it is no error for the operator', { cause: error });
+}
+
+/** Small parts, so that a short chain has several. */
+const SMALL = { least: 2_000, usual: 4_000, most: 20_000 };
+
+/** Makes a base of what a directory has in an archive that has its entries. @returns null where the archive had it */
+export async function baseIn(
+  directory: string,
+  place: Place,
+  options: Partial<BaseWriterOptions> = {},
+): Promise<MadeBase | null> {
+  using closing = new DisposableStack();
+  const journal = openJournalReader(directory);
+  closing.defer(() => journal.close());
+  const snapshot = closing.use(snapshotForBase(directory));
+  if (snapshot.state === null) throw new Error('there is nothing to make a base of');
+  const given = { place, snapshot, journal, program: 'test', clock: impatientClock, size: SMALL };
+  const signal = new AbortController().signal;
+  return await makeBase({ ...given, report: () => {}, signal, ...options }, snapshot.state);
 }

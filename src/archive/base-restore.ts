@@ -1,0 +1,225 @@
+/**
+ * Begins a restore with a base: chooses it, brings its entries into the journal, verified by the chain up to the base's own, and
+ * loads its rows into a new index. Each step goes on where an interrupted one ended.
+ */
+import { mapAhead } from '../backup/backup.ts';
+import type { Place } from '../backup/manifest.ts';
+import { OperatorError } from '../base/errors.ts';
+import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
+import { networkOf } from '../chain/network.ts';
+import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
+import type { BaseTable } from '../store/base/tables.ts';
+import { SCHEMA_VERSION } from '../store/files/database.ts';
+import { openJournal } from '../store/files/journal.ts';
+import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
+import { compressed, type Head, sameChain } from '../store/log/entry.ts';
+import { ArchiveDamagedError } from './archive.ts';
+import {
+  type BaseManifest,
+  type BasePart,
+  baseAt,
+  baseOfName,
+  basesOf,
+  type NamedBase,
+  partName,
+  rowsOfPart,
+} from './base.ts';
+import type { Segment } from './segment.ts';
+
+/** The base that a restore begins with: that of an entry, none, or the newest that fits where it is null. */
+export type BaseChoice = number | 'none' | null;
+
+/** A base with its name. */
+export interface ChosenBase extends BaseManifest {
+  name: string;
+}
+
+/** Why a base that is not after the end is of no use, as the end of a sentence; null where it is. */
+async function unfitOf(
+  base: BaseManifest,
+  { chainId, lastFrom, sendMany }: Pick<ChoosingOptions, 'chainId' | 'lastFrom' | 'sendMany'>,
+): Promise<string | null> {
+  if (base.chain_id !== chainId) return 'it is of another chain than the archive';
+  if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
+  const last = await lastFrom(base);
+  if (base.position > last) return `the entries from ${base.needs} on end with entry ${last}`;
+  const { kind } = networkOf(base.chain_id);
+  const [made, wanted] = [base.send_many[kind] ?? SEND_MANY[kind], sendMany?.[kind] ?? null];
+  if (wanted !== null && wanted !== made) return `it was made with the send-many contract ${made}`;
+  return null;
+}
+
+export interface ChoosingOptions {
+  place: Place;
+  chainId: number;
+  choice: BaseChoice;
+  /** Whether a base comes after the end of the restore. */
+  isAfter: (base: BaseManifest) => boolean;
+  /** The last of the entries that follow each other from the one on that a base needs. */
+  lastFrom: (base: BaseManifest) => Promise<number>;
+  sendMany?: SendManySetting | undefined;
+  /** Called with each base that is skipped, and why, as the end of a sentence. */
+  skipped: (name: string, why: string) => void;
+}
+
+const OTHER_BASE =
+  'Give an older base with --base, or --base none to begin with entry 1; stackside archive list shows the bases.';
+
+/** A base that was begun with, or that is wanted by its entry. @throws OperatorError where it is gone */
+async function requireBase(place: Place, named: NamedBase): Promise<ChosenBase> {
+  const base = await baseAt(place, named);
+  if (base !== null) return { ...base, name: named.name };
+  throw new OperatorError(`The archive at ${place.location} lacks ${named.name}.`, OTHER_BASE);
+}
+
+/**
+ * Chooses the base of a restore.
+ * @returns null where it begins with entry 1
+ * @throws ArchiveDamagedError where the base is damaged; OperatorError where one of an entry is wanted and there is none, or it
+ *   doesn't fit
+ */
+export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase | null> {
+  const { place, choice, isAfter, skipped } = options;
+  if (choice === 'none') return null;
+  const bases = await basesOf(place);
+  for (const named of bases.filter(({ id }) => choice === null || id === choice)) {
+    const base = await requireBase(place, named);
+    if (choice === null && isAfter(base)) continue;
+    const why = isAfter(base) ? 'it comes after the end of the restore' : await unfitOf(base, options);
+    if (choice !== null && why !== null) {
+      throw new OperatorError(`${named.name} of the archive at ${place.location} can't be used: ${why}.`, OTHER_BASE);
+    }
+    if (why === null) return base;
+    skipped(named.name, why);
+  }
+  if (choice === null) return null;
+  throw new OperatorError(`The archive at ${place.location} has no base of entry ${choice}.`, OTHER_BASE);
+}
+
+/** The base of a name, which a restore was begun with. */
+export async function begunBase(place: Place, name: string): Promise<ChosenBase> {
+  const named = baseOfName(name);
+  if (named === null) throw new Error('a restore begins with a base that has a name');
+  return requireBase(place, named);
+}
+
+export interface FillingOptions {
+  /** The directory in which the files are made. */
+  staging: string;
+  place: Place;
+  base: ChosenBase;
+  /** Whether the journal gets all entries, also those that the index doesn't need. */
+  isWhole: boolean;
+  /** The segments from the one that has an entry on. */
+  segmentsFrom: (entry: number) => AsyncGenerator<Segment>;
+  report: (entry: number) => void;
+  turn: () => Promise<void>;
+}
+
+/** @throws ArchiveDamagedError where a segment doesn't follow the journal's last entry */
+function requireNext(place: Place, segment: Segment, { id, chain }: Head): void {
+  const there = segment.first === id + 1 ? segment.before : segment.entries.find((entry) => entry.id === id)?.chain;
+  if (there !== undefined && sameChain(there, chain)) return;
+  throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
+}
+
+/**
+ * Brings the entries up to the base into the journal: those that its index may still read, or all. Where they begin later than with
+ * entry 1, the journal is like one that was trimmed.
+ * @throws ArchiveDamagedError where the base is of another log than the segments
+ */
+export async function fillJournal(options: FillingOptions): Promise<void> {
+  const { staging, place, base, isWhole, segmentsFrom, report, turn } = options;
+  const journal = openJournal(staging);
+  try {
+    const begun = journal.lastId();
+    if (begun < base.position) {
+      for await (const segment of segmentsFrom(begun === 0 ? (isWhole ? 1 : base.needs) : begun + 1)) {
+        const last = journal.lastId();
+        journal.begin();
+        if (last === 0) journal.beginAfter({ id: segment.first - 1, chain: segment.before });
+        else requireNext(place, segment, { id: last, chain: journal.chainAt(last) ?? new Uint8Array() });
+        for (const { text, ...entry } of segment.entries) {
+          if (entry.id > last && entry.id <= base.position) journal.append(entry, compressed(text));
+        }
+        journal.commit();
+        report(journal.lastId());
+        await turn();
+        if (journal.lastId() >= base.position) break;
+      }
+    }
+    const own = journal.chainAt(base.position);
+    if (own === null) {
+      throw new ArchiveDamagedError(place, `it lacks entry ${base.position}, with which ${base.name} ends`);
+    }
+    if (sameChain(own, Uint8Array.fromHex(base.chain))) return;
+    throw new ArchiveDamagedError(
+      place,
+      `${base.name} is of another log: entry ${base.position} of its segments has another chain value`,
+    );
+  } finally {
+    journal.rollback();
+    journal.close();
+  }
+}
+
+/** A part with its table. */
+interface TablePart {
+  table: BaseTable;
+  part: BasePart;
+}
+
+/** The parts in the order in which they are loaded. @throws ArchiveDamagedError where the base has other tables than the program */
+function partsOf(place: Place, { name, tables }: ChosenBase, known: readonly BaseTable[]): TablePart[] {
+  const shape = (one: { name: string; columns: readonly string[] }): string => `${one.name}(${one.columns.join(', ')})`;
+  const wanted = known.map((table) => shape({ name: table.name, columns: table.columns.map((column) => column.name) }));
+  const found = tables.map(shape);
+  const other = found.find((text, at) => text !== wanted[at]) ?? (found.length === wanted.length ? null : 'fewer');
+  if (other !== null) {
+    throw new ArchiveDamagedError(
+      place,
+      `${name} is no sound base: its tables are not those of schema ${SCHEMA_VERSION}`,
+    );
+  }
+  return tables.flatMap(({ parts }, at) => parts.map((part) => ({ table: known[at]!, part })));
+}
+
+export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'place' | 'base' | 'turn'> {
+  /** Called with the number of parts that are loaded, of all. */
+  report: (part: number, of: number) => void;
+  /** Called with each index before it is made. */
+  making: (progress: SecondaryIndexProgress) => void;
+}
+
+function load(place: Place, loader: BaseLoader, { table, part }: TablePart, rows: readonly unknown[]): void {
+  try {
+    loader.load(table, rows);
+  } catch (cause) {
+    if (!(cause instanceof BaseRowError)) throw cause;
+    const name = partName(part.sha256);
+    throw new ArchiveDamagedError(place, `${name} is no sound part of a base: ${cause.message}`, { cause });
+  }
+}
+
+/** Loads the rows of a base into a new index. @throws ArchiveDamagedError that names the part or the base */
+export async function loadBase({ staging, place, base, report, making, turn }: LoadingOptions): Promise<void> {
+  const loader = openBaseLoader(staging, base.send_many);
+  if (loader === null) return;
+  try {
+    const parts = partsOf(place, base, loader.tables);
+    const left = parts.slice(loader.loaded());
+    const read = mapAhead(left, async (one) => ({ ...one, rows: await rowsOfPart(place, one.part) }));
+    for await (const { rows, ...one } of read) {
+      load(place, loader, one, rows);
+      report(loader.loaded(), parts.length);
+      await turn();
+    }
+    const { id, chain, chainId } = loader.state();
+    if (id !== base.position || chain.toHex() !== base.chain || chainId !== base.chain_id) {
+      throw new ArchiveDamagedError(place, `${base.name} is no sound base: its rows are those of entry ${id}`);
+    }
+    for (const one of loader.finish()) making(one);
+  } finally {
+    loader[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Makes a base of an index in an archive. Parts are sent as they are made, those that the archive has are not, and the manifest is
+ * created last, so that an interrupted base leaves parts alone, which the next one finds.
+ */
+import type { Place } from '../backup/manifest.ts';
+import { type Clock, pause } from '../base/clock.ts';
+import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
+import type { BaseTable } from '../store/base/tables.ts';
+import type { JournalReads } from '../store/files/journal.ts';
+import { sameChain } from '../store/log/entry.ts';
+import { ArchiveDamagedError, endOf } from './archive.ts';
+import {
+  BASE_FORMAT,
+  type BaseManifest,
+  type BasePart,
+  type BaseTableParts,
+  baseAt,
+  baseName,
+  basesOf,
+  PART,
+  PARTS,
+  type PartSize,
+  packedManifest,
+  packedPart,
+  partName,
+  partsOfRows,
+} from './base.ts';
+
+/** Milliseconds between two parts, which leave the disk and the network to others. */
+const PART_MS = 50;
+/** Milliseconds between two looks whether the archive has the entry of the base. */
+const LOOK_MS = 1_000;
+
+/** What a base came to. */
+export interface MadeBase {
+  name: string;
+  manifest: BaseManifest;
+  /** Parts and bytes of objects that were sent. */
+  sentParts: number;
+  sentBytes: number;
+  /** Parts that were taken over from an earlier base, and not even read. */
+  takenParts: number;
+}
+
+interface BaseProgress {
+  /** The table that is read, and its number among all. */
+  table: string;
+  number: number;
+  of: number;
+  /** Rows that were read. */
+  rows: number;
+  sentBytes: number;
+}
+
+export interface BaseWriterOptions {
+  place: Place;
+  snapshot: BaseSnapshot;
+  journal: Pick<JournalReads, 'chainAt' | 'read' | 'missing'>;
+  program: string;
+  clock: Clock;
+  report: (progress: BaseProgress) => void;
+  /** Ends the base early, after a write that is under way. */
+  signal: AbortSignal;
+  /** Sizes of parts; tests have smaller ones. */
+  size?: PartSize;
+}
+
+/** The newest base whose parts may be taken over: of this log and schema, with a tip that is still canonical. */
+async function earlierBase(
+  { place, snapshot, journal }: BaseWriterOptions,
+  state: BaseState,
+): Promise<BaseManifest | null> {
+  for (const named of await basesOf(place)) {
+    // The numbers of principals in rows are those of one log.
+    const own = journal.chainAt(named.id);
+    if (own === null || !sameChain(own, named.chain)) continue;
+    const base = await baseAt(place, named).catch((error: unknown) => {
+      // A damaged base is of no use to this one; archive verify names it.
+      if (error instanceof ArchiveDamagedError) return null;
+      throw error;
+    });
+    if (base === null || base.schema !== state.schema) continue;
+    if (snapshot.isCanonical(base.height, Uint8Array.fromHex(base.index_block_hash))) return base;
+  }
+  return null;
+}
+
+/** The parts of a table that an earlier base has wholly: those of its canonical blocks, without the last one, which may grow. */
+function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, known: ReadonlySet<string>): BasePart[] {
+  if (earlier === null || grows === null) return [];
+  const parts = earlier.tables.find((table) => table.name === name)?.parts.slice(0, -1) ?? [];
+  const end = lastAt(grows.column, earlier.height);
+  const first = parts.findIndex(({ sha256, to }) => to === undefined || to > end || !known.has(partName(sha256)));
+  return first < 0 ? parts : parts.slice(0, first);
+}
+
+/** Waits until the archive has the entry of the base. @returns false where the signal ended it */
+async function isArchived({ place, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
+  while (!signal.aborted) {
+    const { last, part } = await endOf(place);
+    const end = part?.last ?? last.id;
+    if (end >= position.id) return true;
+    await pause(clock, LOOK_MS, signal);
+  }
+  return false;
+}
+
+function manifestOf(
+  { journal, program, clock }: BaseWriterOptions,
+  state: BaseState,
+  tables: BaseTableParts[],
+): BaseManifest {
+  const entry = journal.read(state.position.id);
+  if (entry === undefined) throw journal.missing(state.position.id);
+  const { schema, position, chainId, tip, highest, needs, sendMany } = state;
+  return {
+    format: BASE_FORMAT,
+    program,
+    created_at: new Date(clock.now()).toISOString(),
+    schema,
+    chain_id: chainId,
+    position: position.id,
+    chain: position.chain.toHex(),
+    received_at: entry.receivedAt,
+    height: tip.height,
+    index_block_hash: tip.indexBlockHash.toHex(),
+    highest,
+    needs,
+    send_many: { mainnet: sendMany.mainnet, testnet: sendMany.testnet },
+    tables,
+  };
+}
+
+/**
+ * Makes a base.
+ * @param state of the snapshot
+ * @returns null where the archive has it, or the signal ended it
+ * @throws OperatorError where the place or the index can't be read, or the place can't be written
+ */
+export async function makeBase(options: BaseWriterOptions, state: BaseState): Promise<MadeBase | null> {
+  const { place, snapshot, clock, report, signal, size = PART } = options;
+  const name = baseName(state.position);
+  const earlier = await earlierBase(options, state);
+  if (earlier !== null && earlier.position === state.position.id) return null;
+  const known = new Set(await place.list(PARTS));
+  let [sentParts, sentBytes, takenParts, rows] = [0, 0, 0, 0];
+  const tables: BaseTableParts[] = [];
+  for (const [index, table] of snapshot.tables.entries()) {
+    const parts = takenFrom(earlier, table, known);
+    takenParts += parts.length;
+    for (const { content, ...part } of partsOfRows(snapshot.rows(table, parts.at(-1)?.to ?? null), size)) {
+      const object = partName(part.sha256);
+      if (!known.has(object)) {
+        const packed = await packedPart(content);
+        await place.create(object, packed);
+        known.add(object);
+        sentParts += 1;
+        sentBytes += packed.length;
+      }
+      parts.push(part);
+      rows += part.rows;
+      report({ table: table.name, number: index + 1, of: snapshot.tables.length, rows, sentBytes });
+      await pause(clock, PART_MS, signal);
+      if (signal.aborted) return null;
+    }
+    tables.push({ name: table.name, columns: table.columns.map((column) => column.name), parts });
+  }
+  if (!(await isArchived(options, state))) return null;
+  const manifest = manifestOf(options, state, tables);
+  await place.create(name, await packedManifest(manifest));
+  return { name, manifest, sentParts, sentBytes, takenParts };
+}

@@ -1,0 +1,245 @@
+/**
+ * A base: the rows of the index at an entry, from which a restore begins without a replay of what came before.
+ *
+ *     base-<entry>-<its chain value>.json.zst     the manifest: written last, and never replaced
+ *     part-<SHA-256 of the content>.zst           rows of one table
+ *
+ * The content of a part, before zstd, is text: a line of JSON for each row, which is the list of its values. Blobs are in hex, and
+ * integers that JSON would round are texts. A part is named by its content, so that one that an archive has is not sent again.
+ *
+ * Where a part ends depends on its rows alone, so that all hosts make the same parts, and a row that is added or changed concerns
+ * one part or two: it ends with a row whose hash is low enough.
+ */
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { type Static, Type } from '@sinclair/typebox';
+import { compressedPart, hashOfPart, longestCompressed, type Place } from '../backup/manifest.ts';
+import { hasCode, OperatorError } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
+import { strictText } from '../codec/utf8.ts';
+import { checker } from '../http/checker.ts';
+import type { RowLine } from '../store/base/snapshot.ts';
+import type { Head } from '../store/log/entry.ts';
+import { ArchiveDamagedError } from './archive.ts';
+
+/** Version of the format of bases. */
+export const BASE_FORMAT = 1;
+
+/** Bytes of a part: it ends between the least and the most, half of them after fewer than twice the usual. */
+export const PART = { least: 1_000_000, usual: 3_000_000, most: 16_000_000 };
+export type PartSize = typeof PART;
+
+/** Maximum bytes of a part: rows of one place in the chain are never divided, nor is a row. */
+const LONGEST_PART = 256_000_000;
+const LONGEST_MANIFEST = 64 * 1024 * 1024;
+
+const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+const Part = Type.Object({
+  /** Of the content. */
+  sha256: Hex,
+  /** Of the content. */
+  bytes: Type.Integer({ minimum: 1, maximum: LONGEST_PART }),
+  rows: Type.Integer({ minimum: 1, maximum: LONGEST_PART }),
+  /** In a table that grows: the value of the column that grows in the last row. */
+  to: Type.Optional(Size),
+});
+/** A part of a table. */
+export type BasePart = Static<typeof Part>;
+
+const Table = Type.Object({
+  name: Type.String({ maxLength: 100 }),
+  columns: Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }),
+  parts: Type.Array(Part),
+});
+export type BaseTableParts = Static<typeof Table>;
+
+const Contract = Type.Union([Type.String({ maxLength: 200 }), Type.Null()]);
+
+const Manifest = Type.Object({
+  format: Type.Literal(BASE_FORMAT),
+  /** Version of the Stackside that made it. */
+  program: Type.String({ maxLength: 100 }),
+  created_at: Type.String({ maxLength: 100 }),
+  /** Version of the schema of the tables. */
+  schema: Size,
+  chain_id: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+  /** The entry, its chain value, and when it was received, in Unix microseconds. */
+  position: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  chain: Hex,
+  received_at: Type.Integer(),
+  /** The tip, and the height of the highest block that is known, canonical or not. */
+  height: Size,
+  index_block_hash: Hex,
+  highest: Size,
+  /** The oldest entry that the index may still read, to revert a block. */
+  needs: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  /** The send-many contracts that the rows were made with; null for the usual one. */
+  send_many: Type.Object({ mainnet: Contract, testnet: Contract }),
+  tables: Type.Array(Table, { maxItems: 1_000 }),
+});
+export type BaseManifest = Static<typeof Manifest>;
+
+export const partName = (sha256: string): string => `part-${sha256}.zst`;
+export const PARTS = 'part-';
+
+/** Digits of an entry's number in a name, as in those of segments. */
+const DIGITS = 12;
+const BASES = 'base-';
+
+export const baseName = ({ id, chain }: Head): string =>
+  `${BASES}${String(id).padStart(DIGITS, '0')}-${chain.toHex()}.json.zst`;
+
+/** A base by its name. */
+export interface NamedBase extends Head {
+  name: string;
+}
+
+/** The base that a name is of; null for any other name. */
+export function baseOfName(name: string): NamedBase | null {
+  const match = /^base-(\d{12,15})-([0-9a-f]{64})\.json\.zst$/.exec(name);
+  if (match === null) return null;
+  const [, id = '', chain = ''] = match;
+  return { name, id: Number(id), chain: Uint8Array.fromHex(chain) };
+}
+
+/** The bases of an archive, the newest first. @throws OperatorError where the place can't be read */
+export async function basesOf(place: Place): Promise<NamedBase[]> {
+  const names = await place.list(BASES);
+  return names
+    .map(baseOfName)
+    .filter((base) => base !== null)
+    .sort((a, b) => b.id - a.id);
+}
+
+/** Content of a part, with what its manifest says of it. */
+export interface PartContent extends BasePart {
+  content: Buffer;
+}
+
+/** Values of a hash of 32 bits. */
+const HASHES = 2 ** 32;
+
+/**
+ * Divides rows into parts.
+ * @param rows of one table, in their order; those that grow are divided only where their column changes
+ */
+export function* partsOfRows(rows: Iterable<RowLine>, size: PartSize = PART): Generator<PartContent> {
+  let lines: string[] = [];
+  let bytes = 0;
+  let isEnding = false;
+  let last: number | null = null;
+
+  function part(): PartContent {
+    const content = Buffer.from(`${lines.join('\n')}\n`);
+    const made = { sha256: hashOfPart(content), bytes: content.length, rows: lines.length, content };
+    [lines, bytes, isEnding] = [[], 0, false];
+    return last === null ? made : { ...made, to: last };
+  }
+
+  for (const { at, line } of rows) {
+    if (isEnding && (at === null || at !== last)) yield part();
+    lines.push(line);
+    bytes += line.length + 1;
+    last = at;
+    const isLow = Bun.hash.xxHash32(line) < (line.length / size.usual) * HASHES;
+    isEnding ||= bytes >= size.most || (bytes >= size.least && isLow);
+  }
+  if (lines.length > 0) yield part();
+}
+
+/** The object of a part. */
+export const packedPart = compressedPart;
+
+const decompress = promisify(zstdDecompress);
+
+/** The content of an object. @throws ArchiveDamagedError that names it */
+async function decompressed(place: Place, name: string, object: Uint8Array, most: number): Promise<Buffer> {
+  try {
+    return await decompress(object, { maxOutputLength: most });
+  } catch (cause) {
+    const why = hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? 'it holds more than it may' : "it can't be decompressed";
+    throw new ArchiveDamagedError(place, `${name} is no sound part of a base: ${why}`, { cause });
+  }
+}
+
+async function contentOf(place: Place, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
+  const object = await place.read(name, { least: 1, most: longestCompressed(bytes) });
+  if (object === null) throw new ArchiveDamagedError(place, `${name}, a part of a base, is missing`);
+  const content = await decompressed(place, name, object, bytes);
+  if (content.length === bytes && hashOfPart(content) === sha256) return content;
+  throw new ArchiveDamagedError(place, `${name} is no sound part of a base: its content is another`);
+}
+
+/** Reads a part once more where it is damaged: a server may end a body as if it were complete. */
+async function soundContent(place: Place, name: string, part: BasePart): Promise<Buffer> {
+  try {
+    return await contentOf(place, name, part);
+  } catch (error) {
+    if (!(error instanceof ArchiveDamagedError)) throw error;
+    return contentOf(place, name, part);
+  }
+}
+
+/**
+ * Reads the rows of a part, and verifies it by its hash.
+ * @returns lists of values, as far as anybody knows
+ * @throws ArchiveDamagedError that names it; OperatorError where the place can't be read
+ */
+export async function rowsOfPart(place: Place, part: BasePart): Promise<unknown[]> {
+  const name = partName(part.sha256);
+  const text = strictText(await soundContent(place, name, part));
+  const rows = text?.endsWith('\n') ? parsedJson(`[${text.slice(0, -1).replaceAll('\n', ',')}]`) : undefined;
+  if (Array.isArray(rows) && rows.length === part.rows) return rows;
+  throw new ArchiveDamagedError(place, `${name} is no sound part of a base: it has other rows than its base says`);
+}
+
+/** The object of a manifest. */
+export function packedManifest(manifest: BaseManifest): Promise<Buffer> {
+  const sha256 = hashOfPart(Buffer.from(JSON.stringify(manifest)));
+  return compressedPart(Buffer.from(`${JSON.stringify({ manifest, sha256 })}\n`));
+}
+
+const mistakeIn = checker(Manifest);
+
+/** What is wrong with a manifest, as the end of a sentence; null where nothing is. */
+function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string | null {
+  if (sha256 !== hashOfPart(Buffer.from(JSON.stringify(manifest) ?? ''))) return 'its checksum is wrong';
+  const mistake = mistakeIn(manifest);
+  if (mistake !== null) return `${mistake.path.join('.') || 'it'} ${mistake.rule}`;
+  const { position, chain, needs } = manifest as BaseManifest;
+  if (position !== named.id || chain !== named.chain.toHex()) return `it is the base of entry ${position}`;
+  return needs > position ? 'it needs an entry that comes after it' : null;
+}
+
+/**
+ * Reads the manifest of a base.
+ * @returns null where it is gone
+ * @throws ArchiveDamagedError that names it; OperatorError where a newer program made it, or the place can't be read
+ */
+export async function baseAt(place: Place, named: NamedBase): Promise<BaseManifest | null> {
+  const { name } = named;
+  const read = async (): Promise<BaseManifest | null> => {
+    const object = await place.read(name, { least: 1, most: LONGEST_MANIFEST });
+    if (object === null) return null;
+    const text = strictText(await decompressed(place, name, object, LONGEST_MANIFEST));
+    const { manifest, sha256 } = Object(parsedJson(text ?? ''));
+    const format = Object(manifest).format;
+    if (typeof format === 'number' && format > BASE_FORMAT) {
+      throw new OperatorError(
+        `${name} of the archive at ${place.location} has format ${format}; this program knows format ${BASE_FORMAT}.`,
+        'Use the newer Stackside that made it, or give an older base with --base.',
+      );
+    }
+    const fault = faultOf(named, manifest, sha256);
+    if (fault === null) return manifest as BaseManifest;
+    throw new ArchiveDamagedError(place, `${name} is no sound base: ${fault}`);
+  };
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ArchiveDamagedError)) throw error;
+    return read();
+  }
+}

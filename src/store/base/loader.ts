@@ -1,0 +1,146 @@
+/**
+ * Fills a new index with the rows of a base, part by part. Each part is one transaction with the count of the parts that were loaded, so
+ * that an interrupted load goes on with the next one. Indexes are made at the end, from sorted entries.
+ */
+import { type Database, SQLiteError } from 'bun:sqlite';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
+import { indexPath, oneRowTables, openWriter } from '../files/database.ts';
+import { positionIn } from '../files/journal-link.ts';
+import { leaveOutWritersIndexes, makeWritersIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
+import type { Head } from '../log/entry.ts';
+import { listInserter, upserter } from '../rows/table.ts';
+import { sendManyContractsTable } from '../rows/tables.ts';
+import { type BaseColumn, type BaseTable, baseTables } from './tables.ts';
+
+/** Rows don't fit their table. The message says why, as the end of a sentence that begins with their part. */
+export class BaseRowError extends Error {
+  override readonly name = 'BaseRowError';
+}
+
+type Value = string | number | bigint | Uint8Array | null;
+
+const INTEGER = /^-?\d{16,19}$/;
+const HEX = /^(?:[0-9A-F]{2})*$/;
+const [LEAST_INTEGER, MOST_INTEGER] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+/** The integer of a text, if SQLite can store it. */
+function integerOf(text: string): bigint | undefined {
+  if (!INTEGER.test(text)) return undefined;
+  const value = BigInt(text);
+  return value >= LEAST_INTEGER && value <= MOST_INTEGER ? value : undefined;
+}
+
+/** The value of a column; undefined where it is of another type. */
+function storedValue({ type, isNullable }: BaseColumn, value: unknown): Value | undefined {
+  if (value === null) return isNullable ? null : undefined;
+  if (typeof value === 'number') return type === 'INTEGER' && Number.isSafeInteger(value) ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  if (type === 'TEXT') return value;
+  if (type === 'INTEGER') return integerOf(value);
+  return HEX.test(value) ? Uint8Array.fromHex(value) : undefined;
+}
+
+/** The values of a row. @throws BaseRowError */
+function valuesOf({ name, columns }: BaseTable, row: unknown, number: number): Value[] {
+  if (!Array.isArray(row) || row.length !== columns.length) {
+    throw new BaseRowError(`row ${number} is no list of the ${columns.length} values of ${name}`);
+  }
+  return columns.map((column, at) => {
+    const value = storedValue(column, row[at]);
+    if (value === undefined) throw new BaseRowError(`row ${number} has no value for ${name}.${column.name}`);
+    return value;
+  });
+}
+
+/** While it is there, the index is being filled: the number of parts that were loaded. It is removed at the end. */
+const LOADED = 'loaded_parts';
+
+const isBegun = (db: Database): boolean =>
+  db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1").get(LOADED) !== null;
+
+/** An index that is being filled. */
+export interface BaseLoader extends Disposable {
+  /** The tables of a base. */
+  readonly tables: readonly BaseTable[];
+  /** Number of parts that were loaded. */
+  loaded(): number;
+  /**
+   * Loads the next part.
+   * @param rows lists of values, as `RowLine` has them
+   * @throws BaseRowError where they don't fit the table; SQLiteError
+   */
+  load(table: BaseTable, rows: readonly unknown[]): void;
+  /** Where the loaded rows say that the index stands. */
+  state(): Head & { chainId: number | null };
+  /** Makes the indexes that a writer needs, one after each value that it yields, and ends the load. */
+  finish(): Generator<SecondaryIndexProgress>;
+}
+
+/** Whether an error of SQLite is about the rows, and not about the disk. */
+const isOfRows = (error: unknown): boolean =>
+  error instanceof SQLiteError && /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(error.code ?? '');
+
+/**
+ * Opens a new index to fill it, or one whose load was interrupted.
+ * @param sendMany the contracts that the rows were made with
+ * @returns null where the load was ended
+ */
+export function openBaseLoader(directory: string, sendMany: SendManySetting): BaseLoader | null {
+  const path = indexPath(directory);
+  const db = openWriter(directory, { load: 'bulk', views: false });
+  const isNew = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get()?.id === 0;
+  if (!isBegun(db) && !isNew) {
+    db.close();
+    return null;
+  }
+  if (!isBegun(db)) {
+    db.transaction(() => {
+      leaveOutWritersIndexes(db);
+      db.run(`CREATE TABLE ${LOADED} (parts INTEGER NOT NULL) STRICT`);
+      db.run(`INSERT INTO ${LOADED} VALUES (0)`);
+      const set = upserter(db, sendManyContractsTable, { replaced: ['contract_id'] });
+      for (const [network, contract] of Object.entries(sendMany))
+        if (contract !== null) set({ network, contract_id: contract });
+    }).immediate();
+  }
+  const loadedParts = db.prepare<{ parts: number }, []>(`SELECT parts FROM ${LOADED}`);
+  const count = db.prepare<null, []>(`UPDATE ${LOADED} SET parts = parts + 1`);
+  const tables = baseTables(db).filter(({ name }) => name !== LOADED);
+  const isOneRow = (name: string): boolean => (oneRowTables as readonly string[]).includes(name);
+
+  function add(table: BaseTable, rows: readonly unknown[]): void {
+    if (isOneRow(table.name)) {
+      if (rows.length !== 1) throw new BaseRowError(`${table.name} has one row`);
+      db.run(`DELETE FROM ${table.name}`);
+    }
+    const insert = listInserter(
+      db,
+      table.name,
+      table.columns.map(({ name }) => name),
+    );
+    for (const [index, row] of rows.entries()) insert(valuesOf(table, row, index + 1));
+    count.run();
+  }
+
+  return {
+    tables,
+    loaded: () => loadedParts.get()?.parts ?? 0,
+    load(table, rows) {
+      try {
+        db.transaction(() => add(table, rows)).immediate();
+      } catch (cause) {
+        if (!isOfRows(cause)) throw cause;
+        throw new BaseRowError(`its rows are none of ${table.name}`, { cause });
+      }
+    },
+    state: () => ({
+      ...positionIn(db),
+      chainId: db.query<{ id: number | null }, []>('SELECT chain_id AS id FROM progress').get()?.id ?? null,
+    }),
+    *finish() {
+      yield* makeWritersIndexes(db, path);
+      db.run(`DROP TABLE ${LOADED}`);
+    },
+    [Symbol.dispose]: () => db.close(),
+  };
+}

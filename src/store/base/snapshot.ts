@@ -1,0 +1,161 @@
+/** A snapshot of an index for a base: where it stands, and its rows as lines of JSON. */
+import type { Database } from 'bun:sqlite';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
+import { needsRebuild, openReader, SCHEMA_VERSION } from '../files/database.ts';
+import { positionIn } from '../files/journal-link.ts';
+import { oldestNeeded } from '../ingest/retention.ts';
+import type { Head } from '../log/entry.ts';
+import { recordedSendMany } from '../queries/contracts/send-many.ts';
+import type { BaseColumn, BaseTable } from './tables.ts';
+import { baseTables } from './tables.ts';
+
+/** A row as text. */
+export interface RowLine {
+  /** The column that grows; null in a table where rows may change anywhere. */
+  at: number | null;
+  /** A list of the row's values as JSON: blobs in hex, and integers beyond 2^53 as texts. */
+  line: string;
+}
+
+/** Where an index stands. */
+export interface BaseState {
+  /** Version of its schema. */
+  schema: number;
+  position: Head;
+  chainId: number;
+  tip: { height: number; indexBlockHash: Uint8Array };
+  /** Height of the highest block that is known, canonical or not. */
+  highest: number;
+  /** The send-many contracts that it was made with. */
+  sendMany: SendManySetting;
+  /** The oldest entry that it may still read, to revert a block. */
+  needs: number;
+}
+
+export interface BaseSnapshot extends Disposable {
+  /** Null before the first block, and where only a rebuild fills what an upgrade added. */
+  readonly state: BaseState | null;
+  readonly tables: readonly BaseTable[];
+  /** Whether a block is canonical. */
+  isCanonical(height: number, indexBlockHash: Uint8Array): boolean;
+  /** Reads the rows of a table in their order. @param after begins behind this value of the column that grows; null with the first row */
+  rows(table: BaseTable, after: number | null): Generator<RowLine>;
+}
+
+/** Transactions whose rows are sorted at a time, where the key of a table that grows begins with another column. */
+const SORTED_TOGETHER = 200_000;
+
+/** SQL of a value: numbers that JSON would round are texts. */
+function valueSql({ name, type, isNullable }: BaseColumn): string {
+  const column = `t.${name}`;
+  if (type === 'TEXT') return column;
+  if (type === 'INTEGER')
+    return `iif(${column} BETWEEN -9007199254740991 AND 9007199254740991, ${column}, ${column} || '')`;
+  return isNullable ? `iif(${column} IS NULL, NULL, hex(${column}))` : `hex(${column})`;
+}
+
+const lineOf = ({ columns }: BaseTable): string => `json_array(${columns.map(valueSql).join(', ')}) AS line`;
+const orderOf = ({ order }: BaseTable): string => order.map((term) => `t.${term}`).join(', ');
+
+/** Statements that read a table from its beginning, from a place on, and between two places by each principal. */
+export function rowStatements(table: BaseTable) {
+  const { name, grows } = table;
+  const at = grows === null ? 'NULL' : `t.${grows.column}`;
+  const select = `SELECT ${at} AS at, ${lineOf(table)}`;
+  return {
+    all: `${select} FROM ${name} t ORDER BY ${orderOf(table)}`,
+    after: `${select} FROM ${name} t WHERE ${at} > ?1 ORDER BY ${orderOf(table)}`,
+    // The key begins with the principal, so that the rows of each are found by the place.
+    between: `${select} FROM principals p CROSS JOIN ${name} t ON t.principal_id = p.id AND ${at} > ?1 AND ${at} <= ?2
+      ORDER BY ${at}, ${orderOf(table)}`,
+  };
+}
+
+/** A position is a height times this, plus the place in the block. */
+const PLACES = 2 ** 20;
+
+/** A height above all blocks, whose positions are exact numbers. */
+const HIGHEST = 2 ** 32;
+
+/** The greatest value of a column that grows in a block of a height and those below. */
+export const lastAt = (column: 'position' | 'height', height: number): number =>
+  column === 'height' ? height : (height + 1) * PLACES - 1;
+
+/** The heights at which the rows of about so many transactions end, and one above all blocks. */
+function* heightsBetween(db: Database, from: number): Generator<number> {
+  const preceding = db.query<{ transactions: number }, [number]>(
+    'SELECT preceding_transactions AS transactions FROM blocks WHERE height > ?1 ORDER BY height LIMIT 1',
+  );
+  const blockOf = db.query<{ height: number }, [number]>(
+    'SELECT height FROM blocks WHERE preceding_transactions >= ?1 ORDER BY preceding_transactions, height LIMIT 1',
+  );
+  let below = from;
+  for (let found = preceding.get(below); found !== null; found = preceding.get(below)) {
+    const next = blockOf.get(found.transactions + SORTED_TOGETHER);
+    if (next === null) break;
+    // The block itself is read with those that follow, unless it follows at once.
+    below = Math.max(below + 1, next.height - 1);
+    yield below;
+  }
+  yield HIGHEST;
+}
+
+function* betweenHeights(db: Database, table: BaseTable, after: number | null): Generator<RowLine> {
+  const { grows } = table;
+  if (grows === null) throw new Error('the table grows');
+  const { column } = grows;
+  const rows = db.query<RowLine, [number, number]>(rowStatements(table).between);
+  let from = after ?? -1;
+  for (const height of heightsBetween(db, column === 'height' ? from : Math.floor((from + 1) / PLACES) - 1)) {
+    const to = lastAt(column, height);
+    yield* rows.iterate(from, to);
+    from = to;
+  }
+}
+
+function stateOf(db: Database): BaseState | null {
+  const position = positionIn(db);
+  const chainId = db.query<{ id: number | null }, []>('SELECT chain_id AS id FROM progress').get()?.id ?? null;
+  const tip = db
+    .query<BaseState['tip'], []>(
+      'SELECT height, index_block_hash AS indexBlockHash FROM blocks ORDER BY height DESC LIMIT 1',
+    )
+    .get();
+  if (chainId === null || tip === null || needsRebuild(db)) return null;
+  const orphaned = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM orphaned_blocks').get();
+  return {
+    ...{ schema: SCHEMA_VERSION, position, chainId, tip, sendMany: recordedSendMany(db) },
+    highest: Math.max(tip.height, orphaned?.height ?? 0),
+    needs: Math.min(oldestNeeded(db) ?? position.id, position.id),
+  };
+}
+
+/**
+ * Takes a snapshot of the index of a directory, while the writer may go on. The write-ahead log can't be emptied before the snapshot
+ * is closed.
+ * @throws OperatorError where there is no index, or one of another version
+ */
+export function snapshotForBase(directory: string): BaseSnapshot {
+  const db = openReader(directory);
+  try {
+    db.run('BEGIN');
+    const canonical = db.query<unknown, [number, Uint8Array]>(
+      'SELECT 1 FROM blocks WHERE height = ?1 AND index_block_hash = ?2',
+    );
+    return {
+      state: stateOf(db),
+      tables: baseTables(db),
+      isCanonical: (height, indexBlockHash) => canonical.get(height, indexBlockHash) !== null,
+      *rows(table, after) {
+        const { all, after: from } = rowStatements(table);
+        if (table.grows?.isFirst === false) yield* betweenHeights(db, table, after);
+        else if (after === null) yield* db.query<RowLine, []>(all).iterate();
+        else yield* db.query<RowLine, [number]>(from).iterate(after);
+      },
+      [Symbol.dispose]: () => db.close(),
+    };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

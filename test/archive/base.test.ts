@@ -1,0 +1,541 @@
+/** Bases: what is restored from one, what the next one takes over, and what is refused. */
+import { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import {
+  type BaseManifest,
+  baseAt,
+  basesOf,
+  packedManifest,
+  packedPart,
+  partName,
+  partsOfRows,
+  rowsOfPart,
+} from '../../src/archive/base.ts';
+import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { hashOfPart, type Place } from '../../src/backup/manifest.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { openBaseLoader } from '../../src/store/base/loader.ts';
+import {
+  type BaseSnapshot,
+  lastAt,
+  type RowLine,
+  rowStatements,
+  snapshotForBase,
+} from '../../src/store/base/snapshot.ts';
+import { snapshotIndex } from '../../src/store/check/index-snapshot.ts';
+import { growingTables, localTables } from '../../src/store/check/tables.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { sendCommand } from '../support/data/chance-commands.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { journalRows, wholeIndex } from '../support/data/tables.ts';
+import { forks, grown } from '../support/events/forked-chain.ts';
+import { assertProperty, assertSeeds, character, Seen, timeout } from '../support/property.ts';
+
+const made: DataDirectory[] = [];
+const kept = (directory: DataDirectory): string => {
+  made.push(directory);
+  return directory.path;
+};
+const folder = (): string => join(kept(dataDirectory()), 'new');
+afterAll(() => {
+  for (const directory of made) directory[Symbol.dispose]();
+});
+
+/** Digests of all tables that are functions of the log, in the order of their rows. */
+function digests(directory: string): Record<string, unknown> {
+  using snapshot = snapshotIndex(directory);
+  return Object.fromEntries(
+    [...snapshot.digests()].flatMap(({ table, digest }) => (digest === null ? [] : [[table, digest]])),
+  );
+}
+
+/** The rows of a table that grows, up to a height. */
+function rowsUpTo(snapshot: BaseSnapshot, name: string, height: number): RowLine[] {
+  const table = snapshot.tables.find((one) => one.name === name)!;
+  const end = lastAt(growingTables[name]!, height);
+  return [...snapshot.rows(table, null)].filter(({ at }) => at! <= end);
+}
+
+test('the tables of a base are all that are functions of the log', () => {
+  using directory = ingestOf([]);
+  using db = new Database(indexPath(directory.path), { readonly: true });
+  const all = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  using snapshot = snapshotForBase(directory.path);
+  const names = snapshot.tables.map(({ name }) => name);
+  expect([...names, ...Object.keys(localTables)].sort()).toEqual(all.map(({ name }) => name).sort());
+  expect(names).toEqual(expect.arrayContaining(Object.keys(growingTables)));
+  expect(snapshot.state).toBeNull();
+});
+
+const world = fc.record({ forks: forks(), seed: fc.nat(2 ** 31) });
+
+/** Applies events with commands of chance between them; calls `at` in two places. */
+async function grownWith(
+  { forks: generated, seed }: { forks: Parameters<typeof grown>[0]; seed: number },
+  directory: string,
+  at: (nth: number) => Promise<void>,
+): Promise<void> {
+  const prng = new Prng(`bases/${seed}`);
+  const events: NodeEvent[] = grown(generated).events;
+  const stops = [prng.below(events.length), prng.below(events.length)].sort((a, b) => a - b);
+  using open = openAt(directory);
+  for (const [index, event] of events.entries()) {
+    open.ingest.receive(received(event));
+    for (let number = prng.below(3); number > 0; number--) await sendCommand(open.ingest, prng);
+    for (const [nth, stop] of stops.entries()) if (stop === index) await at(nth);
+  }
+}
+
+test(
+  'what is restored from a base equals what a replay makes, and rows of canonical blocks never change',
+  () => {
+    const seen = new Seen({ restored: 3, 'with hooks': 1, 'taken over': 1, 'fork since': 0, canonical: 2 });
+    return assertSeeds(
+      fc.asyncProperty(fc.noShrink(world), async (given) => {
+        const source = kept(dataDirectory());
+        const path = folder();
+        const place = directoryFiles(path);
+        let earlier: { snapshot: BaseSnapshot; height: number; hash: Uint8Array } | null = null;
+        let isMade = false;
+        await grownWith(given, source, async () => {
+          const snapshot = snapshotForBase(source);
+          if (snapshot.state === null) return snapshot[Symbol.dispose]();
+          await archive(source, place);
+          const base = await baseIn(source, place);
+          isMade = true;
+          if (base !== null && base.takenParts > 0) {
+            seen.add('taken over');
+            // Another host, which knows no earlier base, makes the same parts.
+            const other = directoryFiles(folder());
+            await archive(source, other);
+            expect((await baseIn(source, other))?.manifest.tables).toEqual(base.manifest.tables);
+          }
+          if (earlier !== null) return snapshot[Symbol.dispose]();
+          const { height, indexBlockHash } = snapshot.state.tip;
+          earlier = { snapshot, height, hash: indexBlockHash };
+        });
+        if (!isMade || earlier === null) return;
+        await archive(source, place);
+        const into = folder();
+        await restoredFrom(place, into);
+        expect(digests(into)).toEqual(digests(source));
+        expect(wholeIndex(into)).toEqual(wholeIndex(source));
+        seen.add('restored');
+        if (wholeIndex(into).hooks!.length > 0) seen.add('with hooks');
+        const { snapshot, height, hash } = earlier as { snapshot: BaseSnapshot; height: number; hash: Uint8Array };
+        using before = snapshot;
+        using after = snapshotForBase(source);
+        if (!after.isCanonical(height, hash)) return seen.add('fork since');
+        seen.add('canonical');
+        for (const name of Object.keys(growingTables)) {
+          expect(rowsUpTo(after, name, height)).toEqual(rowsUpTo(before, name, height));
+        }
+      }),
+      { seen, cases: 6 },
+    );
+  },
+  timeout,
+);
+
+const events = [...devnetEvents({ seed: 8, blocks: 30, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 })].map(
+  received,
+);
+const BASE_AT = 60;
+const source = kept(ingestOf(events));
+const rows = journalRows(source);
+const early = kept(ingestOf(events.slice(0, BASE_AT)));
+const original = folder();
+await archive(early, directoryFiles(original));
+const first = (await baseIn(early, directoryFiles(original)))!;
+await archive(source, directoryFiles(original));
+const expected = { tables: wholeIndex(source), digests: digests(source) };
+
+/** A copy of the archive, to be spoiled. */
+function copy(): { path: string; place: Place } {
+  const path = folder();
+  cpSync(original, path, { recursive: true });
+  return { path, place: directoryFiles(path) };
+}
+
+async function restored(place: Place, options: Partial<ArchiveRestoreOptions> = {}): Promise<string> {
+  const into = folder();
+  await restoredFrom(place, into, options);
+  expect(wholeIndex(into)).toEqual(expected.tables);
+  expect(digests(into)).toEqual(expected.digests);
+  return into;
+}
+
+describe('a restore', () => {
+  test('begins with the base, and its journal with what the index may still read', async () => {
+    const seen: string[] = [];
+    const place = directoryFiles(original);
+    const read: Place['read'] = (name, bounds) => {
+      seen.push(name);
+      return place.read(name, bounds);
+    };
+    const into = await restored({ ...place, read });
+    expect(new Set(seen).size).toBeGreaterThan(first.sentParts);
+    const journal = openJournalReader(into);
+    expect(journal.trimmedTo()).toBeLessThan(first.manifest.needs);
+    expect(journal.lastId()).toBe(rows.length);
+    journal.close();
+  });
+
+  test('goes on in a server: blocks from before the base are reverted', async () => {
+    const fork = [...devnetEvents({ seed: 8, blocks: 34, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 })].map(
+      received,
+    );
+    const [one, two] = [await restored(directoryFiles(original)), kept(ingestOf(events))];
+    for (const directory of [one, two]) {
+      using open = openAt(directory);
+      for (const event of fork.slice(events.length)) open.ingest.apply(event);
+      open.ingest.commit();
+    }
+    expect(wholeIndex(one)).toEqual(wholeIndex(two));
+  });
+
+  test('without the base brings all entries, and so does one with the whole journal', async () => {
+    for (const options of [{ base: 'none' }, { wholeJournal: true }, { wholeJournal: true, base: BASE_AT }] as const) {
+      const into = await restored(directoryFiles(original), options);
+      expect(journalRows(into)).toEqual(rows);
+    }
+  });
+
+  test('that ends before the base begins with entry 1', async () => {
+    const until = { entry: first.manifest.position - 1 };
+    const into = folder();
+    expect(await restoredFrom(directoryFiles(original), into, { until })).toBe(until.entry);
+    expect(journalRows(into).length).toBe(until.entry);
+    const at = folder();
+    await restoredFrom(directoryFiles(original), at, { until: { entry: first.manifest.position } });
+    expect(wholeIndex(at)).toEqual(wholeIndex(early));
+    const beyond = restoredFrom(directoryFiles(original), folder(), { until, base: BASE_AT });
+    expect(await refusal(beyond)).toContain("can't be used: it comes after the end of the restore");
+    for (const earlier of [{ height: 1 }, { time: rows[2]!.receivedAt }] as const) {
+      const short = folder();
+      expect(await restoredFrom(directoryFiles(original), short, { until: earlier })).toBeLessThan(BASE_AT);
+    }
+  });
+
+  test('needs no segment from before the base', async () => {
+    const { path, place } = copy();
+    const needless = (await place.list('segment-')).filter((name) => Number(name.slice(21, 33)) < first.manifest.needs);
+    for (const name of needless) rmSync(join(path, name));
+    await restored(place);
+    const gap = (await place.list('segment-'))[0]!;
+    rmSync(join(path, gap));
+    expect(await refusal(restoredFrom(place, folder()))).toMatch(/lacks entries|is damaged/);
+  });
+
+  test('that was stopped at any request goes on, with the base that it began with', async () => {
+    const { place } = copy();
+    const into = folder();
+    for (let most = 1; ; most += 7) {
+      let reads = 0;
+      const stopping: Place = {
+        ...place,
+        async read(name, bounds) {
+          if (++reads > most && !name.startsWith('archive')) throw new OperatorError('The place is away.', '');
+          return place.read(name, bounds);
+        },
+      };
+      const isDone = await restoredFrom(stopping, into).then(
+        () => true,
+        (error: unknown) => {
+          expect((error as OperatorError).message).toBe('The place is away.');
+          return false;
+        },
+      );
+      if (isDone) break;
+      if (most === 8) expect(await baseIn(source, place)).not.toBeNull();
+    }
+    expect(digests(into)).toEqual(expected.digests);
+    expect(openJournalReader(into).lastId()).toBe(rows.length);
+  });
+});
+
+test('an interrupted base goes on by its content, and nothing is sent twice', async () => {
+  const path = folder();
+  const place = directoryFiles(path);
+  await archive(source, place);
+  let creates = 0;
+  const created: string[] = [];
+  for (let most = 5; ; most += 20) {
+    creates = 0;
+    const stopping: Place = {
+      ...place,
+      async create(name, bytes) {
+        if (++creates > most) throw new OperatorError('The place is full.', '');
+        created.push(name);
+        return place.create(name, bytes);
+      },
+    };
+    const base = await baseIn(source, stopping).catch((error: OperatorError) => error.message);
+    if (base !== 'The place is full.') break;
+    expect(await basesOf(place)).toEqual([]);
+  }
+  expect(new Set(created).size).toBe(created.length);
+  expect(await baseIn(source, place)).toBeNull();
+  await restored(place);
+});
+
+test('a base waits until the archive has its entry', async () => {
+  const { path, place } = copy();
+  const asked: string[] = [];
+  const late: Place = {
+    ...place,
+    async list(beginning) {
+      asked.push(beginning);
+      if (beginning === '' && asked.filter((one) => one === '').length > 2) await archive(source, place);
+      return place.list(beginning);
+    },
+  };
+  for (const name of readdirSync(path)) if (name.startsWith('open-')) rmSync(join(path, name));
+  expect((await baseIn(source, late))?.manifest.position).toBe(rows.length);
+  expect(asked.filter((one) => one === '').length).toBeGreaterThan(2);
+  const ending = AbortSignal.abort();
+  expect(await baseIn(early, directoryFiles(folder()), { signal: ending })).toBeNull();
+});
+
+describe('refused by name:', () => {
+  /** Restores an archive whose manifest was changed. */
+  async function changed(change: (manifest: BaseManifest) => void): Promise<string> {
+    const { path, place } = copy();
+    const manifest = structuredClone(first.manifest);
+    change(manifest);
+    writeFileSync(join(path, first.name), await packedManifest(manifest));
+    return refusal(restoredFrom(place, folder()));
+  }
+  const parts = first.manifest.tables.flatMap((table) => table.parts.map(({ sha256 }) => partName(sha256)));
+
+  test('a part that is missing', async () => {
+    const { path, place } = copy();
+    rmSync(join(path, parts[4]!));
+    expect(await refusal(restoredFrom(place, folder()))).toContain(`${parts[4]}, a part of a base, is missing`);
+    await restored(place, { base: 'none' });
+  });
+
+  test('a part that is damaged, or another', async () => {
+    const { path, place } = copy();
+    const bytes = readFileSync(join(path, parts[5]!));
+    bytes[bytes.length - 3]! ^= 1;
+    writeFileSync(join(path, parts[5]!), bytes);
+    expect(await refusal(restoredFrom(place, folder()))).toContain(`${parts[5]} is no sound part of a base: `);
+    renameSync(join(path, parts[6]!), join(path, parts[5]!));
+    expect(await refusal(restoredFrom(place, folder()))).toMatch(
+      new RegExp(
+        `${parts[5]} is no sound part of a base: (its content is another|it holds more than it may)|${parts[5]} has \\d+ bytes`,
+      ),
+    );
+  });
+
+  test('a manifest that is damaged, of a newer format, or of another entry', async () => {
+    const { path, place } = copy();
+    writeFileSync(join(path, first.name), 'nothing');
+    expect(await refusal(restoredFrom(place, folder()))).toContain(`${first.name} is no sound part of a base`);
+    await restored(place, { base: 'none' });
+    expect(await changed((manifest) => Object.assign(manifest, { format: 2 }))).toContain('has format 2');
+    expect(await changed((manifest) => Object.assign(manifest, { position: 3 }))).toContain(
+      'it is the base of entry 3',
+    );
+    expect(await changed((manifest) => Object.assign(manifest, { needs: 9e9 }))).toContain('it needs an entry');
+  });
+
+  test('a base of another log', async () => {
+    const { path, place } = copy();
+    const other = structuredClone(first.manifest);
+    other.chain = 'ab'.repeat(32);
+    const name = first.name.replace(first.manifest.chain, other.chain);
+    writeFileSync(join(path, name), await packedManifest(other));
+    rmSync(join(path, first.name));
+    expect(await refusal(restoredFrom(place, folder()))).toContain(`${name} is of another log: entry`);
+  });
+
+  test('a base that lacks a table or has another', async () => {
+    const tables = 'its tables are not those of schema';
+    expect(await changed((manifest) => manifest.tables.pop())).toContain(tables);
+    expect(await changed((manifest) => Object.assign(manifest.tables[0]!, { name: 'sqlite_schema' }))).toContain(
+      tables,
+    );
+    expect(await changed((manifest) => manifest.tables[0]!.columns.reverse())).toContain(tables);
+    expect(await changed((manifest) => manifest.tables.push(structuredClone(manifest.tables[0]!)))).toContain(tables);
+  });
+
+  test('rows that no index has', async () => {
+    async function withRows(name: string, lines: string[]): Promise<string> {
+      const { path, place } = copy();
+      const content = Buffer.from(`${lines.join('\n')}\n`);
+      const sha256 = hashOfPart(content);
+      writeFileSync(join(path, partName(sha256)), await packedPart(content));
+      const manifest = structuredClone(first.manifest);
+      const table = manifest.tables.find((one) => one.name === name)!;
+      table.parts = [{ sha256, bytes: content.length, rows: lines.length }];
+      writeFileSync(join(path, first.name), await packedManifest(manifest));
+      const message = await refusal(restoredFrom(place, folder()));
+      return message.replace(/^The archive at \S+ is damaged: /, '').replace(partName(sha256), 'PART');
+    }
+    const no = 'PART is no sound part of a base: ';
+    expect(await withRows('assets', ['[1,"a"]', 'x'])).toContain(`${no}it has other rows than its base says`);
+    expect(await withRows('assets', ['[1,"a"],[2,"b"]', '[3,"c"]'])).toContain(`${no}it has other rows`);
+    expect(await withRows('assets', ['{"id":1}'])).toContain(`${no}row 1 is no list of the 2 values of assets`);
+    expect(await withRows('assets', ['[1]'])).toContain(`${no}row 1 is no list of the 2 values of assets`);
+    expect(await withRows('assets', ['[1.5,"a"]'])).toContain(`${no}row 1 has no value for assets.id`);
+    expect(await withRows('assets', ['["9223372036854775808","a"]'])).toContain(
+      `${no}row 1 has no value for assets.id`,
+    );
+    expect(await withRows('assets', ['[null,"a"]'])).toContain(`${no}row 1 has no value for assets.id`);
+    expect(await withRows('assets', ['[1,null]'])).toContain(`${no}row 1 has no value for assets.identifier`);
+    expect(await withRows('assets', ['[1,[]]'])).toContain(`${no}row 1 has no value for assets.identifier`);
+    expect(await withRows('assets', ['[1,"a"]', '[1,"b"]'])).toContain(`${no}its rows are none of assets`);
+    expect(await withRows('early_drops', ['["0",1,null,1]'])).toContain(
+      `${no}row 1 has no value for early_drops.tx_id`,
+    );
+    expect(await withRows('totals', ['[1,0,"0",0,0,"0"]', '[2,0,"0",0,0,"0"]'])).toContain(`${no}totals has one row`);
+    expect(await withRows('totals', ['[2,0,"0",0,0,"0"]'])).toContain(`${no}its rows are none of totals`);
+    expect(await withRows('progress', ['[1,1,5,"00",0,0,0,0]'])).toContain('its rows are those of entry 5');
+  });
+
+  test('no base of the entry', async () => {
+    expect(await refusal(restoredFrom(directoryFiles(original), folder(), { base: 3 }))).toContain(
+      'has no base of entry 3',
+    );
+  });
+});
+
+test('a base of another schema, or made with another setting, is skipped, and that is said', async () => {
+  const { path, place } = copy();
+  const said: string[] = [];
+  const manifest = { ...structuredClone(first.manifest), schema: 99 };
+  writeFileSync(join(path, first.name), await packedManifest(manifest));
+  const options = { skipped: (name: string, why: string) => said.push(`${name}: ${why}`) };
+  expect(journalRows(await restored(place, options))).toEqual(rows);
+  writeFileSync(join(path, first.name), await packedManifest({ ...first.manifest, chain_id: 1 }));
+  await restored(place, options);
+  const sendMany = { mainnet: null, testnet: 'ST000000000000000000002AMW42H.send' };
+  await restoredFrom(directoryFiles(original), folder(), { ...options, sendMany });
+  expect(said[0]).toMatch(new RegExp(`^${first.name}: its schema is 99, and this program's \\d+$`));
+  expect(said[1]).toBe(`${first.name}: it is of another chain than the archive`);
+  expect(said[2]).toMatch(
+    new RegExp(`^${first.name}: it was made with the send-many contract ST\\w+\\.send-many-memo$`),
+  );
+});
+
+const integer = fc.oneof(
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.constantFrom(2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 2n ** 53n - 1n, 0n),
+  fc.integer().map(BigInt),
+);
+const text = fc.oneof(
+  fc.string({ unit: character, maxLength: 20 }),
+  fc.constantFrom('\0', 'a\0b', '\n', '],[', '\ufeff', '\u2028'),
+);
+const blob = fc.uint8Array({ maxLength: 20 });
+const body = fc.record({
+  ...{ position: integer, anchor_mode: integer, cost_runtime: integer, vm_error: fc.option(text), result: blob },
+  ...{
+    function_args: fc.option(blob),
+    genesis_parent_burn_block_time: fc.option(integer),
+    contract_interface: fc.option(text),
+  },
+});
+const FIXED = 'cost_read_count, cost_read_length, cost_write_count, cost_write_length, post_conditions, raw';
+
+test(
+  'values of every type survive as they are',
+  () => {
+    assertProperty(
+      fc.property(
+        fc.uniqueArray(body, { selector: ({ position }) => position, minLength: 1, maxLength: 20 }),
+        (bodies) => {
+          using from = ingestOf([]);
+          using into = dataDirectory();
+          {
+            using db = new Database(indexPath(from.path), { strict: true });
+            for (const row of bodies) {
+              const names = Object.keys(row);
+              db.query(
+                `INSERT INTO transaction_bodies (${names.join(', ')}, ${FIXED})
+             VALUES (${names.map((name) => `$${name}`).join(', ')}, 0, 0, 0, 0, x'', x'00')`,
+              ).run(row as never);
+            }
+          }
+          using snapshot = snapshotForBase(from.path);
+          using loader = openBaseLoader(into.path, { mainnet: null, testnet: null })!;
+          const table = loader.tables.find(({ name }) => name === 'transaction_bodies')!;
+          for (const { content } of partsOfRows(snapshot.rows(table, null), { least: 1, usual: 50, most: 300 })) {
+            const lines = content.toString().trimEnd().split('\n');
+            loader.load(
+              table,
+              lines.map((line) => JSON.parse(line)),
+            );
+          }
+          expect(wholeIndex(into.path).transaction_bodies).toEqual(wholeIndex(from.path).transaction_bodies);
+        },
+      ),
+      { cases: 20, always: 'every case has rows' },
+    );
+  },
+  timeout,
+);
+
+test('each part costs what it holds: no table is scanned for a part, and none sorted but by principals', () => {
+  using snapshot = snapshotForBase(early);
+  using db = new Database(indexPath(early), { readonly: true });
+  const plan = (sql: string): string =>
+    db
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => detail)
+      .join('; ');
+  for (const table of snapshot.tables) {
+    const statements = rowStatements(table);
+    expect(plan(statements.all)).toMatch(/^SCAN t(?: USING (?:COVERING )?INDEX sqlite_autoindex_\w+)?$/);
+    if (table.grows === null) continue;
+    if (table.grows.isFirst)
+      expect(plan(statements.after)).toMatch(/^SEARCH t USING (INTEGER )?PRIMARY KEY \(\w+>\?\)$/);
+    else {
+      expect(plan(statements.between)).toMatch(
+        /^SCAN p(?: USING COVERING INDEX \w+)?; SEARCH t USING PRIMARY KEY \(principal_id=\?(?: AND \w+>\? AND \w+<\?)?\); USE TEMP B-TREE FOR ORDER BY$/,
+      );
+    }
+  }
+});
+
+test('a part ends by its rows alone: a row that is added concerns few parts', () => {
+  const size = { least: 500, usual: 1_000, most: 8_000 };
+  const lines = Array.from({ length: 4_000 }, (_, at) => ({
+    at: null,
+    line: `[${at},"${hashOfPart(Buffer.from(`${at}`))}"]`,
+  }));
+  const hashes = (of: typeof lines): string[] => [...partsOfRows(of, size)].map(({ sha256 }) => sha256);
+  const whole = hashes(lines);
+  expect(whole.length).toBeGreaterThan(100);
+  const known = new Set(whole);
+  for (const at of [0, 2_000, 3_999]) {
+    const more = [...lines.slice(0, at), { at: null, line: '[-1,"more"]' }, ...lines.slice(at)];
+    expect(hashes(more).filter((hash) => !known.has(hash)).length).toBeLessThanOrEqual(3);
+  }
+  for (const { bytes } of partsOfRows(lines, size)) expect(bytes).toBeLessThan(size.most + 100);
+});
+
+test('what a part has is read back whole', async () => {
+  const place = directoryFiles(original);
+  const [named] = await basesOf(place);
+  const manifest = (await baseAt(place, named!))!;
+  for (const { name, parts } of manifest.tables) {
+    let count = 0;
+    for (const part of parts) count += (await rowsOfPart(place, part)).length;
+    expect({ name, count }).toEqual({ name, count: wholeIndex(early)[name]!.length });
+  }
+  expect(existsSync(join(original, first.name))).toBe(true);
+});
