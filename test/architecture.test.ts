@@ -50,7 +50,14 @@ const LAYERS: readonly (readonly string[])[] = [
   // The addresses of threads' files are beside main.ts, since the compiled executable finds them there.
   ['src/thread-urls.ts'],
   ['src/commands/', 'src/testing/'],
-  ['src/main.ts', 'src/api-thread.ts', 'src/archive-thread.ts', 'src/query-thread.ts', 'src/reading-thread.ts'],
+  [
+    'src/main.ts',
+    'src/api-thread.ts',
+    'src/archive-reading-thread.ts',
+    'src/archive-thread.ts',
+    'src/query-thread.ts',
+    'src/reading-thread.ts',
+  ],
 ];
 
 interface Edge {

@@ -30,6 +30,9 @@ const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
     accepts: `a contract identifier of ${network}, such as ${SEND_MANY[network]}`,
   });
 
+/** What the archive is for commands that read the journal. */
+const OLDER_ENTRIES = 'Archive with the entries that the journal no longer has';
+
 export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
@@ -119,13 +122,20 @@ export const dataSettings = group('Data and chain', {
     accepts: 'a number of days from 1 to 36500, or snapshot',
   }),
   archive: setting({
-    commands: servers,
+    commands: [...servers, 'rebuild', 'check', 'export', 'import', 'fill'],
     flag: '--archive <dir|s3://bucket/key>',
     variables: ['STACKSIDE_ARCHIVE'],
     type: textOrNone(),
     absent: 'none',
     help: 'Archive that gets every entry of the log, for stackside restore: a directory on another disk, or a key of S3; several hosts of a cluster have the same one',
     accepts: 'a directory, or s3://bucket/key',
+    except: {
+      rebuild: { help: OLDER_ENTRIES },
+      check: { help: `${OLDER_ENTRIES}, for --deep` },
+      export: { help: OLDER_ENTRIES },
+      import: { help: 'Archive with the entries that the journal of the directory of --from no longer has' },
+      fill: { help: `${OLDER_ENTRIES}, for --from` },
+    },
   }),
   archiveEvery: setting({
     commands: servers,

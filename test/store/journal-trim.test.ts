@@ -288,7 +288,7 @@ test('a rebuild, a deep check, an export and a check say what is missing and wha
     throw new Error('it was rebuilt');
   })();
   expect(refused.message).toContain(`lacks the events from 1 to ${upTo}`);
-  expect(refused.remedy).toContain('Restore the backup at s3://bucket/key into another directory');
+  expect(refused.remedy).toContain('Or restore the backup at s3://bucket/key into another directory');
   expect(() => checkDirectory(directory.path, { deep: silentMachine })).toThrow('lacks events');
   const names = checkDirectory(directory.path).map(({ name }) => name);
   expect(names).toContain(

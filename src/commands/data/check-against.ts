@@ -78,7 +78,7 @@ function otherDirectory(location: string, { directory, wait, clock, reading }: A
       const tables = isThere ? await tablesOf(snapshot, location, { clock, reading }) : null;
       return { position, chainAsked, schema, tables };
     },
-    journal: () => directoryJournal(location),
+    journal: () => directoryJournal(location, null),
   };
 }
 

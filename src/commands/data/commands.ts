@@ -124,7 +124,7 @@ export const exportRecording = command({
     }
     requireNoRowOptions(options);
     const { runExport } = await import('./export.ts');
-    await runExport(settings.data, options.output, options.overwrite);
+    await runExport(settings.data, options.output, options.overwrite, settings.archive);
   },
 });
 
@@ -375,7 +375,7 @@ export const check = command({
       return;
     }
     const { reportCheck } = await import('./report.ts');
-    if (!reportCheck(settings.data, { ...options, format })) process.exitCode = EXIT.found;
+    if (!(await reportCheck(settings, { ...options, format }))) process.exitCode = EXIT.found;
   },
 });
 

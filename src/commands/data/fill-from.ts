@@ -20,6 +20,7 @@ import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { journalPath } from '../../store/files/database.ts';
 import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
+import type { OlderEntries } from '../../store/files/older-entries.ts';
 import { beginMaking, installStagedFiles, isInstalled } from '../../store/files/staged-files.ts';
 import { stagingOf } from '../../store/files/unfinished.ts';
 import { COMMAND_PATH, commandOf, commandsOf } from '../../store/ingest/commands.ts';
@@ -32,6 +33,7 @@ import { openSnapshots } from '../../store/read/snapshots.ts';
 import { interruptible } from '../cli/output.ts';
 import { type Output, progressReport } from '../cli/progress.ts';
 import { beginHistory } from '../serve/history-start.ts';
+import { withArchive } from './archived-entries.ts';
 import { count, errorOfFill, type FillSource, fillUpTo, infoOfChain, linesOf, requireToken } from './fill.ts';
 import { entriesAfter, requireNext } from './import-journal.ts';
 import { damaged, directoryJournal, type JournalSource, lacking } from './journal-sources.ts';
@@ -230,6 +232,7 @@ async function fillInto(
   node: NodeRpc,
   options: FillFromOptions,
   output: Output,
+  older: OlderEntries | null,
 ): Promise<string> {
   const { data } = settings;
   const { from, into, rate } = options;
@@ -238,7 +241,7 @@ async function fillInto(
   const { start, chainId } = beginning;
   await infoOfChain(node, chainId);
   using held = new DisposableStack();
-  const journal = directoryJournal(data);
+  const journal = directoryJournal(data, older);
   held.defer(journal.close);
   if ((await journal.chainAt(1)) === 'trimmed') throw lacking(data, 1);
   held.defer(onFile(into, () => lockUnfinished(into)));
@@ -279,7 +282,7 @@ export async function runFillFrom(
     throw new OperatorError(`--into names ${into}, which is in the data directory.`, 'Give a directory beside it.');
   }
   try {
-    return await fillInto(settings, node, options, output);
+    return await withArchive(settings, (older) => fillInto(settings, node, options, output, older));
   } catch (error) {
     if (error instanceof ForeignEntryError) throw damaged(settings.data, error.id);
     throw errorOfFill(error, settings.nodeRpc);

@@ -7,12 +7,14 @@ import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
+import type { OlderEntries } from '../../store/files/older-entries.ts';
 import { COMMAND_PATH, isPrivateCommand } from '../../store/ingest/commands.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../../store/ingest/writer.ts';
 import { type Entry, type Head, nextChain, sameChain, withheld } from '../../store/log/entry.ts';
 import { interruptible } from '../cli/output.ts';
 import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
+import { withArchive } from './archived-entries.ts';
 import {
   damaged,
   directoryJournal,
@@ -24,11 +26,15 @@ import {
 } from './journal-sources.ts';
 import { isUrl, peerAt, peerUrl, requireAnother } from './peer.ts';
 
-/** @throws OperatorError */
-function sourceAt(from: string, { data, peerKey, eventBodyLimit }: SettingsOf<'import'>): JournalSource {
+/** @param older what the journal of a directory lacks @throws OperatorError */
+function sourceAt(
+  from: string,
+  { data, peerKey, eventBodyLimit }: SettingsOf<'import'>,
+  older: OlderEntries | null,
+): JournalSource {
   if (isUrl(from)) return peerJournal(peerAt(peerUrl(from), peerKey, systemClock), eventBodyLimit);
   requireAnother('--from', from, data);
-  return directoryJournal(from);
+  return directoryJournal(from, older);
 }
 
 interface Beginning {
@@ -148,8 +154,10 @@ async function importAll(
  * chain value.
  * @param from the URL of an API, or a data directory
  */
-export async function importJournal(settings: SettingsOf<'import'>, from: string): Promise<void> {
-  const source = sourceAt(from, settings);
+export const importJournal = (settings: SettingsOf<'import'>, from: string): Promise<void> =>
+  withArchive(settings, (older) => importFrom(settings, sourceAt(from, settings, older)));
+
+async function importFrom(settings: SettingsOf<'import'>, source: JournalSource): Promise<void> {
   const ingest = openIngest({
     directory: settings.data,
     chainId: settings.chainId,

@@ -13,6 +13,7 @@ import { fromHex } from '../../codec/hex.ts';
 import { strictText } from '../../codec/utf8.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
+import { NAME_ARCHIVE, type OlderEntries, withOlder } from '../../store/files/older-entries.ts';
 import {
   CHAIN_START,
   type Entry,
@@ -57,7 +58,7 @@ const decompress = promisify(zstdDecompress);
 export const lacking = (location: string, id: number): OperatorError =>
   new OperatorError(
     `The journal of ${location} lacks event ${id}.`,
-    'Restore a backup that holds the event, and import the journal then.',
+    `${NAME_ARCHIVE} Or restore a backup that holds the event, and import the journal then.`,
   );
 
 /** @returns null if the server answers that its journal lacks the event */
@@ -146,9 +147,14 @@ export function peerJournal(peer: Peer, limit: number): JournalSource {
   };
 }
 
-/** The journal of a data directory, which a server may be writing. @throws OperatorError if it has none */
-export function directoryJournal(directory: string): JournalSource {
-  const journal = openWholeJournal(directory);
+/**
+ * The journal of a data directory, which a server may be writing.
+ * @param older entries that it no longer has; null where there are none
+ * @throws OperatorError if it has none
+ */
+export function directoryJournal(directory: string, older: OlderEntries | null): JournalSource {
+  const opened = openWholeJournal(directory);
+  const journal = withOlder(opened, older);
   const lacksNext = (id: number): boolean => id < journal.trimmedTo();
   return {
     location: directory,
@@ -157,7 +163,7 @@ export function directoryJournal(directory: string): JournalSource {
       if (lacksNext(id)) throw lacking(directory, id + 1);
       return { last: journal.lastId(), entries: firstEntries(journal.entriesAfter(id), MOST) };
     },
-    close: journal.close,
+    close: opened.close,
   };
 }
 

@@ -4,11 +4,14 @@ import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
+import { trimmedIn } from '../../store/files/journal.ts';
+import type { OlderEntries } from '../../store/files/older-entries.ts';
 import type { LostHook } from '../../store/hooks/earlier-hooks.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type RebuildOptions, rebuildIndex, rebuildIndexAhead } from '../../store/ingest/rebuild.ts';
 import { writeNow } from '../cli/output.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
+import { withArchive } from './archived-entries.ts';
 import { readAhead, threadsOf } from './read-ahead.ts';
 
 /** A chainhook's definition for `stackside hooks add`: one line of JSON. */
@@ -43,8 +46,22 @@ async function replayed(ingest: Ingest, directory: string, threads: number): Pro
   for await (const entries of readAhead({ source, chainId, sendMany }, threads)) ingest.replay(entries);
 }
 
-/** Makes a new index from the journal. */
-export async function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): Promise<void> {
+/**
+ * Threads that read ahead read the journal alone: what an archive has instead is read by a thread of its own, as much of it as the
+ * writer takes.
+ */
+const threadsFor = (settings: SettingsOf<'rebuild'>, older: OlderEntries | null): number =>
+  older !== null && trimmedIn(settings.data) > 0 ? 0 : threadsOf(settings);
+
+/** Makes a new index from the journal, and from the archive what the journal lacks. */
+export const runRebuild = (settings: SettingsOf<'rebuild'>, given: RebuildCommand): Promise<void> =>
+  withArchive(settings, (older) => rebuiltWith(settings, given, older));
+
+async function rebuiltWith(
+  settings: SettingsOf<'rebuild'>,
+  { force, beside }: RebuildCommand,
+  older: OlderEntries | null,
+): Promise<void> {
   const { making, done } = secondaryIndexReport();
   const options: RebuildOptions = {
     making,
@@ -55,9 +72,10 @@ export async function runRebuild(settings: SettingsOf<'rebuild'>, { force, besid
     log: createLog(settings.logLevel),
     force,
     beside,
+    older,
     lost: printLost,
   };
-  const threads = threadsOf(settings);
+  const threads = threadsFor(settings, older);
   const { tipHeight, isInstalled } =
     threads === 0
       ? rebuildIndex(options)

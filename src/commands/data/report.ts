@@ -9,6 +9,7 @@ import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import type { CheckLine, TableLine } from '../serve/inspections.ts';
+import { type NamedArchive, withArchive } from './archived-entries.ts';
 
 /** Prints findings at once. */
 export interface PrintingWatch extends CheckWatch {
@@ -55,12 +56,14 @@ export const checkWatch = (format: OutputFormat): PrintingWatch => (format === '
  * Checks a data directory, and prints the findings.
  * @returns whether there are none
  */
-export function reportCheck(
-  directory: string,
+export async function reportCheck(
+  settings: NamedArchive,
   { format, deep, ...since }: Pick<CheckOptions, 'since'> & { deep: boolean; format: OutputFormat },
-): boolean {
-  const kind = deep ? { deep: silentMachine } : since;
-  const results = checkDirectory(directory, { ...kind, watch: checkWatch(format) });
+): Promise<boolean> {
+  const results = await withArchive(settings, (older) => {
+    const kind = deep ? { deep: silentMachine, older } : since;
+    return checkDirectory(settings.data, { ...kind, watch: checkWatch(format) });
+  });
   if (since.since !== undefined && format === 'text') {
     process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
   }

@@ -4,6 +4,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { rollBack } from '../files/connection.ts';
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
 import { indexPosition } from '../files/journal-link.ts';
+import type { OlderEntries } from '../files/older-entries.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { addressChecks } from './addresses.ts';
@@ -93,6 +94,8 @@ function checkIndex(run: CheckRun, directory: string, since: number | null): Ind
 export interface CheckOptions {
   /** The state machine of commands: with it, every row is also compared with an index that is made from the journal. */
   deep?: ComposeMachine;
+  /** Entries that the journal no longer has, for a deep check; none if omitted. */
+  older?: OlderEntries | null;
   /** Lowest height of checked blocks and of the rows that they wrote; all if omitted. */
   since?: number;
   watch?: CheckWatch;
@@ -102,7 +105,10 @@ export interface CheckOptions {
  * Checks a data directory, while the writer may go on. Files that are too damaged to be read are not checked further.
  * @throws OperatorError where there is no index, or one of another version, or no block at the height `since`
  */
-export function checkDirectory(directory: string, { deep, since, watch }: CheckOptions = {}): CheckResult[] {
+export function checkDirectory(
+  directory: string,
+  { deep, older = null, since, watch }: CheckOptions = {},
+): CheckResult[] {
   requireIndex(directory);
   const run = new CheckRun(recounts.length + FILE_CHECKS, watch);
   const position = checkIndex(run, directory, since ?? null);
@@ -110,6 +116,7 @@ export function checkDirectory(directory: string, { deep, since, watch }: CheckO
   checkJournal(run, directory, position);
   if (deep === undefined || position.position === null || run.findings > ofIndex) return run.results;
   // Where a number is wrong, the comparison of tables shows which rows differ.
-  if (ofIndex === 0 || isComparable(directory, position.position)) checkTables(run, directory, deep);
+  if (ofIndex > 0 && !isComparable(directory, position.position, older)) return run.results;
+  checkTables(run, { directory, machine: deep, older });
   return run.results;
 }

@@ -10,6 +10,7 @@ import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
+import { NAME_ARCHIVE, type OlderEntries, withOlder } from '../files/older-entries.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
@@ -138,23 +139,23 @@ function tablesOriginOf(stored: Database): TablesOrigin {
   return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(stored) };
 }
 
-/** Whether the whole index can be made from the journal. */
-export function isComparable(directory: string, position: Head): boolean {
+/** Whether the whole index can be made from the journal and the entries below it. */
+export function isComparable(directory: string, position: Head, older: OlderEntries | null): boolean {
   if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
   try {
-    return journal.trimmedTo() === 0 && fitOf(position, journal) === 'fits';
+    return withOlder(journal, older).trimmedTo() === 0 && fitOf(position, journal) === 'fits';
   } finally {
     journal.close();
   }
 }
 
 /** @throws OperatorError where the whole index can't be made from the journal */
-function requireComparable(directory: string, position: Head): void {
-  if (isComparable(directory, position)) return;
+function requireComparable(directory: string, position: Head, older: OlderEntries | null): void {
+  if (isComparable(directory, position, older)) return;
   throw new OperatorError(
     `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,
-    'Run stackside check without --deep, or with it on a server whose journal is whole.',
+    `${NAME_ARCHIVE} Or run stackside check without --deep, or with it on a server whose journal is whole.`,
   );
 }
 
@@ -162,11 +163,13 @@ interface DeepCheck {
   directory: string;
   /** Makes the state machine of commands. */
   machine: ComposeMachine;
+  /** Entries that the journal no longer has; null where there are none. */
+  older: OlderEntries | null;
 }
 
 /** Makes an index from the journal up to an entry, calls `use` with it, and removes it. */
 function withIndexAt<T>(
-  { directory, machine }: DeepCheck,
+  { directory, machine, older }: DeepCheck,
   { id, chainId, sendMany }: TablesOrigin,
   use: (made: Database) => T,
 ): T {
@@ -176,7 +179,7 @@ function withIndexAt<T>(
   try {
     unlock = lockWriter(staging);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
-    const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine };
+    const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine, older };
     openIngest({ ...options, load: 'bulk', views: false }).close();
     using made = openToRead(indexPath(staging), true);
     return use(made);
@@ -187,16 +190,14 @@ function withIndexAt<T>(
   }
 }
 
-/**
- * @param machine makes the state machine of commands
- * @throws OperatorError where there is no whole journal
- */
-export function checkTables(run: CheckRun, directory: string, machine: ComposeMachine): void {
+/** @throws OperatorError where there is no whole journal, or an older entry can't be read */
+export function checkTables(run: CheckRun, check: DeepCheck): void {
+  const { directory, older } = check;
   using stored = openToRead(indexPath(directory), true);
   stored.run('BEGIN');
   const origin = tablesOriginOf(stored);
-  requireComparable(directory, origin);
-  withIndexAt({ directory, machine }, origin, (made) => {
+  requireComparable(directory, origin, older);
+  withIndexAt(check, origin, (made) => {
     for (const table of journaledTables(stored)) {
       run.examine(`table ${table.name} against the journal`, () => differences(stored, made, table));
     }

@@ -389,15 +389,21 @@ export function openJournalReader(directory: string) {
 }
 export type JournalReader = ReturnType<typeof openJournalReader>;
 
-/** Number of the last withheld entry in the journal of a directory; null where none is withheld. @throws OperatorError */
-export function lastWithheldIn(directory: string): number | null {
+function readIn<T>(directory: string, read: (journal: JournalReader) => T): T {
   const journal = openJournalReader(directory);
   try {
-    return journal.lastWithheld();
+    return read(journal);
   } finally {
     journal.close();
   }
 }
+
+/** Number of the last withheld entry in the journal of a directory; null where none is withheld. @throws OperatorError */
+export const lastWithheldIn = (directory: string): number | null =>
+  readIn(directory, (journal) => journal.lastWithheld());
+
+/** Number of the last entry that the journal of a directory lacks; 0 where it is whole. @throws OperatorError */
+export const trimmedIn = (directory: string): number => readIn(directory, (journal) => journal.trimmedTo());
 
 export type Journal = ReturnType<typeof openJournal>;
 

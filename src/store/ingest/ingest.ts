@@ -17,6 +17,7 @@ import type { Imported } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
+import { type OlderEntries, withOlder } from '../files/older-entries.ts';
 import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { clearDone } from '../files/staged-files.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
@@ -71,6 +72,8 @@ export interface IngestOptions {
   after?: Clock['after'];
   /** Makes the state machine of chainhooks. */
   machine: ComposeMachine;
+  /** Entries that the journal no longer has; none if omitted. */
+  older?: OlderEntries | null;
 }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
@@ -334,6 +337,7 @@ function installNewIndex(directory: string, log: IngestLog): void {
  */
 function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   const { directory, staging, load = 'events', connect = openToWrite, mostBytes, views = true, log } = options;
+  const { older = null } = options;
   const home = staging ?? directory;
   if (staging === undefined) {
     opened.unshift(lockWriter(directory));
@@ -345,7 +349,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   opened.unshift(() => db.close());
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
-  const journal = openLinkedJournal(directory, db, connect);
+  const journal = withOlder(openLinkedJournal(directory, db, connect), older);
   opened.unshift(() => journal.close());
   return { home, db, journal };
 }

@@ -10,13 +10,14 @@ import { fitOf, positionOfFile } from '../files/journal-link.ts';
 import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, installOffer, offerIndex, openStaging } from '../files/new-index.ts';
 import { backupHolding } from '../files/newest-backup.ts';
+import { NAME_ARCHIVE, withOlder } from '../files/older-entries.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
 import { type Ingest, type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 
-/** @throws OperatorError where the journal lacks its first entries */
+/** @throws OperatorError where the journal lacks its first entries, and nothing else has them */
 function requireWholeJournal(directory: string, journal: JournalReads): void {
   const trimmedTo = journal.trimmedTo();
   if (trimmedTo === 0) return;
@@ -24,8 +25,8 @@ function requireWholeJournal(directory: string, journal: JournalReads): void {
   throw new OperatorError(
     `The journal in ${directory} lacks the events from 1 to ${trimmedTo}: the index can't be built from it.`,
     backup === null
-      ? 'Restore a journal that has these events, or import a recording of the chain into another directory.'
-      : `Restore the backup at ${backup.location} into another directory, and bring it the events that follow: stackside import --from ${directory}`,
+      ? `${NAME_ARCHIVE} Or restore a journal that has these events, or import a recording of the chain into another directory.`
+      : `${NAME_ARCHIVE} Or restore the backup at ${backup.location} into another directory, and bring it the events that follow: stackside import --from ${directory}`,
   );
 }
 
@@ -174,7 +175,7 @@ function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
     if (!beside) {
       renewEarlierJournal(directory, (entries) => options.log({ event: 'journal_upgraded', entries }), options.connect);
     }
-    const journal = openJournal(directory);
+    const journal = withOlder(openJournal(directory), options.older ?? null);
     try {
       requireWholeJournal(directory, journal);
       if (!force) requireNothingLost(directory, journal);

@@ -1,0 +1,122 @@
+/**
+ * Entries of an archive for a journal that lacks them. They are taken from sealed segments alone, which follow each other by their
+ * names from the first one to the one with the last entry that the journal lacks, and that entry must have the chain value that the
+ * journal has of it.
+ */
+import type { Place } from '../backup/manifest.ts';
+import { OperatorError } from '../base/errors.ts';
+import { type Entry, firstEntries, type Head, type MostEntries, sameChain } from '../store/log/entry.ts';
+import {
+  ArchiveDamagedError,
+  contentsOf,
+  type LinkedSegments,
+  linkedSegments,
+  requireIdentity,
+  sealedSegment,
+} from './archive.ts';
+import { SEGMENT, type Segment } from './segment.ts';
+
+type Link = LinkedSegments['linked'][number];
+
+/** Segments that are read before they are asked for, and those that stay in memory, a few megabytes each. */
+const AHEAD = 2;
+const RETAINED = 6;
+
+/** The place of the segment that has an entry among those that follow each other; -1 where none has. */
+function placeOf(links: readonly Link[], id: number): number {
+  let [from, to] = [0, links.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (links[middle]!.range.last < id) from = middle + 1;
+    else to = middle;
+  }
+  return from < links.length && links[from]!.range.first <= id ? from : -1;
+}
+
+export interface ArchivedEntries {
+  /**
+   * Reads an entry and some that follow it in its segment.
+   * @param lacked the last entry that the journal lacks
+   * @throws ArchiveDamagedError where an object is missing or damaged; OperatorError where the archive ends before the last entry
+   *   or is of another log, or can't be read, which may pass
+   */
+  from(id: number, lacked: Head): Promise<Entry[]>;
+}
+
+/** @param most maximum entries and bytes of texts that are given together; one entry may have more */
+export function archivedEntries(place: Place, most: MostEntries = SEGMENT): ArchivedEntries {
+  /** The segments that are known to lead to an entry of the journal's log, and that entry. */
+  let known: { links: readonly Link[]; to: Head } | null = null;
+  /** Segments by their first entries, in the order of their last use. */
+  const segments = new Map<number, Promise<Segment>>();
+
+  function segmentOf({ range, after }: Link): Promise<Segment> {
+    const found = segments.get(range.first) ?? sealedSegment(place, range, after);
+    segments.delete(range.first);
+    segments.set(range.first, found);
+    for (const first of [...segments.keys()].slice(0, -RETAINED)) segments.delete(first);
+    // It may be read ahead in vain, and is read again after a failure.
+    found.catch(() => segments.delete(range.first));
+    return found;
+  }
+
+  /** Lists the archive, and requires that it has the last entry that the journal lacks. */
+  async function linksTo(lacked: Head): Promise<readonly Link[]> {
+    await requireIdentity(place);
+    const { linked, last, fault } = linkedSegments((await contentsOf(place)).segments);
+    const link = linked[placeOf(linked, lacked.id)];
+    if (link === undefined) {
+      if (fault !== null) throw new ArchiveDamagedError(place, fault);
+      throw new OperatorError(
+        `The journal lacks the entries up to ${lacked.id}, and the sealed segments of the archive at ${place.location} end with entry ${last.id}.`,
+        'Name the archive that this data was archived to with --archive, or restore a backup that has these entries.',
+      );
+    }
+    const { first, entries } = await segmentOf(link);
+    if (!sameChain(entries[lacked.id - first]!.chain, lacked.chain)) {
+      throw new OperatorError(
+        `The archive at ${place.location} is of another log: its entry ${lacked.id} is another than that of the journal.`,
+        'Name the archive that this data was archived to with --archive.',
+      );
+    }
+    return linked;
+  }
+
+  return {
+    async from(id, lacked) {
+      if (known === null || id > known.to.id) known = { links: await linksTo(lacked), to: lacked };
+      const { links, to } = known;
+      const at = placeOf(links, id);
+      try {
+        const { first, entries } = await segmentOf(links[at]!);
+        for (const link of links.slice(at + 1, at + 1 + AHEAD)) if (link.range.first <= to.id) void segmentOf(link);
+        return [...firstEntries(entries.slice(id - first, to.id + 1 - first), most)];
+      } catch (error) {
+        // The archive may have been mended when it is listed next.
+        if (error instanceof ArchiveDamagedError) known = null;
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * The end of the sealed segment that has an entry, for a journal that is to be trimmed up to the entry. The segment and those before
+ * it, from the one with the first entry on, are read back, since what is trimmed must be certain; that all segments before these are
+ * there is seen by their names.
+ * @param first the first entry that is to be trimmed
+ * @returns null where no sealed segment has the entry yet
+ * @throws ArchiveDamagedError at a gap or a damaged segment; OperatorError where the archive can't be read
+ */
+export async function sealedUpTo(place: Place, first: number, entry: number): Promise<Head | null> {
+  await requireIdentity(place);
+  const { linked, fault } = linkedSegments((await contentsOf(place)).segments);
+  const at = placeOf(linked, entry);
+  if (at < 0) {
+    if (fault !== null) throw new ArchiveDamagedError(place, fault);
+    return null;
+  }
+  for (const { range, after } of linked.slice(placeOf(linked, first), at + 1)) await sealedSegment(place, range, after);
+  const { last: id, chain } = linked[at]!.range;
+  return { id, chain };
+}

@@ -1,0 +1,34 @@
+/** The thread that reads entries of an archive, for a thread that waits for each answer or goes on meanwhile. */
+import { workerData } from 'node:worker_threads';
+import { archivedEntries, sealedUpTo } from '../../archive/entries.ts';
+import { placeAt } from '../../backup/place.ts';
+import { messageOfError } from '../../base/errors.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
+import type { ArchiveAnswer, ArchiveReadingStart, ArchiveRequest } from './archived-entries.ts';
+
+/** Answers requests until the thread is ended. */
+export function runArchiveReadingThread(): void {
+  const { location, directory, port, answers } = workerData as ArchiveReadingStart;
+  const place = placeAt(location, directory);
+  const entries = archivedEntries(place);
+
+  async function answerOf(request: ArchiveRequest): Promise<ArchiveAnswer['answer']> {
+    try {
+      return request.kind === 'entries'
+        ? { entries: await entries.from(request.id, request.lacked) }
+        : { sealed: await sealedUpTo(place, request.first, request.last) };
+    } catch (error) {
+      const known = operatorErrorOf(error, location);
+      if (known !== null) return messageOfError(known);
+      return { failed: error instanceof Error ? `${error.stack}` : String(error) };
+    }
+  }
+
+  port.on('message', async ({ number, request }: { number: number; request: ArchiveRequest }) => {
+    const answer = await answerOf(request);
+    port.postMessage({ number, answer } satisfies ArchiveAnswer);
+    // Wakes the other thread if it waits.
+    Atomics.add(answers, 0, 1);
+    Atomics.notify(answers, 0);
+  });
+}
