@@ -178,7 +178,7 @@ export class Archiver {
     if (journal.trimmedTo() <= this.#sealed.id) return;
     throw new OperatorError(
       `The journal lacks entry ${this.#sealed.id + 1}, and so does the archive at ${place.location}.`,
-      'An archive begins with entry 1 and has no gap. Archive a log whose journal is whole, without --journal-keep.',
+      'An archive begins with entry 1 and has no gap. Name the archive that this data was archived to, put its objects back, or begin with a journal that is whole.',
     );
   }
 

@@ -9,8 +9,9 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
+import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
+import { awayIn, type BringEntries, nothingToBring } from '../store/files/older-entries.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
@@ -63,6 +64,8 @@ export interface ClusterHostOptions {
   queue: Pick<WriterQueue, 'run'>;
   clock: Clock;
   chance: Pick<Chance, 'uuid'>;
+  /** Brings entries that the host's journal no longer has; by default, it has all. */
+  bring?: BringEntries;
   /** The host's chain; null before its settings, its data or a block name it. */
   chainId: () => number | null;
   say: ClusterLog;
@@ -80,6 +83,11 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job at once: the caller has the writer's turn. */
 const atOnce: InTurn = (job) => job();
 
+/** Following waits for an entry that must be brought first, and has the writer's turn for no longer. @throws HostBehindError, or the error */
+function refusedWhileAway(error: unknown): never {
+  throw awayIn(error) === null ? error : new HostBehindError();
+}
+
 /** Result of a synchronisation. */
 interface Synchronised {
   /** Whether entries were followed, or given back to the log. */
@@ -91,6 +99,7 @@ interface Synchronised {
 /** A host of a cluster; it follows the log after `start`. */
 export class ClusterHost {
   readonly #options: ClusterHostOptions;
+  readonly #bring: BringEntries;
   readonly #stopping = new AbortController();
   /** Commands wait here for each other before they join the writer's queue, so that an event waits for one command at most. */
   readonly #commands = new WriterQueue();
@@ -115,6 +124,7 @@ export class ClusterHost {
 
   constructor(options: ClusterHostOptions) {
     this.#options = options;
+    this.#bring = options.bring ?? nothingToBring;
     this.#startedAt = options.clock.monotonic();
     this.#answeredAt = this.#startedAt;
   }
@@ -129,7 +139,7 @@ export class ClusterHost {
   async receive(event: ReceivedEvent): Promise<Outcome> {
     const { entries } = this.#options;
     await this.#requireLog();
-    const outcome = await this.#inTurn(async () => entries.event(event, this.#append));
+    const outcome = await this.#bring(() => this.#inTurn(async () => entries.event(event, this.#append)));
     if (outcome === 'applied') this.#noteLevel();
     return outcome;
   }
@@ -200,7 +210,7 @@ export class ClusterHost {
         if (!(error instanceof UnknownParentError)) throw error;
         orphan = error;
       }
-      const { moved } = await this.#ending(this.#synchronise(atOnce));
+      const { moved } = await this.#ending(this.#synchronise(atOnce).catch(refusedWhileAway));
       if (!moved) throw orphan ?? new LogUnavailableError('the log refuses an entry and has no other of its number');
     }
     throw new HostBehindError();
@@ -239,12 +249,14 @@ export class ClusterHost {
     let idle = false;
     while (!signal.aborted) {
       try {
-        const { moved, level } = await this.#synchronise((job) => queue.run(job));
+        const { moved, level } = await this.#bring(() => this.#synchronise((job) => queue.run(job)));
         if (level && !signal.aborted) await log.wait(entries.position().id, signal);
         else if (!moved && idle) await pause(clock, RETRY_MS, signal);
         idle = !moved && !level;
       } catch (error) {
-        this.#onFailure(error);
+        // The archive is away.
+        const passes = error instanceof PassingError;
+        this.#onFailure(passes ? new LogUnavailableError(error.message, { cause: error }) : error);
         await pause(clock, RETRY_MS, signal);
       }
     }

@@ -1,6 +1,7 @@
 /** Verifies the log in the background, one range at a time, on the host that has the lease, and fills its holes. */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import type { BringEntries } from '../store/files/older-entries.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { CHAIN_START } from '../store/log/entry.ts';
@@ -18,6 +19,7 @@ interface VerifyingOptions {
   /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
   entries: HostEntries;
+  bring: BringEntries;
   /** Whether this host has the lease. */
   isHeld: () => boolean;
   clock: Pick<Clock, 'every'>;
@@ -27,7 +29,7 @@ interface VerifyingOptions {
 const START: VerifiedTo = { id: 0, chain: CHAIN_START };
 
 /** Starts verifying. */
-export function verifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
+export function verifying({ log, missing, entries, bring, isHeld, clock, say }: VerifyingOptions) {
   /** Faults by their first entry: the known ones, and those found in the present pass. */
   const faults = new Map<number, LogFault>();
   let met = new Set<number>();
@@ -42,7 +44,8 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   /** Fills a hole, or records a fault. */
   async function handle(fault: LogFault): Promise<void> {
     const { first, last } = fault;
-    if (fault.fault === 'is missing' && last < entries.position().id && (await fillHole(log, entries, fault))) {
+    const mayBeFilled = fault.fault === 'is missing' && last < entries.position().id;
+    if (mayBeFilled && (await bring(() => fillHole(log, entries, fault)))) {
       filled += last - first + 1;
       faults.delete(first);
       say({ event: 'log_filled', first, last });

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
 import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import { type Send, send as sendRequest, type TargetGuard, type TargetRules, targetGuard } from '../http/outgoing.ts';
+import { type BringEntries, nothingToBring } from '../store/files/older-entries.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
@@ -45,6 +46,8 @@ interface HookOptions {
   guard?: TargetGuard;
   /** While it holds the lease, this host delivers, and does other work of one host at a time. By default, it always holds one. */
   lease?: Lease;
+  /** Brings entries that the journal no longer has; by default, it has all. */
+  bring?: BringEntries;
   clock?: Clock;
   chance?: Chance;
   send?: Send;
@@ -63,7 +66,7 @@ export type Chainhooks = ReturnType<typeof startChainhooks>;
 /** Starts the chainhooks, which deliver while the lease is held. */
 export function startChainhooks(options: HookOptions) {
   const { ingest, rules, log, userAgent, timers = untimedHooks, guard, sealing } = options;
-  const { clock = systemClock, chance = systemChance, send = sendRequest } = options;
+  const { bring = nothingToBring, clock = systemClock, chance = systemChance, send = sendRequest } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
   const { lease = ownLease(store.records.epoch) } = options;
@@ -90,7 +93,7 @@ export function startChainhooks(options: HookOptions) {
     isHeld: () => lease.isHeld(),
     canSign: secrets.canSign,
   });
-  const tasks = hookTasks({ store, commands, log, clock });
+  const tasks = hookTasks({ store, bring, commands, log, clock });
   const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
 
   engine.listen({
@@ -124,6 +127,7 @@ export function startChainhooks(options: HookOptions) {
   return {
     store,
     history,
+    bring,
     commands,
     sealing,
     secrets,

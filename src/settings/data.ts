@@ -118,7 +118,7 @@ export const dataSettings = group('Data and chain', {
     }),
     read: integer,
     absent: 'for ever',
-    help: 'Days after which entries of the journal are removed, or snapshot to remove them at once; only entries that the newest backup holds are removed',
+    help: 'Days after which entries of the journal are removed, or snapshot to remove them at once; only entries that the newest backup or the archive holds are removed',
     accepts: 'a number of days from 1 to 36500, or snapshot',
   }),
   archive: setting({

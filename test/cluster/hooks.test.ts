@@ -106,10 +106,11 @@ test('names from before the chain come to all hosts, once', async () => {
   expect([all.old_names, all.old_zonefiles, all.old_namespaces].map((found) => found?.length)).toEqual([1, 1, 1]);
 });
 
-test('a host has a complete journal, from which it makes deliveries of old blocks', () => {
-  const host = { cluster: 'postgres://db/stacks', journalKeep: null };
+test('a host has every entry, in its journal or in the archive, from which it makes deliveries of old blocks', () => {
+  const host = { cluster: 'postgres://db/stacks', journalKeep: null, archive: null };
   expect(() => requireHost(host)).not.toThrow();
-  expect(() => requireHost({ ...host, journalKeep: 'snapshot' })).toThrow('--journal-keep');
+  expect(() => requireHost({ ...host, journalKeep: 'snapshot' })).toThrow('--journal-keep is given without --archive');
+  expect(() => requireHost({ ...host, journalKeep: 'snapshot', archive: '/archive' })).not.toThrow();
 });
 
 test('a backup of a host has its chainhooks', async () => {

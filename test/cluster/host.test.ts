@@ -7,6 +7,7 @@ import { VERIFY_INTERVAL_MS, verifying } from '../../src/cluster/verifying.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
+import { nothingToBring } from '../../src/store/files/older-entries.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
@@ -374,7 +375,7 @@ function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () 
   const entries = one.ingest.entries!;
   const missing = async () => [];
   const verification = verifying({
-    ...{ log: log.client(), missing, entries, isHeld, clock },
+    ...{ log: log.client(), missing, entries, bring: nothingToBring, isHeld, clock },
     say: (event) => said.push(event),
   });
   return {

@@ -95,6 +95,7 @@ function trimming(directory: string, connect: Connect) {
     const stop = startRetention({
       directory,
       retention: 'snapshot',
+      archive: null,
       log: () => {},
       now: clock.now,
       every: clock.every,

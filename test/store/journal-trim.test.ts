@@ -17,7 +17,12 @@ import { noteBackup } from '../../src/store/files/newest-backup.ts';
 import type { EntryReader } from '../../src/store/files/payload-source.ts';
 import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { type JournalRetention, type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
+import {
+  type EntryHolder,
+  type JournalRetention,
+  type RetentionEvent,
+  startRetention,
+} from '../../src/store/ingest/retention.ts';
 import { everywhere } from '../faults/everywhere.ts';
 import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
@@ -65,18 +70,19 @@ interface Trimming {
   ticks?: number;
   bytes?: number;
   connect?: Connect;
+  archive?: EntryHolder | null;
 }
 
 /** Trims until nothing is left to trim. @returns what was said */
 function trim(
   directory: string,
-  { retention = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...connection }: Trimming = {},
+  { retention = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...given }: Trimming = {},
 ) {
   const said: RetentionEvent[] = [];
   const clock = manualClock();
   const options = { directory, retention, log: (event: RetentionEvent) => said.push(event), now: () => now };
   const batch = { entries: BATCH, bytes };
-  const stop = startRetention({ ...options, ...connection, every: clock.every, batch, blocks });
+  const stop = startRetention({ archive: null, ...options, ...given, every: clock.every, batch, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
   stop();
   return said;

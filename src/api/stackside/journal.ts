@@ -61,7 +61,7 @@ export interface JournalRange {
   lacksUpTo: number | null;
   last: number;
   /** The following entries without a gap, oldest first. */
-  entries(): Generator<StoredEntry>;
+  entries(): AsyncGenerator<StoredEntry>;
 }
 
 /** Limits of a page: bytes of payloads, and entries. */
@@ -74,9 +74,9 @@ const entryText = ({ id, receivedAt, path, payload, chain }: StoredEntry): strin
   JSON.stringify({ id, received_at: receivedAt, path, chain: toHex(chain), payload: payload.toBase64() });
 
 /** The texts of a page's entries; small ones are joined. */
-function* entryTexts(range: JournalRange, limit: number): Generator<string> {
+async function* entryTexts(range: JournalRange, limit: number): AsyncGenerator<string> {
   let [entries, bytes, part, ofPart] = [0, 0, '', 0];
-  for (const entry of range.entries()) {
+  for await (const entry of range.entries()) {
     part += `${entries === 0 ? '' : ','}${entryText(entry)}`;
     entries += 1;
     bytes += entry.payload.length;
@@ -105,10 +105,10 @@ function streamedPage(after: number, limit: number, range: JournalRange): Stream
 }
 
 /** The route of the journal. @param range reads the journal */
-export const journalRoute = (family: OperatorFamily, range: (after: number) => JournalRange) =>
+export const journalRoute = (family: OperatorFamily, range: (after: number) => Promise<JournalRange>) =>
   route({
     ...family,
-    refusals: { ...family.refusals, 410: 'The journal was trimmed, and lacks the next event' },
+    refusals: { ...family.refusals, 410: 'The journal was trimmed, and lacks the next event, and so does the archive' },
     path: '/stackside/v1/journal',
     operationId: 'getJournal',
     summary: 'Events of the journal after a number',
@@ -130,8 +130,8 @@ export const journalRoute = (family: OperatorFamily, range: (after: number) => J
       }),
     },
     response: JournalPage,
-    handle({ query: { after, limit } }) {
-      const found = range(after);
+    async handle({ query: { after, limit } }) {
+      const found = await range(after);
       if (found.lacksUpTo === null) return streamedPage(after, limit, found);
       throw new ApiError(
         410,

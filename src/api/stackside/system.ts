@@ -289,7 +289,7 @@ export interface SystemApi {
   /** The hosts of this server's cluster. */
   hosts(): Promise<HostsState>;
   /** The entries after an entry of the journal. */
-  journal(after: number): JournalRange;
+  journal(after: number): Promise<JournalRange>;
   /** Null where nobody is asked about tokens. */
   refreshTokens: RefreshTokens | null;
   queries: Queries;

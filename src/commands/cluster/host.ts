@@ -15,6 +15,7 @@ import type { Log } from '../../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../metrics/cluster.ts';
 import type { Settings } from '../../settings/config.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
+import type { BringEntries } from '../../store/files/older-entries.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../store/log/cluster-status.ts';
 import type { LeaseEngine } from '../../store/log/leases.ts';
@@ -162,6 +163,7 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
 export interface JoinOptions {
   settings: Settings;
   ingest: Ingest;
+  bring: BringEntries;
   clock: Clock;
   chance: Chance;
   openLog: OpenLog;
@@ -170,14 +172,16 @@ export interface JoinOptions {
 }
 
 /** Refuses settings that a host of a cluster can't have. @throws OperatorError */
-export function requireHost({ journalKeep, cluster }: Pick<Settings, 'journalKeep' | 'cluster'>): void {
-  if (cluster === null) return;
-  if (journalKeep !== null) {
-    throw new OperatorError(
-      '--journal-keep is given, but every host of a cluster makes the deliveries of backfills, for which its journal has to be whole.',
-      'Omit --journal-keep, or omit --cluster.',
-    );
-  }
+export function requireHost({
+  journalKeep,
+  cluster,
+  archive,
+}: Pick<Settings, 'journalKeep' | 'cluster' | 'archive'>): void {
+  if (cluster === null || journalKeep === null || archive !== null) return;
+  throw new OperatorError(
+    '--journal-keep is given without --archive, but every host of a cluster makes the deliveries of backfills, for which it needs every entry.',
+    'Give --archive, the same one on all hosts, or omit --journal-keep.',
+  );
 }
 
 /**
@@ -223,7 +227,7 @@ async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Pr
  * @throws OperatorError
  */
 export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
-  const { settings, ingest, clock, chance, registry, log: say } = options;
+  const { settings, ingest, bring, clock, chance, registry, log: say } = options;
   const { cluster: url, clusterPrefix: prefix, clusterLag } = settings;
   const { entries, queue } = ingest;
   if (url === null) return null;
@@ -245,6 +249,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     chainId: ingest.chainId,
     clock,
     chance,
+    bring,
     say,
     metrics,
     failed: (error) => failed.resolve(error),
@@ -254,7 +259,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
   const { log, missing } = opened;
   const isHeld = () => deliveries?.isHeld() ?? false;
-  const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
+  const verification = deliveries === null ? null : verifying({ log, missing, entries, bring, isHeld, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
   const process = chance.uuid();
   const report = (): HostReport => {

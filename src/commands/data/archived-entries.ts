@@ -4,7 +4,7 @@
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
-import type { OlderEntries } from '../../store/files/older-entries.ts';
+import { awayIn, type BringEntries, EntryAwayError, type OlderEntries } from '../../store/files/older-entries.ts';
 import type { Entry, Head } from '../../store/log/entry.ts';
 import { archiveReadingThreadUrl } from '../../thread-urls.ts';
 
@@ -166,4 +166,72 @@ export async function withArchive<T>(
 ): Promise<T> {
   await using older = awaitedEntries(settings);
   return await work(older);
+}
+
+/** Entries of an archive for a server, which goes on while they are read. */
+export interface BroughtEntries extends OlderEntries {
+  location: string;
+  /** Entries that were brought stay in memory until the work is done. */
+  bring: BringEntries;
+  /**
+   * The end of the sealed segment that has an entry, with all before it.
+   * @param first the first entry that the journal has
+   * @returns null where no sealed segment has the entry yet
+   * @throws OperatorError
+   */
+  sealedUpTo(first: number, last: number): Promise<Head | null>;
+  stop(): Promise<void>;
+}
+
+/** The entries of a server's archive; null where it has none. */
+export function broughtEntries({ archive: location, data }: NamedArchive): BroughtEntries | null {
+  if (location === null) return null;
+  const thread = archiveReadingThread(location, data);
+  const retained = retainedEntries();
+  /** Entries that work under way needs. */
+  const held = new Set<Map<number, Entry>>();
+
+  function known(id: number): Entry | undefined {
+    const found = retained.get(id);
+    if (found !== undefined) return found;
+    for (const entries of held) if (entries.has(id)) return entries.get(id);
+    return undefined;
+  }
+
+  async function bring({ id, lacked }: EntryAwayError): Promise<Entry> {
+    const entries = entriesIn(await thread.answer({ kind: 'entries', id, lacked }));
+    retained.add(entries);
+    return entries[0]!;
+  }
+
+  return {
+    location,
+    read(id, lacked) {
+      const entry = known(id);
+      if (entry === undefined) throw new EntryAwayError(id, lacked);
+      return entry;
+    },
+    async bring(work) {
+      const own = new Map<number, Entry>();
+      held.add(own);
+      try {
+        for (;;) {
+          try {
+            return await work();
+          } catch (error) {
+            const away = awayIn(error);
+            if (away === null) throw error;
+            own.set(away.id, await bring(away));
+          }
+        }
+      } finally {
+        held.delete(own);
+      }
+    },
+    async sealedUpTo(first, last) {
+      const answer = await thread.answer({ kind: 'sealed', first, last });
+      return 'sealed' in answer ? answer.sealed : null;
+    },
+    stop: thread.stop,
+  };
 }

@@ -5,7 +5,7 @@ import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
 import { placeAt } from '../../backup/place.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { type ErrorMessage, errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import { type ErrorMessage, errorOfMessage, type OperatorError, PassingError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { archiveMetrics } from '../../metrics/archive.ts';
@@ -210,17 +210,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   };
 }
 
-/** Refuses settings with which nothing could be archived. @throws OperatorError */
-export function requireArchivable({
-  archive,
-  data,
-  journalKeep,
-}: Pick<Settings, 'archive' | 'data' | 'journalKeep'>): void {
-  if (archive === null) return;
-  placeAt(archive, data);
-  if (journalKeep === null) return;
-  throw new OperatorError(
-    '--journal-keep is given, but an archive needs every entry of the journal.',
-    'Omit --journal-keep, or omit --archive.',
-  );
+/** Refuses a place in which nothing can be archived. @throws OperatorError */
+export function requireArchivable({ archive, data }: Pick<Settings, 'archive' | 'data'>): void {
+  if (archive !== null) placeAt(archive, data);
 }

@@ -29,6 +29,7 @@ import { requireSnpUrl } from '../../settings/node.ts';
 import { unknownVariables } from '../../settings/unknown.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { isOffered } from '../../store/files/new-index.ts';
+import { type BringEntries, nothingToBring } from '../../store/files/older-entries.ts';
 import { openToOthers } from '../../store/files/private-files.ts';
 import { freeBytes } from '../../store/files/status.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
@@ -39,10 +40,12 @@ import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, requireHost, type ServedCluster } from '../cluster/host.ts';
+import { type BroughtEntries, broughtEntries } from '../data/archived-entries.ts';
 import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
+import { archiveHolding } from './archive-holding.ts';
 import { type ArchiveLease, type Archiving, archiveThread, requireArchivable, startArchiving } from './archiving.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
@@ -168,7 +171,7 @@ const ALONE: HostsState = { host: null, log: null, problem: null };
  */
 function systemOf(
   { settings, environment, operations, log, watch, closing }: Base,
-  ingest: Ingest,
+  { ingest, older, bring }: Writing,
   cluster: ServedCluster | null,
   sources: Sources,
   listeners: { name: string; url: string }[],
@@ -189,7 +192,7 @@ function systemOf(
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
-    journal: (after) => journalRange(settings.data, after),
+    journal: (after) => journalRange(settings.data, after, { older, bring }),
     refreshTokens: refreshingTokens(settings, cluster?.commander ?? ingest.commander(clock, chance)),
     queries: asked,
     alerts: () => alertsState(alerts.last()),
@@ -260,18 +263,37 @@ function serverFilling(
 }
 
 /** The opened index of a process that writes. */
-type Writing = ReturnType<typeof openWithHooks>;
+interface Writing extends ReturnType<typeof openWithHooks> {
+  /** What the archive has below the journal; null without an archive. */
+  older: BroughtEntries | null;
+  bring: BringEntries;
+}
+
+/** Accepts events of a single host; one that reverts a block whose event the journal no longer has waits for the archive. */
+function receiving({ ingest, older, bring }: Writing, ended: (error: OperatorError) => void): IntakeOptions['receive'] {
+  const receive = untilForkBelow(ingest.receive, ended);
+  return older === null ? receive : (event) => bring(() => receive(event));
+}
 
 /**
  * Opens the data directory for a process that writes, and starts the upkeep of its files.
  * @returns null for a process that only reads
  */
-function openWriting(settings: Settings, environment: Environment, log: Log, closing: Base['closing']): Writing | null {
+async function openWriting(
+  settings: Settings,
+  environment: Environment,
+  log: Log,
+  closing: Base['closing'],
+): Promise<Writing | null> {
   const shared = settings.cluster !== null;
   if (settings.mode === 'read' && !shared) return null;
   const { clock, walLimitBytes: limitBytes } = environment;
-  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log };
-  const { ingest, machine } = openWithHooks(opened, { log });
+  const older = broughtEntries(settings);
+  const bring = older?.bring ?? nothingToBring;
+  if (older !== null) closing.unshift(older.stop);
+  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log, older };
+  // After a crash, a backfill may be replayed whose blocks the journal no longer has.
+  const { ingest, machine } = await bring(() => openWithHooks(opened, { log }));
   closing.unshift(() => ingest.queue.run(ingest.close));
   warnOfOthers(settings.data, log);
   const every = inTurn(ingest, clock.every);
@@ -279,21 +301,22 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   closing.unshift(
     startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
   );
-  closing.unshift(beginRetention(settings, environment, ingest, log));
+  closing.unshift(beginRetention(settings, environment, { ingest, older }, log));
   closing.unshift(startValueIndexing({ write: ingest.local, batch: ingest.valueIndexes.batch, clock, log }));
   closing.unshift(rebuildWhereNeeded(settings, environment, ingest, log));
-  return { ingest, machine };
+  return { ingest, machine, older, bring };
 }
 
 /** Rebuilds the index beside this server if an upgrade added tables that only a rebuild fills. @returns what ends it */
 function rebuildWhereNeeded(
-  { data }: Settings,
+  { data, archive }: Settings,
   { startOwnProcess }: Environment,
   ingest: Ingest,
   log: Log,
 ): () => void {
   if (!ingest.needsRebuild()) return () => {};
-  const process = startOwnProcess(['rebuild', '--beside', '--data', data]);
+  const ofArchive = archive === null ? [] : ['--archive', archive];
+  const process = startOwnProcess(['rebuild', '--beside', '--data', data, ...ofArchive]);
   let isStopped = false;
   log({ event: 'rebuild_begun' });
   void process.ended.then(({ code, errors }) => {
@@ -398,12 +421,13 @@ async function startServer(
   };
   try {
     requireHost(settings);
-    const writing = openWriting(settings, environment, log, closing);
+    const writing = await openWriting(settings, environment, log, closing);
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
     outputMetrics(registry, environment.outputs);
     if (ingest !== null) requireWholeForHosts(settings, ingest.history);
-    const cluster = ingest === null ? null : await joinCluster({ settings, ingest, ...environment, registry, log });
+    const cluster =
+      writing === null ? null : await joinCluster({ settings, ...writing, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
     const commits = ingest?.commits ?? new CommitCount();
@@ -470,7 +494,7 @@ async function startServer(
       }
     }
     if (managing !== null) {
-      const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, forkedBelow.resolve);
+      const receive = cluster?.receive ?? receiving(managing, forkedBelow.resolve);
       const caughtUp = cluster?.caughtUp ?? (async () => {});
       const filling = serverFilling(base, managing.ingest, cluster, receive);
       if (filling !== null) closing.unshift(filling.stop);
@@ -495,7 +519,7 @@ async function startServer(
       }),
       history: () => serverHistory(watch.hour),
     };
-    const system = managing === null ? null : systemOf(base, managing.ingest, cluster, sources, listeners, logs);
+    const system = managing === null ? null : systemOf(base, managing, cluster, sources, listeners, logs);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health, ingest.unknownCounts);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));
@@ -552,11 +576,16 @@ const inTurn =
     every(ms, () => void queue.run(call));
 
 /** Trims the journal by the settings. @returns a function that ends it */
-function beginRetention({ data, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
+function beginRetention(
+  { data, journalKeep }: Settings,
+  { clock, connect }: Environment,
+  { ingest, older }: Pick<Writing, 'ingest' | 'older'>,
+  log: Log,
+) {
   if (journalKeep === null) return () => {};
-  const { clock, connect } = environment;
+  const archive = older === null ? null : archiveHolding(older, clock);
   const every = inTurn(ingest, clock.every);
-  return startRetention({ directory: data, retention: journalKeep, log, now: clock.now, every, connect });
+  return startRetention({ directory: data, retention: journalKeep, archive, log, now: clock.now, every, connect });
 }
 
 /** Milliseconds between two test writes. */

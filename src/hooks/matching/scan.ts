@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { turnAfter } from '../../base/turns.ts';
 import type { Block } from '../../chain/block.ts';
 import { fromHex } from '../../codec/hex.ts';
+import { type BringEntries, nothingToBring } from '../../store/files/older-entries.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';
 import type { ChainHistory } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
@@ -100,8 +101,12 @@ interface Found {
 
 export type Search = ReturnType<typeof search>;
 
-/** Runs searches, one after the other. @param most maximum transactions of a search for the newest match */
-export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
+/**
+ * Runs searches, one after the other.
+ * @param bring brings entries that the journal no longer has
+ * @param most maximum transactions of a search for the newest match
+ */
+export function search(clock: Clock = systemClock, bring: BringEntries = nothingToBring, most = MOST_TRANSACTIONS) {
   /** Number of unfinished searches of each consumer. */
   const searchesOf = new Map<string, number>();
   let last: Promise<unknown> = Promise.resolve();
@@ -146,7 +151,8 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
     ): Promise<void> =>
       alone(consumer, async () => {
         const pause = turnAfter(TURN_MS, clock);
-        for (let found = scan.next(from, to); found !== null; found = scan.next(found.height + 1, to)) {
+        const next = (height: number): Promise<Scanned | null> => bring(() => scan.next(height, to));
+        for (let found = await next(from); found !== null; found = await next(found.height + 1)) {
           if (found.matched !== null) add(found.matched);
           await pause();
         }
@@ -158,12 +164,13 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
         const lowest = Math.max(1, below - MOST_BLOCKS);
         const pause = turnAfter(TURN_MS, clock);
         let transactions = 0;
-        for (let found = scan.previous(lowest, below - 1); found !== null; ) {
+        const previous = (height: number): Promise<Scanned | null> => bring(() => scan.previous(lowest, height));
+        for (let found = await previous(below - 1); found !== null; ) {
           const { height, matched } = found;
           transactions += found.transactions;
           if (matched !== null || transactions >= most) return { matched, searchedFrom: height };
           await pause();
-          found = scan.previous(lowest, height - 1);
+          found = await previous(height - 1);
         }
         return { matched: null, searchedFrom: lowest < below ? lowest : null };
       }),

@@ -2,6 +2,7 @@
  * Entries that a journal no longer has: one was trimmed, or begins after a base. An archive of the log has them. Readers see one
  * source, the journal and below it the older entries, and each older entry is of the journal's log by its chain value.
  */
+import { PassingError } from '../../base/errors.ts';
 import type { Entry, Head } from '../log/entry.ts';
 import type { JournalReads } from './journal.ts';
 
@@ -13,10 +14,35 @@ export interface OlderEntries {
   /**
    * Reads an entry.
    * @param lacked the last entry that the journal lacks, by which the entries are known to be of its log
-   * @throws OperatorError where nobody has it, or it can't be read
+   * @throws EntryAwayError where the entry must be brought first; OperatorError where nobody has it, or it can't be read
    */
   read(id: number, lacked: Head): Entry;
 }
+
+/** Work needs an entry that has to be brought first, while nothing waits for it. The work is done again then. */
+export class EntryAwayError extends PassingError {
+  constructor(
+    readonly id: number,
+    readonly lacked: Head,
+  ) {
+    super(`Entry ${id} is not in the journal, and was not read from the archive yet.`, 'Try again.');
+  }
+}
+
+/** The entry that an error, or the cause of one, says to be away; null for any other error. */
+export function awayIn(error: unknown): EntryAwayError | null {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof EntryAwayError) return at;
+  return null;
+}
+
+/**
+ * Does work, and again after each entry that it needs first was brought.
+ * @throws what the work throws, and the error of an entry that can't be brought
+ */
+export type BringEntries = <T>(work: () => T | Promise<T>) => Promise<T>;
+
+/** For a journal without older entries. */
+export const nothingToBring: BringEntries = async (work) => work();
 
 /** The last entry that a journal lacks, by the chain value that it has of it; null where it lacks none. */
 export function lackedBy(journal: Pick<JournalReads, 'trimmedTo' | 'chainAt'>): Head | null {

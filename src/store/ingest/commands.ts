@@ -8,6 +8,7 @@ import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
+import { PassingError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/store-failure.ts';
@@ -263,7 +264,8 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * @param turn returns whether the work is done
  * @param failed notes that the work can't go on, such as for lack of a block; other work goes on
  * @returns whether the work is done
- * @throws StoreUnavailableError, and LogUnavailableError where the log of hosts can't be written or read now
+ * @throws StoreUnavailableError, LogUnavailableError where the log of hosts can't be written or read now, and PassingError where
+ *   a block is in an archive that can't be read now
  */
 export async function turnOrFailure(
   turn: () => Promise<boolean>,
@@ -272,7 +274,7 @@ export async function turnOrFailure(
   try {
     return await turn();
   } catch (error) {
-    if (isStorageError(error) || error instanceof LogUnavailableError) throw error;
+    if (isStorageError(error) || error instanceof LogUnavailableError || error instanceof PassingError) throw error;
     await failed(messageOf(error), error);
     return true;
   }

@@ -1,6 +1,6 @@
 /**
  * Trims the journal of a server, where the operator wants that: removes entries that are old enough and in a verified
- * backup, in small batches between the events.
+ * backup or in the archive, in small batches between the events.
  */
 import type { Database } from 'bun:sqlite';
 import type { Every } from '../../base/clock.ts';
@@ -10,20 +10,37 @@ import { openReader } from '../files/database.ts';
 import { type JournalTrimming, openJournalTrimming, type TrimmingBatch } from '../files/journal-trim.ts';
 import { newestBackup } from '../files/newest-backup.ts';
 import { unavailable } from '../files/store-failure.ts';
+import { type Head, sameChain } from '../log/entry.ts';
 import { storedBackfillState, storedStage } from '../rows/enums.ts';
 import { RETAINED_BLOCKS } from './block-payloads.ts';
 
-/** How long entries are retained: a number of days, or until a backup holds them (`snapshot`, as the flag says). */
+/** How long entries are retained: a number of days, or until a backup or the archive holds them (`snapshot`, as the flag says). */
 export type JournalRetention = number | 'snapshot';
 
-/** `snapshot`: location of the backup that holds the removed entries. */
+/** `snapshot`: location of the backup or archive that holds the removed entries. */
 export type RetentionEvent =
   | { event: 'journal_trimmed'; entries: number; up_to: number; snapshot: string }
   | { event: 'journal_not_trimmed'; reason: string };
 
+/** The last entry that something holds with all before it, or why it is not known to hold any. */
+type Held = Head | { reason: string };
+
+/** An archive that may hold entries. */
+export interface EntryHolder {
+  location: string;
+  /**
+   * What it holds, as far as that is known to be so now; where it isn't, the archive is read meanwhile, for a later call.
+   * @param first the oldest entry of the journal @param last the one up to which entries are to be removed
+   * @returns null where it doesn't hold the last entry yet
+   */
+  held(first: number, last: number): Held | 'reading' | null;
+}
+
 interface RetentionOptions {
   directory: string;
   retention: JournalRetention;
+  /** Null where the log has no archive. */
+  archive: EntryHolder | null;
   log: (event: RetentionEvent) => void;
   /** The clock, in Unix milliseconds. */
   now: () => number;
@@ -73,8 +90,10 @@ export function oldestNeeded(db: Database, blocks = RETAINED_BLOCKS): number | n
   return db.query<{ id: number | null }, [number]>(OLDEST_ENTRY).get(from)?.id ?? null;
 }
 
-/** What the newest backup allows: removal up to an entry, or none for a reason that is logged. */
+/** Which entries may be removed: up to one, or none for a reason that is logged. */
 type Allowed = { upTo: number; location: string } | { reason: string };
+/** The same of an archive, which may have to be read first, or may not have the entries yet. */
+type AllowedByArchive = Allowed | 'reading' | null;
 
 /** @param first the oldest entry of the journal */
 function allowedByBackup(directory: string, journal: JournalTrimming, first: number): Allowed {
@@ -85,12 +104,25 @@ function allowedByBackup(directory: string, journal: JournalTrimming, first: num
   return { reason: `the backup at ${location} is of another journal` };
 }
 
-/** Outcome of a batch: removed entries, none for a reason that is logged, or null since all must be retained. */
-type Trimmed = { entries: number; upTo: number; location: string } | { reason: string } | null;
+function allowedByArchive(
+  { location, held }: EntryHolder,
+  journal: JournalTrimming,
+  first: number,
+  last: number,
+): AllowedByArchive {
+  const holds = held(first, last);
+  if (holds === null || holds === 'reading' || 'reason' in holds) return holds;
+  const own = journal.chainAt(holds.id);
+  if (holds.id < first || (own !== null && sameChain(own, holds.chain))) return { upTo: holds.id, location };
+  return { reason: `the archive at ${location} is of another log: its entry ${holds.id} is another` };
+}
+
+/** Outcome of a batch: removed entries, none for a reason that is logged or for now, or null since all must be retained. */
+type Trimmed = { entries: number; upTo: number; location: string } | { reason: string } | 'reading' | null;
 
 /** Retention with the files open. */
 function openRetention(options: RetentionOptions) {
-  const { directory, retention, now, connect, batch = BATCH, blocks = RETAINED_BLOCKS } = options;
+  const { directory, retention, archive, now, connect, batch = BATCH, blocks = RETAINED_BLOCKS } = options;
   const journal = openJournalTrimming(directory, connect);
   const index = openReader(directory);
   /** Entries from this number on are needed; queried from time to time. */
@@ -109,6 +141,13 @@ function openRetention(options: RetentionOptions) {
     return needed === null || id >= needed;
   }
 
+  /** The backup allows it, or else the archive, which is read for it. */
+  function allowed(first: number, last: number): AllowedByArchive {
+    const byBackup = allowedByBackup(directory, journal, first);
+    const isEnough = 'upTo' in byBackup && byBackup.upTo >= last;
+    return archive === null || isEnough ? byBackup : allowedByArchive(archive, journal, first, last);
+  }
+
   return {
     /** Removes the next batch of entries. @throws SQLiteError, OperatorError */
     trim(): Trimmed {
@@ -116,11 +155,11 @@ function openRetention(options: RetentionOptions) {
       if (range === null) return null;
       const { first, last } = range;
       if (!isOldEnough(last) || isNeeded(last)) return null;
-      const allowed = allowedByBackup(directory, journal, first);
-      if ('reason' in allowed) return allowed;
-      if (last > allowed.upTo) return null;
+      const upTo = allowed(first, last);
+      if (upTo === null || upTo === 'reading' || 'reason' in upTo) return upTo;
+      if (last > upTo.upTo) return null;
       journal.trimTo(last);
-      return { entries: last - first + 1, upTo: last, location: allowed.location };
+      return { entries: last - first + 1, upTo: last, location: upTo.location };
     },
     close(): void {
       journal.close();
@@ -155,6 +194,7 @@ export function startRetention(options: RetentionOptions): () => void {
     try {
       const done = opened.trim();
       if (done === null) report();
+      else if (done === 'reading') return;
       else if ('reason' in done) sayOnce(done.reason);
       else removed = { ...done, entries: removed.entries + done.entries };
     } catch (error) {

@@ -74,11 +74,11 @@ export const exampleSystem: SystemApi = {
   }),
   queries: { run: async () => Buffer.from('{"columns":["block_height","tx_count"],"rows":[[140,6]],"cut":false}') },
   hosts: async () => exampleHosts,
-  journal: () => ({
+  journal: async () => ({
     chain: new Uint8Array(32),
     last: 1,
     lacksUpTo: null,
-    *entries() {
+    async *entries() {
       yield {
         id: 1,
         receivedAt: 1_700_000_000_000_000,
