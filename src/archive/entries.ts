@@ -33,12 +33,15 @@ function placeOf(links: readonly Link[], id: number): number {
   return from < links.length && links[from]!.range.first <= id ? from : -1;
 }
 
+/** An archive that doesn't have what a journal lacks: it ends before, or is of another log. */
+export class UnfitArchiveError extends OperatorError {}
+
 export interface ArchivedEntries {
   /**
    * Reads an entry and some that follow it in its segment.
    * @param lacked the last entry that the journal lacks
-   * @throws ArchiveDamagedError where an object is missing or damaged; OperatorError where the archive ends before the last entry
-   *   or is of another log, or can't be read, which may pass
+   * @throws ArchiveDamagedError where an object is missing or damaged, UnfitArchiveError; OperatorError where the archive can't be
+   *   read, which may pass
    */
   from(id: number, lacked: Head): Promise<Entry[]>;
 }
@@ -67,14 +70,14 @@ export function archivedEntries(place: Place, most: MostEntries = SEGMENT): Arch
     const link = linked[placeOf(linked, lacked.id)];
     if (link === undefined) {
       if (fault !== null) throw new ArchiveDamagedError(place, fault);
-      throw new OperatorError(
+      throw new UnfitArchiveError(
         `The journal lacks the entries up to ${lacked.id}, and the sealed segments of the archive at ${place.location} end with entry ${last.id}.`,
         'Name the archive that this data was archived to with --archive, or restore a backup that has these entries.',
       );
     }
     const { first, entries } = await segmentOf(link);
     if (!sameChain(entries[lacked.id - first]!.chain, lacked.chain)) {
-      throw new OperatorError(
+      throw new UnfitArchiveError(
         `The archive at ${place.location} is of another log: its entry ${lacked.id} is another than that of the journal.`,
         'Name the archive that this data was archived to with --archive.',
       );

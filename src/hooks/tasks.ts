@@ -34,6 +34,8 @@ export function hookTasks(options: TaskOptions) {
   let running = false;
   let stopped = true;
   let again = false;
+  /** The failure that was logged last; empty after a success. */
+  let said = '';
   let finished: Promise<void> = Promise.resolve();
   let cancelRetry = () => {};
 
@@ -88,9 +90,12 @@ export function hookTasks(options: TaskOptions) {
       do {
         again = false;
         while (!stopped && (await round())) await clock.turn();
+        said = '';
       } while (again && !stopped);
     } catch (error) {
-      logTaskFailure(log, error);
+      // What is away, such as an archive, is tried again every second.
+      if (`${error}` !== said) logTaskFailure(log, error);
+      said = `${error}`;
       if (!stopped) cancelRetry = clock.after(RETRY_MS, wake);
     } finally {
       running = false;

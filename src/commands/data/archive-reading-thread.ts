@@ -1,6 +1,7 @@
 /** The thread that reads entries of an archive, for a thread that waits for each answer or goes on meanwhile. */
 import { workerData } from 'node:worker_threads';
-import { archivedEntries, sealedUpTo } from '../../archive/entries.ts';
+import { ArchiveDamagedError } from '../../archive/archive.ts';
+import { archivedEntries, sealedUpTo, UnfitArchiveError } from '../../archive/entries.ts';
 import { placeAt } from '../../backup/place.ts';
 import { messageOfError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
@@ -19,7 +20,8 @@ export function runArchiveReadingThread(): void {
         : { sealed: await sealedUpTo(place, request.first, request.last) };
     } catch (error) {
       const known = operatorErrorOf(error, location);
-      if (known !== null) return messageOfError(known);
+      const lasts = error instanceof ArchiveDamagedError || error instanceof UnfitArchiveError;
+      if (known !== null) return { ...messageOfError(known), lasts };
       return { failed: error instanceof Error ? `${error.stack}` : String(error) };
     }
   }

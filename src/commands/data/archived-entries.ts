@@ -3,7 +3,7 @@
  * since its work on SQLite can't be interrupted, and a server goes on, and does the work again once its entries were brought.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
+import { type ErrorMessage, EXIT, errorOfMessage, PassingError } from '../../base/errors.ts';
 import { awayIn, type BringEntries, EntryAwayError, type OlderEntries } from '../../store/files/older-entries.ts';
 import type { Entry, Head } from '../../store/log/entry.ts';
 import { archiveReadingThreadUrl } from '../../thread-urls.ts';
@@ -24,7 +24,13 @@ export type ArchiveRequest =
 
 export interface ArchiveAnswer {
   number: number;
-  answer: { entries: Entry[] } | { sealed: Head | null } | ErrorMessage | { failed: string };
+  answer: { entries: Entry[] } | { sealed: Head | null } | Refusal | { failed: string };
+}
+
+/** Why an archive has no answer. */
+interface Refusal extends ErrorMessage {
+  /** Whether it has none as long as nobody mends it; else it may be away, or refuse for now. */
+  lasts: boolean;
 }
 
 type Answer = ArchiveAnswer['answer'];
@@ -36,7 +42,7 @@ const ended = (cause: unknown): PassingError =>
   new PassingError('The thread that reads the archive ended.', 'Try again.', { cause });
 
 /** The answer to a request. @throws OperatorError where the thread has none */
-function soundAnswer(answer: Answer): Exclude<Answer, ErrorMessage | { failed: string }> {
+function soundAnswer(answer: Answer): Exclude<Answer, Refusal | { failed: string }> {
   if ('problem' in answer) throw errorOfMessage(answer);
   if ('failed' in answer) throw ended(new Error(answer.failed));
   return answer;
@@ -88,7 +94,10 @@ function archiveReadingThread(location: string, directory: string) {
       }
     },
 
-    /** The answer to a request. A thread is used by this or by `wait`. @throws OperatorError */
+    /**
+     * The answer to a request. A thread is used by this or by `wait`.
+     * @throws OperatorError; PassingError where the archive can't be read now, for whatever reason: a server goes on and waits for it
+     */
     async answer(request: ArchiveRequest): Promise<ReturnType<typeof soundAnswer>> {
       const port = ask(request);
       if (port !== listened) {
@@ -98,7 +107,8 @@ function archiveReadingThread(location: string, directory: string) {
         });
       }
       const answer = await new Promise<Answer>((resolve, reject) => waiting.set(number, { resolve, reject }));
-      return soundAnswer(answer);
+      const isPassing = 'problem' in answer && !answer.lasts;
+      return soundAnswer(isPassing ? { ...answer, exitCode: EXIT.again } : answer);
     },
 
     async stop(): Promise<void> {
