@@ -230,7 +230,8 @@ export function broughtEntries({ archive: location, data }: NamedArchive): Broug
             return await work();
           } catch (error) {
             const away = awayIn(error);
-            if (away === null) throw error;
+            // One that was brought is away for a reader of other entries.
+            if (away === null || own.has(away.id)) throw error;
             own.set(away.id, await bring(away));
           }
         }

@@ -80,7 +80,7 @@ function dutyLines({ duty, rebuild, freeBytes: free }: UpgradeReport): string[] 
       return ['Run the newer program, or restore a backup that this program knows.'];
     case 'import':
       return [
-        'No index can be built without a journal of all events: restore a backup, import a recording, or resync the node.',
+        'No index can be built without a journal of all events: name the archive with the others to stackside rebuild (--archive), restore a backup, import a recording, or resync the node.',
       ];
     case 'rebuild': {
       const { seconds, indexBytes, logBytes } = rebuild!;
