@@ -1,6 +1,7 @@
 /** The log: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
 import type { ArchiveEvent } from './archive/archiver.ts';
+import type { BaseEvent } from './archive/base-writer.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
@@ -55,6 +56,7 @@ export type LogEvent =
   | WalEvent
   | RetentionEvent
   | ArchiveEvent
+  | BaseEvent
   | ValueIndexEvent
   | ReceiverEvent
   | SnpEvent
@@ -118,6 +120,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   journal_not_trimmed: 'warn',
   archive_failing: 'error',
   archive_resumed: 'info',
+  archive_base_made: 'info',
+  archive_base_failing: 'error',
   writes_failing: 'error',
   writes_resumed: 'info',
   value_index_complete: 'info',

@@ -291,7 +291,7 @@ export interface Verified {
 }
 
 /** What is wrong, by the error of a reading. @throws any other error */
-function faultIn(error: unknown): string {
+export function faultIn(error: unknown): string {
   if (error instanceof ArchiveDamagedError) return error.fault;
   throw error;
 }

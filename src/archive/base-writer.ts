@@ -26,10 +26,23 @@ import {
   partsOfRows,
 } from './base.ts';
 
-/** Milliseconds between two parts, which leave the disk and the network to others. */
-const PART_MS = 50;
+/** Bytes of parts that are read in a millisecond at most, so that disk and network are left to others. */
+const BYTES_PER_MS = 80_000;
 /** Milliseconds between two looks whether the archive has the entry of the base. */
 const LOOK_MS = 1_000;
+
+/** Log events of bases. */
+export type BaseEvent =
+  | {
+      event: 'archive_base_made';
+      place: string;
+      entry: number;
+      height: number;
+      sent_parts: number;
+      sent_bytes: number;
+      seconds: number;
+    }
+  | { event: 'archive_base_failing'; place: string; problem: string; remedy: string; cause?: unknown };
 
 /** What a base came to. */
 export interface MadeBase {
@@ -160,7 +173,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
       parts.push(part);
       rows += part.rows;
       report({ table: table.name, number: index + 1, of: snapshot.tables.length, rows, sentBytes });
-      await pause(clock, PART_MS, signal);
+      await pause(clock, part.bytes / BYTES_PER_MS, signal);
       if (signal.aborted) return null;
     }
     tables.push({ name: table.name, columns: table.columns.map((column) => column.name), parts });

@@ -26,7 +26,7 @@ import { ArchiveDamagedError } from './archive.ts';
 export const BASE_FORMAT = 1;
 
 /** Bytes of a part: it ends between the least and the most, half of them after fewer than twice the usual. */
-export const PART = { least: 1_000_000, usual: 3_000_000, most: 16_000_000 };
+export const PART = { least: 250_000, usual: 750_000, most: 4_000_000 };
 export type PartSize = typeof PART;
 
 /** Maximum bytes of a part: rows of one place in the chain are never divided, nor is a row. */
@@ -242,4 +242,16 @@ export async function baseAt(place: Place, named: NamedBase): Promise<BaseManife
     if (!(error instanceof ArchiveDamagedError)) throw error;
     return read();
   }
+}
+
+/** The newest base whose manifest is sound; archive verify names the others. @returns null where there is none */
+export async function newestBase(place: Place): Promise<BaseManifest | null> {
+  for (const named of await basesOf(place)) {
+    const base = await baseAt(place, named).catch((error: unknown) => {
+      if (error instanceof ArchiveDamagedError) return null;
+      throw error;
+    });
+    if (base !== null) return base;
+  }
+  return null;
 }

@@ -36,3 +36,31 @@ export function archiveMetrics(registry: Registry, state: () => ArchiveState): v
     read: () => state().failures,
   });
 }
+
+/** The bases of the archive, as the host that makes them knows them; all 0 on any other host. */
+export interface BaseState {
+  /** Entry and age in seconds of the newest one; 0 where there is none. */
+  entry: number;
+  seconds: number;
+  /** Seconds since one has been due. */
+  overdue: number;
+}
+
+/** Registers the metrics of bases. @param state reads the state */
+export function baseMetrics(registry: Registry, state: () => BaseState): void {
+  collectedGauge(registry, {
+    name: 'stackside_archive_base_entry',
+    help: 'Entry of the newest base of the archive',
+    read: () => state().entry,
+  });
+  collectedGauge(registry, {
+    name: 'stackside_archive_base_seconds',
+    help: 'Seconds since the newest base of the archive was made',
+    read: () => state().seconds,
+  });
+  collectedGauge(registry, {
+    name: 'stackside_archive_base_overdue_seconds',
+    help: 'Seconds since a base of the archive has been due',
+    read: () => state().overdue,
+  });
+}

@@ -146,6 +146,15 @@ export const dataSettings = group('Data and chain', {
     help: 'Seconds after which new entries are sent to the archive; those of so many seconds are lost with the machine',
     accepts: 'a number from 1 to 3600',
   }),
+  archiveBase: setting({
+    commands: servers,
+    flag: '--archive-base <hours>',
+    variables: ['STACKSIDE_ARCHIVE_BASE'],
+    type: Type.Integer({ minimum: 0, maximum: 8_760, default: 24 }),
+    read: integer,
+    help: 'Hours between two bases of the archive, from which a restore begins without a replay; 0 makes none by itself',
+    accepts: 'a number from 0 to 8760',
+  }),
   peerKey: setting({
     commands: ['import', 'check'],
     flag: null,

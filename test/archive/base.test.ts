@@ -14,6 +14,7 @@ import {
   partsOfRows,
   rowsOfPart,
 } from '../../src/archive/base.ts';
+import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
 import { hashOfPart, type Place } from '../../src/backup/manifest.ts';
@@ -307,6 +308,17 @@ test('a base waits until the archive has its entry', async () => {
   expect(await baseIn(early, directoryFiles(folder()), { signal: ending })).toBeNull();
 });
 
+async function faults(place: Place): Promise<string[]> {
+  const found: string[] = [];
+  let count = 0;
+  for await (const { fault } of verifiedBases(place)) {
+    count += 1;
+    if (fault !== null) found.push(fault);
+  }
+  expect(count).toBeGreaterThan(0);
+  return found;
+}
+
 describe('refused by name:', () => {
   /** Restores an archive whose manifest was changed. */
   async function changed(change: (manifest: BaseManifest) => void): Promise<string> {
@@ -320,7 +332,9 @@ describe('refused by name:', () => {
 
   test('a part that is missing', async () => {
     const { path, place } = copy();
+    expect(await faults(place)).toEqual([]);
     rmSync(join(path, parts[4]!));
+    expect(await faults(place)).toEqual([`${parts[4]}, a part of a base, is missing`]);
     expect(await refusal(restoredFrom(place, folder()))).toContain(`${parts[4]}, a part of a base, is missing`);
     await restored(place, { base: 'none' });
   });
@@ -359,6 +373,9 @@ describe('refused by name:', () => {
     writeFileSync(join(path, name), await packedManifest(other));
     rmSync(join(path, first.name));
     expect(await refusal(restoredFrom(place, folder()))).toContain(`${name} is of another log: entry`);
+    expect(await faults(place)).toEqual([
+      `${name} is of another log: entry ${other.position} of its segments has another chain value`,
+    ]);
   });
 
   test('a base that lacks a table or has another', async () => {

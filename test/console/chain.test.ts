@@ -70,7 +70,14 @@ import {
   withRecent,
 } from '../../src/console/app/chain/search.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
-import { alertTitle, archiveFigure, blocksPerSecond, chainState, diskText } from '../../src/console/app/chain/state.ts';
+import {
+  alertTitle,
+  archiveFigure,
+  baseFigure,
+  blocksPerSecond,
+  chainState,
+  diskText,
+} from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
   conditionWords,
@@ -848,6 +855,16 @@ test('the archive says how far it is, and whether it fails', () => {
     value: 'Behind by 10 min',
     note: 'the last attempt failed, the log says why; it has entries up to 1,200',
   });
+});
+
+test('the newest base says how old it is, and what is under way', () => {
+  const none = { entry: null, height: null, made_at: null, overdue_seconds: 0, failing: false, making: null };
+  expect(baseFigure(none, 1_000)).toEqual({ value: 'None yet', note: 'a restore begins with the first entry' });
+  const base = { ...none, entry: 1_200, height: 300, made_at: 1_000 };
+  expect(baseFigure(base, 1_000 + 7_200)).toEqual({ value: '2 h old', note: 'of height 300, entry 1,200' });
+  expect(baseFigure({ ...base, failing: true }, 1_060).note).toContain('the last attempt to make one failed');
+  const making = { table: 'events', number: 3, of: 90, sent_bytes: 5_000_000 };
+  expect(baseFigure({ ...base, making }, 1_060).note).toBe('one is being made: table 3 of 90, events; 5 MB sent');
 });
 
 test('the days beside a day are those of the calendar', () => {

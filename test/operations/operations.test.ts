@@ -9,7 +9,7 @@ import { askHealth } from '../../src/commands/cli/client.ts';
 import { spanText } from '../../src/commands/cli/progress.ts';
 import { tipAgeLimit } from '../../src/commands/serve/operations.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { archiveMetrics } from '../../src/metrics/archive.ts';
+import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
 import { accountMetrics, comparisonMetrics } from '../../src/metrics/server.ts';
@@ -82,6 +82,9 @@ test('docs/logs.md explains every metric, and no other', async () => {
     throw new Error('nobody collects them');
   });
   archiveMetrics(ofOthers, () => {
+    throw new Error('nobody collects them');
+  });
+  baseMetrics(ofOthers, () => {
     throw new Error('nobody collects them');
   });
   comparisonMetrics(ofOthers, { compared: 0, mismatches: 0 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
 import { Alerts, type Alert as ServerAlert, seriesIn } from '../../src/metrics/alerts.ts';
-import { archiveMetrics } from '../../src/metrics/archive.ts';
+import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
 import { accountMetrics, comparisonMetrics } from '../../src/metrics/server.ts';
@@ -56,6 +56,7 @@ beforeAll(async () => {
   comparisonMetrics(new Registry(), { compared: 0, mismatches: 0 });
   accountMetrics(new Registry(), { asked: 0, waiting: 0 });
   archiveMetrics(new Registry(), unread);
+  baseMetrics(new Registry(), unread);
   snpMetrics(new Registry(), { failing: unread, counted: unread });
 });
 afterAll(() => watched.mockRestore());

@@ -6,7 +6,7 @@ import { HistoryFrom } from '../../http/history.ts';
 import type { Refusals } from '../../http/openapi.ts';
 import { type Access, route } from '../../http/route.ts';
 import { readinessStates } from '../operations.ts';
-import { Hash, nullable, words } from '../shared/values.ts';
+import { Hash, nullable, UnixTime, words } from '../shared/values.ts';
 
 /** Declaration that all routes with the admin key share. */
 export interface OperatorFamily {
@@ -131,6 +131,27 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
 const orNull = (type: 'Integer' | 'Number' | 'String', description: string) =>
   Type.Union([Type[type](), Type.Null()], { description });
 
+/** The bases of an archive, from which a restore begins without a replay. */
+export const ArchiveBase = Type.Object(
+  {
+    entry: orNull('Integer', 'Entry of the newest base; null where there is none, or none is known yet'),
+    height: orNull('Integer', 'Height of its tip'),
+    made_at: nullable(UnixTime),
+    overdue_seconds: Type.Integer({ description: 'Seconds since one has been due; 0 where none is' }),
+    failing: Type.Boolean({ description: 'Whether the last attempt to make one failed; the log says why' }),
+    making: nullable(
+      Type.Object({
+        table: Type.String({ description: 'Table that is read' }),
+        number: Type.Integer({ description: 'Its number, from 1 on' }),
+        of: Type.Integer({ description: 'Number of tables' }),
+        sent_bytes: Type.Integer({ description: 'Bytes that were sent' }),
+      }),
+    ),
+  },
+  { $id: 'ArchiveBase' },
+);
+export type ArchiveBase = Static<typeof ArchiveBase>;
+
 export const ServerStatus = Type.Object(
   {
     server_version: Type.String(),
@@ -194,6 +215,7 @@ export const ServerStatus = Type.Object(
           behind_entries: Type.Integer({ description: 'Entries of the log that it lacks' }),
           behind_seconds: Type.Number({ description: 'Seconds since it last had every entry; 0 while it has' }),
           failing: Type.Boolean({ description: 'Whether the last attempt to write it failed; the log says why' }),
+          base: ArchiveBase,
         },
         { description: 'The archive of the log; null where this server writes none' },
       ),

@@ -4,7 +4,7 @@ import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
 import { nullable, UnixTime, words } from '../shared/values.ts';
 import { digestRoute, type JournalRange, journalRoute, type MakeDigests } from './journal.ts';
-import { type HostsState, hostsRoute, type OperatorFamily } from './server.ts';
+import { ArchiveBase, type HostsState, hostsRoute, type OperatorFamily } from './server.ts';
 import { type Queries, sqlRoutes } from './sql.ts';
 
 const kinds = ['check', 'tables'] as const;
@@ -281,6 +281,30 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
     },
   });
 
+/** Asks for a base of the archive. @returns the bases now, or why there is none, in words */
+export type RequestBase = () => ArchiveBase | string;
+
+/** The route that asks for a base. @param request null where this server writes no archive */
+const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
+  route({
+    ...family,
+    refusals: { ...family.refusals, 409: 'This server can make no base now' },
+    method: 'POST',
+    path: '/stackside/v1/archive/base',
+    operationId: 'makeArchiveBase',
+    summary: 'Make a base of the archive',
+    description:
+      'Asks for a base of the archive, which is made in the background as soon as the archive has all entries; the status of the server says how far it is. Only the admin key may ask for it.',
+    response: ArchiveBase,
+    handle() {
+      const ask = request();
+      if (ask === null) throw new ApiError(409, 'This server writes no archive; --archive names one');
+      const asked = ask();
+      if (typeof asked === 'string') throw new ApiError(409, `No base is made: ${asked}`);
+      return asked;
+    },
+  });
+
 /** The routes by which a process reports to its operator. */
 export interface SystemApi {
   state(): SystemState;
@@ -292,6 +316,8 @@ export interface SystemApi {
   journal(after: number): Promise<JournalRange>;
   /** Null where nobody is asked about tokens. */
   refreshTokens: RefreshTokens | null;
+  /** Null where this server writes no archive. */
+  requestBase: RequestBase | null;
   queries: Queries;
   alerts(): AlertsState;
 }
@@ -355,6 +381,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
     hostsRoute(family, () => own().hosts()),
     journalRoute(family, (after) => own().journal(after)),
     refreshRoute(family, () => own().refreshTokens),
+    baseRoute(family, () => own().requestBase),
     ...sqlRoutes(family, () => own().queries),
   ];
 }

@@ -6,8 +6,11 @@ import {
   IDENTITY,
   requireIdentity,
   sealedSegment,
+  type Verified,
   verifiedArchive,
 } from '../../archive/archive.ts';
+import { basesOf, newestBase } from '../../archive/base.ts';
+import { verifiedBases } from '../../archive/base-verify.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import type { Place } from '../../backup/manifest.ts';
@@ -39,6 +42,8 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
   const newest = linked.at(-1);
   const end = part ?? (newest === undefined ? null : await sealedSegment(place, newest.range, newest.after));
   const last = end?.entries.at(-1);
+  const bases = await basesOf(place);
+  const base = await newestBase(place);
   if (format === 'json') {
     process.stdout.write(
       `${JSON.stringify({
@@ -47,6 +52,10 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
         segments: segments.length,
         sealed_entry: sealed.id,
         open_parts: open,
+        bases: bases.length,
+        base_entry: base?.position ?? null,
+        base_height: base?.height ?? null,
+        base_made_at: base?.created_at ?? null,
         last_entry: last?.id ?? 0,
         last_chain: last?.chain.toHex() ?? null,
         last_received_at: last === undefined ? null : timeText(last.receivedAt),
@@ -61,6 +70,9 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
       `chain       ${chain}`,
       `sealed      ${segments.length} segments, entries up to ${sealed.id}`,
       `open        ${part === null ? 'nothing after them' : `${part.name}, entries ${part.first} to ${part.last}`}`,
+      base === null
+        ? `base        ${bases.length === 0 ? 'none' : 'none that is sound'}; a restore begins with entry 1`
+        : `base        entry ${base.position}, height ${base.height}, made ${base.created_at}; ${bases.length} in all`,
       last === undefined ? 'last entry  none' : `last entry  ${last.id}, received ${timeText(last.receivedAt)}`,
       ...(fault === null ? [] : [`fault       ${fault}`]),
       '',
@@ -76,9 +88,15 @@ export async function listArchive(location: string, format: OutputFormat): Promi
   const rows = [
     ...segments.map((range) => ({ name: segmentName(range), first: range.first, last: range.last })),
     ...open.map((name) => ({ name, first: null, last: null })),
+    ...(await basesOf(place)).reverse().map(({ name, id }) => ({ name, first: id, last: id })),
   ];
   const line = (row: (typeof rows)[number]): string => (format === 'json' ? JSON.stringify(row) : row.name);
   await printLines(rows.map(line));
+}
+
+async function* verifiedObjects(place: Place): AsyncGenerator<Verified> {
+  yield* verifiedArchive(place);
+  yield* verifiedBases(place);
 }
 
 /** Reads and verifies every object of an archive. @returns whether nothing is wrong */
@@ -86,7 +104,7 @@ export async function verifyArchive(location: string, format: OutputFormat): Pro
   const { place } = await archiveAt(location);
   const progress = progressLines(process.stderr);
   let [sound, isSound] = [0, true];
-  for await (const found of verifiedArchive(place)) {
+  for await (const found of verifiedObjects(place)) {
     const { name, fault, last } = found;
     if (format === 'json') process.stdout.write(`${JSON.stringify(found)}\n`);
     if (fault === null) {

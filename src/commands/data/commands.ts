@@ -239,7 +239,7 @@ const ARCHIVE = ['<archive>', 'Archive: a directory, or s3://bucket/key'] as con
 
 const archiveStatus = command({
   name: 'status',
-  summary: 'Show the chain of an archive, its last entry, and what is missing',
+  summary: 'Show the chain of an archive, its last entry and newest base, and what is missing',
   example: 'stackside archive status s3://backups/stacks',
   settingsOf: 'archive',
   arguments: [ARCHIVE],
@@ -252,7 +252,7 @@ const archiveStatus = command({
 
 const archiveList = command({
   name: 'list',
-  summary: 'List the segments of an archive',
+  summary: 'List the segments and bases of an archive',
   example: 'stackside archive list s3://backups/stacks',
   settingsOf: 'archive',
   arguments: [ARCHIVE],
@@ -265,7 +265,7 @@ const archiveList = command({
 
 const archiveVerify = command({
   name: 'verify',
-  summary: 'Read an archive, and verify each segment by its checksum and the chain of the log',
+  summary: 'Read an archive, and verify its segments by their checksums and the chain of the log, and its bases',
   example: 'stackside archive verify s3://backups/stacks',
   settingsOf: 'archive',
   arguments: [ARCHIVE],

@@ -1,19 +1,64 @@
-/** The thread that archives: it reads the journal by a connection of its own, so that no event waits for it. */
+/** The threads that archive: they read journal and index by connections of their own, so that no event waits for them. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Archiver } from '../../archive/archiver.ts';
+import { type BaseManifest, newestBase } from '../../archive/base.ts';
+import { makeBase } from '../../archive/base-writer.ts';
 import { placeAt } from '../../backup/place.ts';
 import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { messageOfError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
+import { snapshotForBase } from '../../store/base/snapshot.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
-import type { ArchiveThreadStart, FromArchiveThread, ToArchiveThread } from './archiving.ts';
+import { serverVersion } from '../cli/this-program.ts';
+import type {
+  ArchiveThreadStart,
+  BaseNews,
+  BaseSummary,
+  FromArchiveThread,
+  ToArchiveThread,
+} from './archive-messages.ts';
 
-/** Runs rounds as the main thread asks for them, until it ends the thread. An unknown error ends the thread, too. */
+const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary => ({
+  entry: position,
+  height,
+  madeAt: Date.parse(created_at),
+});
+
+/** Looks at the newest base, and makes one if that is wanted. */
+async function runBase(
+  { directory, location }: ArchiveThreadStart,
+  make: boolean,
+  tell: (news: BaseNews) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const place = placeAt(location, directory);
+  const newest = await newestBase(place);
+  tell({ kind: 'newest', base: newest === null ? null : summaryOf(newest) });
+  if (!make || signal.aborted) return;
+  using closing = new DisposableStack();
+  const journal = openJournalReader(directory);
+  closing.defer(() => journal.close());
+  const snapshot = closing.use(snapshotForBase(directory));
+  if (snapshot.state === null) return;
+  const base = await makeBase(
+    {
+      ...{ place, snapshot, journal, program: serverVersion, clock: systemClock, signal },
+      report: (step) => tell({ kind: 'step', step }),
+    },
+    snapshot.state,
+  );
+  if (base === null) return;
+  const { manifest, sentParts, sentBytes } = base;
+  tell({ kind: 'made', base: summaryOf(manifest), sentParts, sentBytes });
+}
+
+/** Runs rounds and bases as the main thread asks for them, until it ends the thread. An unknown error ends the thread, too. */
 export function runArchiveThread(): void {
   const port = parentPort;
   if (port === null) throw new Error('this runs in a thread of its own');
-  const { directory, location } = workerData as ArchiveThreadStart;
+  const start = workerData as ArchiveThreadStart;
+  const { directory, location } = start;
   const say = (message: FromArchiveThread): void => port.postMessage(message);
   const archiver = lazy(
     () =>
@@ -29,7 +74,8 @@ export function runArchiveThread(): void {
     if (message.kind === 'end') return ending.abort();
     ending = new AbortController();
     try {
-      await archiver().round(message.round, ending.signal);
+      if (message.kind === 'round') await archiver().round(message.round, ending.signal);
+      else await runBase(start, message.make, (news) => say({ kind: 'base', news }), ending.signal);
       say({ kind: 'done' });
     } catch (error) {
       const known = operatorErrorOf(error, location);

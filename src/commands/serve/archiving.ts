@@ -5,27 +5,14 @@ import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
 import { placeAt } from '../../backup/place.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { type ErrorMessage, errorOfMessage, type OperatorError, PassingError } from '../../base/errors.ts';
+import { errorOfMessage, type OperatorError, PassingError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { archiveMetrics } from '../../metrics/archive.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';
-
-/** What the thread is started with. */
-export interface ArchiveThreadStart {
-  /** The data directory. */
-  directory: string;
-  /** The archive. */
-  location: string;
-}
-
-export type ToArchiveThread = { kind: 'round'; round: Round } | { kind: 'end' };
-export type FromArchiveThread =
-  | { kind: 'archived'; entry: number }
-  | { kind: 'done' }
-  | ({ kind: 'failed' } & ErrorMessage);
+import type { ArchiveThreadStart, FromArchiveThread, ToArchiveThread } from './archive-messages.ts';
 
 /** Archives what the journal has. */
 export interface ArchiveRounds {
@@ -55,7 +42,7 @@ export function archiveThread(workerData: ArchiveThreadStart): ArchiveRounds {
     started.on('message', (message: FromArchiveThread) => {
       if (message.kind === 'archived') current.archived(message.entry);
       else if (message.kind === 'done') current.done.resolve();
-      else current.done.reject(errorOfMessage(message));
+      else if (message.kind === 'failed') current.done.reject(errorOfMessage(message));
     });
     return started;
   }
@@ -105,7 +92,7 @@ export interface ArchivingOptions {
 /** The archive of a server. */
 export interface Archiving {
   /** Null while another host archives. */
-  status: () => ServerStatus['archive'];
+  status: () => Omit<NonNullable<ServerStatus['archive']>, 'base'> | null;
   stop: () => Promise<void>;
 }
 
@@ -125,7 +112,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   /** The problem that was logged; null while there is none. */
   let said: string | null = null;
 
-  function status(): ServerStatus['archive'] {
+  function status(): ReturnType<Archiving['status']> {
     if (!isHeld) return null;
     const behind = Math.max(0, ingest.lastEntry() - entry);
     const seconds = behind === 0 ? 0 : (clock.monotonic() - levelAt) / 1_000;

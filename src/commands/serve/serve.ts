@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { Registry } from 'prom-client';
 import type { Steering } from '../../api/devnet.ts';
 import type { Operations } from '../../api/operations.ts';
-import type { HostsState } from '../../api/stackside/server.ts';
-import type { SystemApi } from '../../api/stackside/system.ts';
+import type { HostsState, ServerStatus } from '../../api/stackside/server.ts';
+import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
 import { type Every, pause } from '../../base/clock.ts';
 import { DiskFullError, EXIT, OperatorError, PassingError } from '../../base/errors.ts';
 import { secretFileText } from '../../base/files.ts';
@@ -46,7 +46,8 @@ import { startApiService } from './api-service.ts';
 import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
 import { archiveHolding } from './archive-holding.ts';
-import { type ArchiveLease, type Archiving, archiveThread, requireArchivable, startArchiving } from './archiving.ts';
+import { type ArchiveLease, archiveThread, requireArchivable, startArchiving } from './archiving.ts';
+import { baseThread, startBases } from './bases.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
@@ -176,6 +177,7 @@ function systemOf(
   sources: Sources,
   listeners: { name: string; url: string }[],
   logs: () => Promise<(ThreadLog | null)[]>,
+  requestBase: RequestBase | null,
 ): SystemApi {
   const { clock, chance, cores, startOwnProcess } = environment;
   const threads = apiThreadCount(settings.threads, cores);
@@ -194,6 +196,7 @@ function systemOf(
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
     journal: (after) => journalRange(settings.data, after, { older, bring }),
     refreshTokens: refreshingTokens(settings, cluster?.commander ?? ingest.commander(clock, chance)),
+    requestBase,
     queries: asked,
     alerts: () => alertsState(alerts.last()),
   };
@@ -228,14 +231,21 @@ function manageHooks(
   return served;
 }
 
+/** The archive of a server, with its bases. */
+interface ServedArchive {
+  status: () => ServerStatus['archive'];
+  requestBase: RequestBase;
+  stop: () => Promise<void>;
+}
+
 /** Archives the log; of several hosts that share it, the one that holds the lease does. */
 function archiveLog(
   { settings, environment, registry, log }: Base,
   location: string,
   ingest: Ingest,
   cluster: ServedCluster | null,
-): Archiving {
-  const { data: directory, archiveEvery: seconds, hostName } = settings;
+): ServedArchive {
+  const { data: directory, archiveEvery: seconds, archiveBase: hours, hostName } = settings;
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
@@ -243,7 +253,19 @@ function archiveLog(
   const rounds = archiveThread({ directory, location });
   const host = hostName ?? hostname();
   const { clock } = environment;
-  return startArchiving({ location, seconds, host, lease, rounds, ingest, clock, registry, log });
+  const archiving = startArchiving({ location, seconds, host, lease, rounds, ingest, clock, registry, log });
+  const making = baseThread({ directory, location });
+  const bases = startBases({ location, hours, lease, archive: archiving.status, making, clock, registry, log });
+  return {
+    status() {
+      const status = archiving.status();
+      return status === null ? null : { ...status, base: bases.state() };
+    },
+    requestBase: () => bases.request() ?? bases.state(),
+    async stop() {
+      await Promise.all([bases.stop(), archiving.stop()]);
+    },
+  };
 }
 
 /** Fills gaps in the chain, where the operator named the node's token. @throws OperatorError if it can't be read */
@@ -449,7 +471,7 @@ async function startServer(
     const forkedBelow = Promise.withResolvers<OperatorError>();
     let threads: ApiThreads | null = null;
     let events: EventSources | null = null;
-    let archiving: Archiving | null = null;
+    let archiving: ServedArchive | null = null;
     const metrics = async () => (await threads?.metrics()) ?? [];
     const logs = async () => (await threads?.logs()) ?? [];
     const operations = serverOperations({
@@ -519,7 +541,10 @@ async function startServer(
       }),
       history: () => serverHistory(watch.hour),
     };
-    const system = managing === null ? null : systemOf(base, managing, cluster, sources, listeners, logs);
+    const system =
+      managing === null
+        ? null
+        : systemOf(base, managing, cluster, sources, listeners, logs, archiving?.requestBase ?? null);
     if (ingest !== null) {
       storeMetrics(registry, ingest.health, ingest.unknownCounts);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));

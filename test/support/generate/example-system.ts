@@ -62,6 +62,9 @@ export const exampleHosts: HostsState = {
 /** What the operator sees of such a server. */
 export const exampleSystem: SystemApi = {
   refreshTokens: async () => null,
+  requestBase: () => ({
+    ...{ entry: 182_400, height: 152_210, made_at: 1_760_000_000, overdue_seconds: 0, failing: false, making: null },
+  }),
   alerts: () => ({
     evaluated_at: 1_700_028_000,
     alerts: [

@@ -133,6 +133,7 @@ export interface paths {
         delete: operations["cancelInspection"];
     };
     "/stackside/v1/hosts": { parameters: { }; get: operations["getHosts"]; };
+    "/stackside/v1/archive/base": { parameters: { }; post: operations["makeArchiveBase"]; };
     "/stackside/v1/sql": { parameters: { }; get: operations["getSqlViews"]; post: operations["runSql"]; };
 }
 export type webhooks = Record<string, never>;
@@ -1576,6 +1577,14 @@ export interface components {
             healed: number;
             deliveries: { held: boolean; holder: string | null; epoch: number | null; } | null;
         };
+        ArchiveBase: {
+            entry: number | null;
+            height: number | null;
+            made_at: components["schemas"]["UnixTime"] | null;
+            overdue_seconds: number;
+            failing: boolean;
+            making: { table: string; number: number; of: number; sent_bytes: number; } | null;
+        };
         ServerStatus: {
             server_version: string;
             mode: string;
@@ -1602,7 +1611,13 @@ export interface components {
                 last_received_at: number | null;
             } | null;
             cluster: components["schemas"]["HostState"] | null;
-            archive: { entry: number; behind_entries: number; behind_seconds: number; failing: boolean; } | null;
+            archive: {
+                entry: number;
+                behind_entries: number;
+                behind_seconds: number;
+                failing: boolean;
+                base: components["schemas"]["ArchiveBase"];
+            } | null;
             memory_bytes: number;
             disk: {
                 index_bytes: number;
@@ -4395,6 +4410,19 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    makeArchiveBase: {
+        parameters: { };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ArchiveBase"]; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
             421: components["responses"]["MisdirectedRequest"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["ServiceUnavailable"];

@@ -106,12 +106,30 @@ export const latencyFigure = (latency: Latency): { value: string; note: string }
       };
 
 /** How far the archive of the log is. */
-export const archiveFigure = (archive: NonNullable<ServerStatus['archive']>): { value: string; note: string } => ({
+export const archiveFigure = (
+  archive: Omit<NonNullable<ServerStatus['archive']>, 'base'>,
+): { value: string; note: string } => ({
   value: archive.behind_entries === 0 ? 'Complete' : `Behind by ${duration(Math.ceil(archive.behind_seconds))}`,
   note: archive.failing
     ? `the last attempt failed, the log says why; it has entries up to ${count(archive.entry)}`
     : `entries up to ${count(archive.entry)}`,
 });
+
+/** How far the bases of the archive are, from which a restore begins. @param now Unix seconds */
+export function baseFigure(
+  base: NonNullable<ServerStatus['archive']>['base'],
+  now: number,
+): { value: string; note: string } {
+  const { entry, height, made_at: madeAt, making, failing } = base;
+  const value = madeAt === null ? 'None yet' : `${duration(Math.max(0, now - madeAt))} old`;
+  if (making !== null) {
+    const { number, of, table, sent_bytes: sent } = making;
+    return { value, note: `one is being made: table ${number} of ${of}, ${table}; ${bytes(sent)} sent` };
+  }
+  if (failing) return { value, note: 'the last attempt to make one failed, the log says why' };
+  if (entry === null || height === null) return { value, note: 'a restore begins with the first entry' };
+  return { value, note: `of height ${count(height)}, entry ${count(entry)}` };
+}
 
 /** The name of an alert in words: `StacksideCannotWrite` gives `Cannot write`. */
 export const alertTitle = (name: string): string =>

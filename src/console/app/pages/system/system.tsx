@@ -4,7 +4,7 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, duration, percent, plural, visible, words } from '../../chain/format.ts';
-import { alertTitle, archiveFigure, diskText, latencyFigure } from '../../chain/state.ts';
+import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
 import { Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
@@ -75,7 +75,12 @@ function Hour() {
               cluster === null
                 ? { name: 'Host', value: 'Single', note: `mode ${mode}; shares no log` }
                 : { name: 'Host', value: cluster.name, note: `mode ${mode}; shares a log with other hosts` },
-              ...(archive === null ? [] : [{ name: 'Archive', ...archiveFigure(archive) }]),
+              ...(archive === null
+                ? []
+                : [
+                    { name: 'Archive', ...archiveFigure(archive) },
+                    { name: 'Base of the archive', ...baseFigure(archive.base, Math.floor(now.value)) },
+                  ]),
             ]}
           />
         )}
@@ -273,8 +278,41 @@ function Data() {
           </div>
         )}
       </Show>
+      <Bases />
       <Inspections />
     </>
+  );
+}
+
+const ARCHIVE_BASE = '/stackside/v1/archive/base';
+
+/** The newest base of the archive, and a button for another; nothing where this server writes no archive. */
+function Bases() {
+  const { data: status } = useServerStatus();
+  const { run, problem, busy } = useAction(() => {});
+  const base = status?.archive?.base;
+  if (base == null) return null;
+  const { value, note } = baseFigure(base, Math.floor(now.value));
+  const make = () => run(() => doneOf(api.POST(ARCHIVE_BASE)), 'A base was asked for');
+  return (
+    <Panel title="Base of the archive" source="/stackside/v1/status">
+      <div class="panel-body">
+        <p class="quiet">A restore begins with the newest base, and replays only the entries that came after it.</p>
+        <p aria-live="polite">
+          {value}; {note}.
+        </p>
+        <div class="buttons">
+          <button type="button" disabled={busy || base.making !== null} onClick={make}>
+            Make a base now
+          </button>
+        </div>
+        {problem === null ? null : (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+      </div>
+    </Panel>
   );
 }
 

@@ -1,0 +1,45 @@
+/** Messages between the main thread and those that archive. */
+import type { Round } from '../../archive/archiver.ts';
+import type { ErrorMessage } from '../../base/errors.ts';
+
+/** What such a thread is started with. */
+export interface ArchiveThreadStart {
+  /** The data directory. */
+  directory: string;
+  /** The archive. */
+  location: string;
+}
+
+/** A base that an archive has. */
+export interface BaseSummary {
+  entry: number;
+  height: number;
+  /** Unix milliseconds. */
+  madeAt: number;
+}
+
+/** How far a base is. */
+export interface BaseStep {
+  /** The table that is read, and its number among all. */
+  table: string;
+  number: number;
+  of: number;
+  sentBytes: number;
+}
+
+/** What a thread tells while it makes a base. */
+export type BaseNews =
+  | { kind: 'newest'; base: BaseSummary | null }
+  | { kind: 'step'; step: BaseStep }
+  | { kind: 'made'; base: BaseSummary; sentParts: number; sentBytes: number };
+
+export type ToArchiveThread =
+  | { kind: 'round'; round: Round }
+  /** `make`: whether to make a base, or only to look at the newest. */
+  | { kind: 'base'; make: boolean }
+  | { kind: 'end' };
+export type FromArchiveThread =
+  | { kind: 'archived'; entry: number }
+  | { kind: 'base'; news: BaseNews }
+  | { kind: 'done' }
+  | ({ kind: 'failed' } & ErrorMessage);

@@ -1,0 +1,219 @@
+/**
+ * Makes bases of the archive beside the server, every so many hours and when the operator asks, on a thread of its own: it may read one
+ * snapshot of the index for minutes, while rounds go on. What it sent before a failure or a restart is found again by its content.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Registry } from 'prom-client';
+import type { ServerStatus } from '../../api/stackside/server.ts';
+import { type Clock, pause } from '../../base/clock.ts';
+import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import type { Log } from '../../log.ts';
+import { baseMetrics } from '../../metrics/archive.ts';
+import { archiveThreadUrl } from '../../thread-urls.ts';
+import type {
+  ArchiveThreadStart,
+  BaseNews,
+  BaseStep,
+  BaseSummary,
+  FromArchiveThread,
+  ToArchiveThread,
+} from './archive-messages.ts';
+import type { ArchiveLease } from './archiving.ts';
+
+/** Looks at the bases of an archive, and makes one. */
+export interface BaseMaking {
+  /**
+   * @param make whether to make one, or only to look at the newest
+   * @param tell called with what comes of it
+   * @param signal ends it early
+   * @throws OperatorError
+   */
+  run(make: boolean, tell: (news: BaseNews) => void, signal: AbortSignal): Promise<void>;
+  /** Ends what is under way at once: parts that were sent are found again. */
+  stop(): Promise<void>;
+}
+
+/** Bases on a thread of their own, which ends with each. */
+export function baseThread(workerData: ArchiveThreadStart): BaseMaking {
+  let worker: Worker | null = null;
+  return {
+    async run(make, tell, signal) {
+      const done = Promise.withResolvers<void>();
+      const started = new Worker(archiveThreadUrl, { workerData });
+      worker = started;
+      const ended = (cause: unknown): void =>
+        done.reject(new PassingError('The thread that makes a base ended.', 'Another one begins.', { cause }));
+      started.on('error', ended).on('exit', ended);
+      started.on('message', (message: FromArchiveThread) => {
+        if (message.kind === 'base') tell(message.news);
+        else if (message.kind === 'done') done.resolve();
+        else if (message.kind === 'failed') done.reject(errorOfMessage(message));
+      });
+      const say = (message: ToArchiveThread) => started.postMessage(message);
+      const end = () => say({ kind: 'end' });
+      signal.addEventListener('abort', end, { once: true });
+      say({ kind: 'base', make });
+      try {
+        await done.promise;
+      } finally {
+        signal.removeEventListener('abort', end);
+        worker = null;
+        await started.terminate();
+      }
+    },
+    async stop() {
+      await worker?.terminate();
+    },
+  };
+}
+
+/** Milliseconds between two looks whether a base is due. */
+const LOOK_MS = 5_000;
+/** Maximum milliseconds between two attempts while they fail. */
+const LONGEST_WAIT_MS = 600_000;
+/** Seconds that the archive may be behind when a base begins: one of a long journal is made first. */
+const MOST_BEHIND_SECONDS = 60;
+
+const HOUR_MS = 3_600_000;
+
+export interface BasesOptions {
+  location: string;
+  /** Hours between two bases; 0 for none but those that the operator asks for. */
+  hours: number;
+  lease: ArchiveLease;
+  /** The archive as it is written; null while another host does. */
+  archive: () => { behind_seconds: number; failing: boolean; entry: number } | null;
+  making: BaseMaking;
+  clock: Clock;
+  registry: Registry;
+  log: Log;
+}
+
+/** The bases of a server. */
+export interface Bases {
+  state: () => NonNullable<ServerStatus['archive']>['base'];
+  /** Asks for a base now. @returns why there is none, in words; null where it is made as soon as the archive has all entries */
+  request: () => string | null;
+  stop: () => Promise<void>;
+}
+
+/** Begins to make bases. */
+export function startBases(options: BasesOptions): Bases {
+  const { location, hours, lease, archive, making, clock, registry, log } = options;
+  const stopping = new AbortController();
+  /** Ends the present wait. */
+  let waking = new AbortController();
+  /** The newest base; undefined where it isn't known, as at the start and after another host wrote. */
+  let newest: BaseSummary | null | undefined;
+  /** Since when this host has written the archive without a base, in Unix milliseconds. */
+  let since = clock.now();
+  let epoch: number | null | undefined;
+  let isWanted = false;
+  let step: BaseStep | null = null;
+  /** The problem that was logged; null while there is none. */
+  let said: string | null = null;
+
+  /** Milliseconds since the newest base, whatever the clock was when it was made. */
+  const age = (): number => Math.abs(clock.now() - (newest?.madeAt ?? since));
+  const isDue = (): boolean => isWanted || (hours > 0 && (newest === null || age() >= hours * HOUR_MS));
+  const overdueSeconds = (): number =>
+    hours === 0 || lease() === null ? 0 : Math.max(0, Math.floor((age() - hours * HOUR_MS) / 1_000));
+
+  baseMetrics(registry, () => ({
+    entry: newest?.entry ?? 0,
+    seconds: newest == null ? 0 : Math.floor(age() / 1_000),
+    overdue: overdueSeconds(),
+  }));
+
+  function hear(news: BaseNews, started: number): void {
+    if (news.kind === 'step') {
+      step = news.step;
+      return;
+    }
+    newest = news.base;
+    if (news.kind === 'newest') return;
+    const { entry, height } = news.base;
+    const seconds = Math.round((clock.monotonic() - started) / 1_000);
+    const { sentParts, sentBytes } = news;
+    log({
+      event: 'archive_base_made',
+      ...{ place: location, entry, height, sent_parts: sentParts, sent_bytes: sentBytes, seconds },
+    });
+  }
+
+  function failedWith(error: OperatorError): void {
+    if (error.message === said) return;
+    said = error.message;
+    const { message: problem, remedy, cause } = error;
+    log({ event: 'archive_base_failing', place: location, problem, remedy, ...(cause === undefined ? {} : { cause }) });
+  }
+
+  /** Looks at the newest base, and makes one if it is due. */
+  async function work(): Promise<void> {
+    const held = lease();
+    const state = archive();
+    if (held?.epoch !== epoch) [newest, epoch, since] = [undefined, held?.epoch, clock.now()];
+    if (held === null || state === null || state.entry === 0) return;
+    if (state.failing || state.behind_seconds > MOST_BEHIND_SECONDS) return;
+    const ending = new AbortController();
+    const started = clock.monotonic();
+    const tell = (news: BaseNews): void => {
+      hear(news, started);
+      // What another host writes from now on, this one must not.
+      if (lease()?.epoch !== epoch) ending.abort();
+    };
+    const signal = AbortSignal.any([ending.signal, stopping.signal]);
+    if (newest === undefined) await making.run(false, tell, signal);
+    if (!isDue() || signal.aborted) return;
+    await making.run(true, tell, signal);
+    if (!signal.aborted) [isWanted, said] = [false, null];
+  }
+
+  /** @returns whether nothing failed */
+  async function attempt(): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      if (!stopping.signal.aborted) failedWith(error);
+      return false;
+    } finally {
+      step = null;
+    }
+  }
+
+  async function run(): Promise<void> {
+    for (let wait = LOOK_MS; !stopping.signal.aborted; ) {
+      waking = new AbortController();
+      await pause(clock, wait, AbortSignal.any([waking.signal, stopping.signal]));
+      if (stopping.signal.aborted) break;
+      wait = (await attempt()) ? LOOK_MS : Math.min(2 * wait, LONGEST_WAIT_MS);
+    }
+  }
+
+  const running = run();
+  return {
+    state: () => ({
+      entry: newest?.entry ?? null,
+      height: newest?.height ?? null,
+      made_at: newest == null ? null : Math.floor(newest.madeAt / 1_000),
+      overdue_seconds: overdueSeconds(),
+      failing: said !== null,
+      making:
+        step === null ? null : { table: step.table, number: step.number, of: step.of, sent_bytes: step.sentBytes },
+    }),
+    request() {
+      if (lease() === null) return 'another host writes the archive';
+      if (step !== null) return 'a base is being made';
+      isWanted = true;
+      waking.abort();
+      return null;
+    },
+    async stop() {
+      stopping.abort();
+      await making.stop();
+      await running;
+    },
+  };
+}

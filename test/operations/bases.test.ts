@@ -1,0 +1,222 @@
+/** `serve --archive-base`: when bases are made, by whom, and what becomes of failures. */
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { basesOf } from '../../src/archive/base.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import type { Place } from '../../src/backup/manifest.ts';
+import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import type { BaseSummary } from '../../src/commands/serve/archive-messages.ts';
+import type { ArchiveLease } from '../../src/commands/serve/archiving.ts';
+import { type BaseMaking, startBases } from '../../src/commands/serve/bases.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { restoredFrom } from '../support/data/archive.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { journalRows, wholeIndex } from '../support/data/tables.ts';
+import { serving } from '../support/servers/serving.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
+
+const LOOK = 5_000;
+const HOUR = 3_600_000;
+const NOW = 1_760_000_000_000;
+
+/** Bases that are made as a test says, under a clock that it holds. */
+function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: ArchiveLease } = {}) {
+  let time = NOW;
+  const clock = heldClock([LOOK, 10_000, 20_000, 40_000], () => time);
+  const log: LogEvent[] = [];
+  const registry = new Registry();
+  const runs: boolean[] = [];
+  const world = {
+    newest: options.newest ?? null,
+    lease: options.lease ?? ((): ReturnType<ArchiveLease> => ({ epoch: null })),
+    archive: { entry: 9, behind_seconds: 0, failing: false } as ReturnType<Parameters<typeof startBases>[0]['archive']>,
+    run: (async (make, tell) => {
+      tell({ kind: 'newest', base: world.newest });
+      if (!make) return;
+      tell({ kind: 'step', step: { table: 'blocks', number: 1, of: 2, sentBytes: 5 } });
+      world.newest = { entry: 9, height: 3, madeAt: clock.now() };
+      tell({ kind: 'made', base: world.newest, sentParts: 2, sentBytes: 70 });
+    }) as BaseMaking['run'],
+  };
+  const started = startBases({
+    ...{ location: 'place', hours: options.hours ?? 24, clock, registry },
+    lease: () => world.lease(),
+    archive: () => world.archive,
+    making: {
+      run: (make, tell, signal) => {
+        runs.push(make);
+        return world.run(make, tell, signal);
+      },
+      stop: async () => {},
+    },
+    log: (event) => log.push(event),
+  });
+  return {
+    ...started,
+    ...{ log, runs, world },
+    /** Moves the clock; nothing that waits goes on. */
+    advance(milliseconds: number): void {
+      time += milliseconds;
+    },
+    /** Lets a wait pass, and what follows, until it waits again. */
+    async pass(wait = LOOK, next = LOOK): Promise<void> {
+      clock.pass(wait);
+      await until(() => clock.waiting(next) === 1, `a wait of ${next} ms`);
+    },
+    metric: async (name: string): Promise<number | null> => {
+      const found = await registry.getSingleMetric(`stackside_archive_base_${name}`)?.get();
+      return found?.values[0]?.value ?? null;
+    },
+  };
+}
+
+test('the first base is made at once, and the next one when it is due', async () => {
+  const { pass, runs, advance, state, log, metric, stop } = bases();
+  expect(state().entry).toBeNull();
+  await pass();
+  expect(runs).toEqual([false, true]);
+  expect(state()).toMatchObject({ entry: 9, height: 3, making: null, failing: false, overdue_seconds: 0 });
+  expect(log).toMatchObject([{ event: 'archive_base_made', entry: 9, sent_parts: 2, sent_bytes: 70 }]);
+  await pass();
+  expect(runs).toHaveLength(2);
+  advance(24 * HOUR - 1);
+  await pass();
+  expect([runs.length, await metric('overdue_seconds')]).toEqual([2, 0]);
+  advance(60_001);
+  expect([await metric('seconds'), await metric('overdue_seconds')]).toEqual([86_460, 60]);
+  await pass();
+  expect(runs.slice(2)).toEqual([true]);
+  await stop();
+});
+
+test('a base of another host or an earlier start counts, also one of a clock that is ahead', async () => {
+  for (const hours of [-1, 23, 25, -30]) {
+    const { pass, runs, stop } = bases({ newest: { entry: 4, height: 2, madeAt: NOW - hours * HOUR } });
+    await pass();
+    expect(runs).toEqual(Math.abs(hours) < 24 ? [false] : [false, true]);
+    await stop();
+  }
+});
+
+test('none is made with 0 hours but one that the operator asks for', async () => {
+  const { pass, request, runs, state, stop, advance } = bases({ hours: 0 });
+  await pass();
+  expect(runs).toEqual([false]);
+  advance(1_000 * HOUR);
+  await pass();
+  expect([runs.length, state().overdue_seconds]).toEqual([1, 0]);
+  expect(request()).toBeNull();
+  await until(() => runs.length === 2);
+  expect(runs).toEqual([false, true]);
+  await stop();
+});
+
+test('none is made while the archive is behind, fails, or is written by another host', async () => {
+  const { world, pass, runs, request, stop } = bases();
+  for (const archive of [null, { entry: 0, behind_seconds: 0, failing: false }]) {
+    world.archive = archive;
+    await pass();
+  }
+  world.archive = { entry: 5, behind_seconds: 61, failing: false };
+  await pass();
+  world.archive = { entry: 5, behind_seconds: 0, failing: true };
+  await pass();
+  world.archive = { entry: 5, behind_seconds: 3, failing: false };
+  world.lease = () => null;
+  await pass();
+  expect([runs.length, request()]).toEqual([0, 'another host writes the archive']);
+  world.lease = () => ({ epoch: 4 });
+  await pass();
+  expect(runs).toEqual([false, true]);
+  await stop();
+});
+
+test('a host that lost its lease ends its base, and looks anew once it has another', async () => {
+  let epoch: number | null = 1;
+  const { world, pass, runs, state, stop } = bases({ lease: () => (epoch === null ? null : { epoch }) });
+  let isAborted = false;
+  world.run = async (make, tell, signal) => {
+    if (!make) return tell({ kind: 'newest', base: null });
+    epoch = null;
+    tell({ kind: 'step', step: { table: 'blocks', number: 1, of: 2, sentBytes: 5 } });
+    isAborted = signal.aborted;
+  };
+  await pass();
+  expect([runs, isAborted]).toEqual([[false, true], true]);
+  await pass();
+  expect(state().entry).toBeNull();
+  epoch = 3;
+  world.run = async (_make, tell) => tell({ kind: 'newest', base: { entry: 7, height: 2, madeAt: NOW } });
+  await pass();
+  expect(runs.slice(2)[0]).toBe(false);
+  expect(state().entry).toBe(7);
+  await stop();
+});
+
+test('a failure is tried again with growing waits, and logged once for each problem', async () => {
+  const { world, pass, log, state, runs, stop } = bases();
+  const full = new OperatorError('The bucket is full.', 'Make room.');
+  world.run = () => Promise.reject(full);
+  await pass(LOOK, 10_000);
+  await pass(10_000, 20_000);
+  world.run = () => Promise.reject(new PassingError('The bucket is away.', 'Wait.'));
+  await pass(20_000, 40_000);
+  expect(log.map((event) => 'problem' in event && event.problem)).toEqual([
+    'The bucket is full.',
+    'The bucket is away.',
+  ]);
+  expect(state().failing).toBe(true);
+  world.run = async (make, tell) => {
+    tell({ kind: 'newest', base: null });
+    if (make) tell({ kind: 'made', base: { entry: 9, height: 3, madeAt: NOW }, sentParts: 1, sentBytes: 1 });
+  };
+  await pass(40_000);
+  expect([state().failing, runs.at(-1)]).toEqual([false, true]);
+  await stop();
+});
+
+describe('a server', () => {
+  const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 2 })];
+
+  test('makes a base when its operator asks for one, and a restore begins with it', async () => {
+    using folder = dataDirectory();
+    const path = join(folder.path, 'archive');
+    await using server = await serving({ archive: path, archiveEvery: '1', archiveBase: '0', hostName: 'one' });
+    await server.post(events);
+    const ask = () =>
+      fetch(new URL('/stackside/v1/archive/base', server.api), {
+        method: 'POST',
+        headers: { 'x-api-key': readAdminKey(server.directory) ?? '' },
+      });
+    type Status = { archive: { entry: number; base: Record<string, unknown> } | null };
+    const archive = async () => ((await (await server.get('/stackside/v1/status')).json()) as Status).archive;
+    await until(async () => ((await archive())?.entry ?? 0) > 0, 'the archive has entries');
+    expect((await ask()).status).toBe(200);
+    await until(async () => typeof (await archive())?.base.entry === 'number', 'a base');
+    const into = join(folder.path, 'restored');
+    const read: string[] = [];
+    const place = directoryFiles(path);
+    const noting: Place['read'] = (name, bounds) => {
+      read.push(name);
+      return place.read(name, bounds);
+    };
+    await restoredFrom({ ...place, read: noting }, into);
+    expect(read.some((name) => name.startsWith('part-'))).toBe(true);
+    expect(await basesOf(place)).toHaveLength(1);
+    expect(journalRows(into)).toEqual(journalRows(server.directory));
+    expect(wholeIndex(into)).toEqual(wholeIndex(server.directory));
+  });
+
+  test('that writes no archive refuses to make a base', async () => {
+    await using server = await serving({});
+    const answer = await fetch(new URL('/stackside/v1/archive/base', server.api), {
+      method: 'POST',
+      headers: { 'x-api-key': readAdminKey(server.directory) ?? '' },
+    });
+    expect(answer.status).toBe(409);
+  });
+});
