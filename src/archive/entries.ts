@@ -49,7 +49,7 @@ export interface ArchivedEntries {
 /** @param most maximum entries and bytes of texts that are given together; one entry may have more */
 export function archivedEntries(place: Place, most: MostEntries = SEGMENT): ArchivedEntries {
   /** The segments that are known to lead to an entry of the journal's log, and that entry. */
-  let known: { links: readonly Link[]; from: number; to: Head } | null = null;
+  let known: { links: readonly Link[]; to: Head } | null = null;
   /** Segments by their first entries, in the order of their last use. */
   const segments = new Map<number, Promise<Segment>>();
 
@@ -63,10 +63,10 @@ export function archivedEntries(place: Place, most: MostEntries = SEGMENT): Arch
     return found;
   }
 
-  /** Lists the archive from an entry on, and requires that it has the last entry that the journal lacks. */
-  async function linksTo(from: number, lacked: Head): Promise<readonly Link[]> {
+  /** Lists the archive, and requires that it has the last entry that the journal lacks. */
+  async function linksTo(lacked: Head): Promise<readonly Link[]> {
     await requireIdentity(place);
-    const { linked, last, fault } = linkedFrom((await contentsOf(place)).segments, from);
+    const { linked, last, fault } = linkedFrom((await contentsOf(place)).segments, 1);
     const link = linked[placeOf(linked, lacked.id)];
     if (link === undefined) {
       if (fault !== null) throw new ArchiveDamagedError(place, fault);
@@ -87,9 +87,7 @@ export function archivedEntries(place: Place, most: MostEntries = SEGMENT): Arch
 
   return {
     async from(id, lacked) {
-      if (known === null || id < known.from || id > known.to.id) {
-        known = { links: await linksTo(id, lacked), from: id, to: lacked };
-      }
+      if (known === null || id > known.to.id) known = { links: await linksTo(lacked), to: lacked };
       const { links, to } = known;
       const at = placeOf(links, id);
       try {
@@ -115,7 +113,7 @@ export function archivedEntries(place: Place, most: MostEntries = SEGMENT): Arch
  */
 export async function sealedUpTo(place: Place, first: number, entry: number): Promise<Head | null> {
   await requireIdentity(place);
-  const { linked, fault } = linkedFrom((await contentsOf(place)).segments, first);
+  const { linked, fault } = linkedFrom((await contentsOf(place)).segments, 1);
   const at = placeOf(linked, entry);
   if (at < 0) {
     if (fault !== null) throw new ArchiveDamagedError(place, fault);
