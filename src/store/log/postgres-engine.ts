@@ -41,7 +41,7 @@ const SESSION = { application_name: 'stackside', synchronous_commit: 'on', state
 export const WAITING_COMMIT = "SELECT pg_logical_emit_message(true, 'stackside', '')";
 
 /** Parameters of statements. */
-type Parameter = string | number | Uint8Array | null;
+type Parameter = string | number | Uint8Array | null | ReturnType<SQL['array']>;
 
 /** Runs a statement of a session. */
 export type Run = <Row>(statement: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
@@ -49,7 +49,7 @@ export type Run = <Row>(statement: string, parameters?: readonly Parameter[]) =>
 /** A connection of the pool that is reserved for one caller. */
 export interface Session {
   run: Run;
-  /** The connection itself, for other operations than single statements, such as a copy. */
+  /** The connection itself, for other operations than single statements. */
   sql: ReservedSQL;
 }
 

@@ -2,7 +2,7 @@
 import type { SQL } from 'bun';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { type EngineAccess, engineAccess, requireTables } from './engine-tables.ts';
-import { CHAIN_START, compressed, decompressed, type Entry, type Head, sameChain } from './entry.ts';
+import { CHAIN_START, compressed, decompressed, type Entry, HASH_BYTES, type Head } from './entry.ts';
 import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
 import {
   type Appended,
@@ -14,6 +14,12 @@ import {
 
 /** Bytes of text of a read where the caller gives no maximum. */
 const USUAL_BYTES = 32_000_000;
+
+/** The columns of the log. */
+const COLUMNS = 'seq, received_at, path, payload, chain';
+
+/** The SQLSTATE of a number that is taken. */
+const UNIQUE_VIOLATION = '23505';
 
 /** Milliseconds after which a waiting host polls the log: a notification, or entries, may be lost. */
 export const LOOK_MS = 1_000;
@@ -70,16 +76,22 @@ export class PostgresLog implements SharedLog {
     const { log } = access.tables;
     this.access = access;
     this.#clock = clock;
-    // Inserts only if the number is free and the entry before it is the host's last one. Two hosts that insert at once
-    // conflict on the primary key. Other hosts are notified at the commit.
+    // The first entry is inserted only if its number is free and the head is the host's last entry; the others only with it, so
+    // that all are there or none. Two hosts that insert at once conflict on the primary key. Payloads and chain values come as
+    // one value each, which takes a fifth of the time of arrays. Other hosts are notified at the commit.
     this.#insert =
-      `WITH appended AS (INSERT INTO ${log} (seq, received_at, path, payload, chain)` +
-      ' SELECT $1::bigint, $2::bigint, $3::text, $4::bytea, $5::bytea' +
-      ` WHERE $1::bigint = 1 OR EXISTS (SELECT 1 FROM ${log} WHERE seq = $1::bigint - 1 AND chain = $6::bytea)` +
-      ' ON CONFLICT (seq) DO NOTHING RETURNING seq)' +
-      ` SELECT pg_notify('${log}', seq::text) FROM appended`;
+      'WITH entry AS (SELECT $1::bigint + n AS seq, received_at, path,' +
+      ' substring($3::bytea FROM (sum(length) OVER (ORDER BY n) - length)::integer + 1 FOR length::integer) AS payload,' +
+      ` substring($4::bytea FROM ${HASH_BYTES} * (n::integer - 1) + 1 FOR ${HASH_BYTES}) AS chain` +
+      ' FROM unnest($5::bigint[], $6::text[], $7::bigint[]) WITH ORDINALITY AS sent (received_at, path, length, n)),' +
+      ` first AS (INSERT INTO ${log} (${COLUMNS}) SELECT ${COLUMNS} FROM entry WHERE seq = $1::bigint + 1` +
+      ` AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM ${log} WHERE seq = $1::bigint AND chain = $2::bytea))` +
+      ' ON CONFLICT (seq) DO NOTHING RETURNING seq),' +
+      ` others AS (INSERT INTO ${log} (${COLUMNS}) SELECT ${COLUMNS} FROM entry` +
+      ' WHERE seq > $1::bigint + 1 AND EXISTS (SELECT 1 FROM first))' +
+      ` SELECT pg_notify('${log}', (SELECT max(seq) FROM entry)::text) FROM first`;
     this.#read =
-      'SELECT seq, received_at, path, payload, chain FROM' +
+      `SELECT ${COLUMNS} FROM` +
       ` (SELECT *, sum(octet_length(payload)) OVER (ORDER BY seq) AS bytes FROM ${log}` +
       ' WHERE seq > $1::bigint ORDER BY seq LIMIT $2::bigint) AS entry' +
       ' WHERE bytes - octet_length(payload) < $3::bigint ORDER BY seq';
@@ -98,32 +110,30 @@ export class PostgresLog implements SharedLog {
 
   async append(entries: readonly Entry[], head: Head): Promise<Appended> {
     await this.requireTables();
-    const [first] = entries;
-    if (first === undefined) return 'appended';
-    return entries.length === 1 ? this.#appendOne(first, head) : this.#appendMany(entries, head);
-  }
-
-  /** Appends an entry in one statement, since an event waits for it. */
-  async #appendOne({ id, receivedAt, path, text, chain }: Entry, head: Head): Promise<Appended> {
-    const payload = compressed(text);
-    const values = [id, receivedAt, path, payload, chain, head.chain];
-    const rows = await this.access.engine.write(({ run }) => run(this.#insert, values), payload.length);
-    return rows.length === 0 ? 'conflict' : 'appended';
-  }
-
-  /** Appends entries by one copy. No host is notified: they poll. */
-  async #appendMany(entries: readonly Entry[], head: Head): Promise<Appended> {
-    const { engine, tables } = this.access;
-    const rows = entries.map(copyRow);
-    const bytes = rows.reduce((sum, row) => sum + row.length, 0);
+    if (entries.length === 0) return 'appended';
+    const payloads = entries.map(({ text }) => compressed(text));
+    const lengths = payloads.map(({ length }) => length);
+    const bytes = lengths.reduce((sum, length) => sum + length, 0);
+    const rows = ({ run, sql }: Session) =>
+      run(this.#insert, [
+        head.id,
+        head.chain,
+        Buffer.concat(payloads),
+        Buffer.concat(entries.map(({ chain }) => chain)),
+        sql.array(
+          entries.map((entry) => entry.receivedAt),
+          'BIGINT',
+        ),
+        sql.array(
+          entries.map((entry) => entry.path),
+          'TEXT',
+        ),
+        sql.array(lengths, 'BIGINT'),
+      ]);
     try {
-      return await engine.write(async (session) => {
-        if (!(await isThere(session, tables.log, head))) return 'conflict';
-        await copy(session, tables.log, rows);
-        return 'appended';
-      }, bytes);
+      return (await this.access.engine.write(rows, bytes)).length === 0 ? 'conflict' : 'appended';
     } catch (error) {
-      // Another host has appended at least one of these numbers: nothing was written.
+      // Another host has filled a hole with one of the later numbers: nothing was written.
       if (hasState(error, UNIQUE_VIOLATION)) return 'conflict';
       throw error;
     }
@@ -238,45 +248,4 @@ function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | nu
     // An error of any kind means damaged bytes.
     return null;
   }
-}
-
-// ── Many entries by one copy ──
-
-/** Header and trailer of PostgreSQL's binary copies. */
-const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\u00ff\r\n\0', 'latin1'), Buffer.alloc(8)]);
-const TRAILER = Buffer.from([0xff, 0xff]);
-
-const UNIQUE_VIOLATION = '23505';
-
-/** A column of a binary copy: length and bytes. */
-function column(bytes: Uint8Array): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
-}
-
-function number(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64BE(BigInt(value));
-  return column(bytes);
-}
-
-/** The row of an entry in a binary copy. */
-function copyRow({ id, receivedAt, path, text, chain }: Entry): Buffer {
-  const columns = [number(id), number(receivedAt), column(Buffer.from(path)), column(compressed(text)), column(chain)];
-  return Buffer.concat([Buffer.from([0, columns.length]), ...columns]);
-}
-
-/** Whether the log has the entry. Entries are never removed on the server of the session. */
-async function isThere({ run }: Session, log: string, { id, chain }: Head): Promise<boolean> {
-  if (id === 0) return sameChain(chain, CHAIN_START);
-  const rows = await run(`SELECT 1 FROM ${log} WHERE seq = $1::bigint AND chain = $2::bytea`, [id, chain]);
-  return rows.length === 1;
-}
-
-async function copy({ sql }: Session, log: string, rows: readonly Buffer[]): Promise<void> {
-  const into = `COPY ${log} (seq, received_at, path, payload, chain) FROM STDIN (FORMAT binary)`;
-  const writer = sql.unsafe(into).writable().getWriter();
-  for (const part of [HEADER, ...rows, TRAILER]) await writer.write(part);
-  await writer.close();
 }

@@ -121,8 +121,8 @@ export function cutTests(fixture: () => EngineFixture): void {
       await fixture().sessionsEnd();
       proxy.count();
       await warmUp();
-      // More than half of these bytes prepare statements.
-      const startUp = Math.floor(proxy.count().client / 4);
+      // Most of these bytes prepare statements.
+      const startUp = Math.floor(proxy.count().client / 8);
       const hasty = await openProxied({ connectSeconds: 0.05 });
       for (const after of sampled(startUp)) {
         proxy.sever();

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterStatus, writeReport } from '../../../src/store/log/cluster-status.ts';
-import type { Entry, Head } from '../../../src/store/log/entry.ts';
+import { type Entry, type Head, nextChain } from '../../../src/store/log/entry.ts';
 import { postgresLeases } from '../../../src/store/log/leases.ts';
 import { LOOK_MS } from '../../../src/store/log/postgres-log.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
@@ -27,6 +27,25 @@ export function logTests(fixture: () => EngineFixture): void {
     expect((await log.read(0, 10, 1)).map(({ id }) => id)).toEqual([1]);
     expect(await log.read(2, 10)).toEqual([]);
     expect(await log.head()).toEqual({ id: 2, chain: Buffer.from(second.chain) });
+  });
+
+  test('entries that are appended together have any path and text', async () => {
+    await using log = await fixture().newLog();
+    const sent = [
+      ['', '{"withheld":true}'],
+      ['/{a,b},"c"\\ NULL', ''],
+      ['NULL', '\u0000'],
+      ["/ä\n'", JSON.stringify('x'.repeat(100_000))],
+    ] as const;
+    const entries: Entry[] = [];
+    let head = START;
+    for (const [path, text] of sent) {
+      const event = { id: head.id + 1, receivedAt: 1 - head.id, path, text };
+      head = { ...event, chain: nextChain(head.chain, event) };
+      entries.push(head as Entry);
+    }
+    expect(await log.append(entries, START)).toBe('appended');
+    expect(await log.read(0, 10)).toEqual(entries.map((entry) => expect.objectContaining(bytesOf(entry))));
   });
 
   /** Bytes come from the client as a Buffer. */
