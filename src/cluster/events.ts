@@ -22,8 +22,8 @@ export type ClusterLog = (event: ClusterEvent) => void;
 
 /** Metrics of a host of a cluster. */
 export interface ClusterMetrics {
-  /** Duration of appending an entry of this host, in seconds. */
-  appended(seconds: number): void;
+  /** Entries of this host were appended. @param seconds duration of the append @param entries how many were appended together */
+  appended(seconds: number, entries: number): void;
 }
 
 /** Progress and results of the log's verification on this host. */

@@ -3,7 +3,7 @@
  * hosts. Its state is a function of the log's entries up to its last one. That needs no clock, lease or leader, only the chain
  * values, and appends that fail unless the log's head is the one they name.
  *
- *     an event, or a command: wait for the turn · apply · append if this host's last entry is the head · commit, answer
+ *     events and commands that wait together: apply · append if this host's last entry is the head · commit, answer
  *     another host's entry is the head: roll back · follow it · apply again, which usually finds a repetition
  *     nothing to append: read the entries after the last one · apply, many in a transaction · wait for more
  */
@@ -17,7 +17,14 @@ import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
-import { type AppendEntry, ForeignEntryError, WriterQueue } from '../store/ingest/writer.ts';
+import {
+  type AppendEntries,
+  ForeignEntryError,
+  OneFailedError,
+  type Submission,
+  type Submitted,
+  WriterQueue,
+} from '../store/ingest/writer.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { type Appended, LogUnavailableError, type SharedLog } from '../store/log/shared-log.ts';
 import { appendSurely, heal, UnsoundLogError, whyForeign } from './comparing.ts';
@@ -33,6 +40,8 @@ const NEAR = 500;
 const CHUNK_BYTES = 8_000_000;
 /** Maximum entries of other hosts that may come first before an event or a command is refused. */
 const MOST_CONFLICTS = 20;
+/** Maximum events and commands that are appended together, and maximum bytes of events: applying them holds up other work. */
+const TOGETHER = { submissions: 100, bytes: 1_000_000 };
 
 /** Name of a network with its chain id. */
 const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
@@ -74,8 +83,25 @@ export interface ClusterHostOptions {
   failed: (error: OperatorError) => void;
 }
 
-/** An attempt to append; returns `conflict` if another host's entry came first. */
-type Attempt<T> = () => Promise<T | 'conflict'>;
+/** An event or a command that waits to be appended. */
+interface Waiting {
+  submission: Submission;
+  resolve: (submitted: Submitted) => void;
+  reject: (error: unknown) => void;
+}
+
+const bytesOf = ({ submission }: Waiting): number => ('event' in submission ? submission.event.text.length : 0);
+
+/** Takes the first of those that wait, as many as are appended together; at least one. */
+function takeTogether(waiting: Waiting[]): Waiting[] {
+  let [count, bytes] = [0, 0];
+  for (const one of waiting) {
+    bytes += bytesOf(one);
+    if (count > 0 && (count === TOGETHER.submissions || bytes > TOGETHER.bytes)) break;
+    count += 1;
+  }
+  return waiting.splice(0, count);
+}
 
 /** Runs a job while nothing else writes. */
 type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
@@ -101,8 +127,10 @@ export class ClusterHost {
   readonly #options: ClusterHostOptions;
   readonly #bring: BringEntries;
   readonly #stopping = new AbortController();
-  /** Commands wait here for each other before they join the writer's queue, so that an event waits for one command at most. */
-  readonly #commands = new WriterQueue();
+  /** What waits to be appended, first come, first served. */
+  readonly #waiting: Waiting[] = [];
+  /** Commands with long work wait here for each other, so that what is appended together has one turn of such work at most. */
+  readonly #batched = new WriterQueue();
   #following: Promise<void> = Promise.resolve();
   /** The error that ended the host; null while it runs. */
   #end: OperatorError | null = null;
@@ -137,11 +165,9 @@ export class ClusterHost {
    *   event again
    */
   async receive(event: ReceivedEvent): Promise<Outcome> {
-    const { entries } = this.#options;
     await this.#requireLog();
-    const outcome = await this.#bring(() => this.#inTurn(async () => entries.event(event, this.#append)));
-    if (outcome === 'applied') this.#noteLevel();
-    return outcome;
+    const { isAppended } = await this.#bring(() => this.#submit({ event }));
+    return isAppended ? 'applied' : 'repeated';
   }
 
   /**
@@ -154,15 +180,13 @@ export class ClusterHost {
   };
 
   async #send(command: Command, isBatched: boolean): Promise<unknown> {
-    const { entries, clock, chance } = this.#options;
+    const { clock, chance } = this.#options;
     // Old tables must not decide whether a command is refused.
     if (this.#levelAt === null) throw new HostBehindError();
     const sent = { ...command, uuid: chance.uuid(), isBatched };
     await this.#requireLog();
-    const { result, isAppended } = await this.#commands.run(() =>
-      this.#inTurn(async () => entries.command(sent, clock.now() * 1_000, clock, this.#append)),
-    );
-    if (isAppended) this.#noteLevel();
+    const submit = () => this.#submit({ command: sent, receivedAt: clock.now() * 1_000, clock });
+    const { result } = await (isBatched ? this.#batched.run(submit) : submit());
     return result;
   }
 
@@ -176,33 +200,67 @@ export class ClusterHost {
     }
   }
 
-  async #inTurn<T>(attempt: Attempt<T>): Promise<T> {
-    return this.#options.queue.run(async () => {
-      // The host may have ended while the job waited.
-      if (this.#end !== null) throw this.#fail(this.#end);
-      if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
-      // The log may have failed meanwhile: if each waiting job tried it, the last would wait for all their time-outs.
-      if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
-      try {
-        return await this.#race(attempt);
-      } catch (error) {
-        throw this.#noteFailure(error);
-      }
+  /** Appends an event or a command together with those that wait for the writer's turn as well. */
+  #submit(submission: Submission): Promise<Submitted> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ submission, resolve, reject });
+      // With others that wait, a turn is requested already.
+      if (this.#waiting.length === 1) this.#requestTurn();
     });
   }
 
+  #requestTurn(): void {
+    void this.#options.queue.run(() => {
+      const together = takeTogether(this.#waiting);
+      if (this.#waiting.length > 0) this.#requestTurn();
+      return this.#settle(together);
+    });
+  }
+
+  /** Appends what waited together. What fails for a reason of its own is tried alone, and then the others without it. */
+  async #settle(together: Waiting[]): Promise<void> {
+    while (together.length > 0) {
+      try {
+        const submitted = await this.#appended(together.map(({ submission }) => submission));
+        for (const [index, { resolve }] of together.entries()) resolve(submitted[index]!);
+        return;
+      } catch (error) {
+        if (!(error instanceof OneFailedError)) {
+          for (const { reject } of together) reject(error);
+          return;
+        }
+        await this.#settle(together.splice(error.index, 1));
+      }
+    }
+  }
+
+  async #appended(submissions: readonly Submission[]): Promise<readonly Submitted[]> {
+    // The host may have ended while these waited.
+    if (this.#end !== null) throw this.#fail(this.#end);
+    if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
+    // The log may have failed meanwhile: if each waiting job tried it, the last would wait for all their time-outs.
+    if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
+    try {
+      const submitted = await this.#race(submissions);
+      if (submitted.some(({ isAppended }) => isAppended)) this.#noteLevel();
+      return submitted;
+    } catch (error) {
+      throw this.#noteFailure(error);
+    }
+  }
+
   /**
-   * Repeats an attempt until it succeeds. After a conflict, the host follows the other host's entry and tries again.
-   * @throws LogUnavailableError if it can't succeed now, and the errors of the attempt
+   * Submits until that succeeds. After a conflict, the host follows the other host's entry and tries again.
+   * @throws LogUnavailableError if it can't succeed now, and the errors of the submissions
    */
-  async #race<T>(attempt: Attempt<T>): Promise<T> {
+  async #race(submissions: readonly Submission[]): Promise<readonly Submitted[]> {
     const { entries, say } = this.#options;
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
       if (this.#head !== null && !this.isNear()) throw new HostBehindError();
       let orphan: UnknownParentError | null = null;
       try {
-        const outcome = await attempt();
-        if (outcome !== 'conflict') return outcome;
+        const submitted = await entries.together(submissions, this.#append);
+        if (submitted !== 'conflict') return submitted;
         this.#conflicts += 1;
         say({ event: 'log_conflict', entry: entries.position().id + 1 });
       } catch (error) {
@@ -216,15 +274,15 @@ export class ClusterHost {
     throw new HostBehindError();
   }
 
-  /** Appends an entry if this host's last one is the head of the log. */
-  readonly #append: AppendEntry = (entry, head) => this.#ending(this.#appended(entry, head));
+  /** Appends entries if this host's last one is the head of the log. */
+  readonly #append: AppendEntries = (entries, head) => this.#ending(this.#appendTimed(entries, head));
 
-  async #appended(entry: Entry, head: Head): Promise<Appended> {
+  async #appendTimed(entries: readonly Entry[], head: Head): Promise<Appended> {
     const { log, clock, metrics } = this.#options;
     await this.#requireChain(true);
     const started = clock.monotonic();
-    const outcome = await appendSurely(log, [entry], head);
-    if (outcome === 'appended') metrics.appended((clock.monotonic() - started) / 1000);
+    const outcome = await appendSurely(log, entries, head);
+    if (outcome === 'appended') metrics.appended((clock.monotonic() - started) / 1000, entries.length);
     return outcome;
   }
 

@@ -1,5 +1,5 @@
 /** Metrics of a host that shares a log with others. */
-import { Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ClusterMetrics, ClusterState, LeaseStatus, VerificationState } from '../cluster/events.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
@@ -39,11 +39,21 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
   });
   const append = new Histogram({
     name: 'stackside_log_append_seconds',
-    help: "Time until the cluster's log had an entry of this host, in seconds",
+    help: "Time until the cluster's log had the entries of this host that waited together, in seconds",
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers: [registry],
   });
-  return { appended: (seconds) => append.observe(seconds) };
+  const appended = new Counter({
+    name: 'stackside_log_appended_entries_total',
+    help: "Entries of this host that the cluster's log has accepted",
+    registers: [registry],
+  });
+  return {
+    appended(seconds, entries) {
+      append.observe(seconds);
+      appended.inc(entries);
+    },
+  };
 }
 
 /** Registers the metrics of the lease to deliver chainhooks. @param status reads the lease's status */

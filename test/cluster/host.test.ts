@@ -529,17 +529,133 @@ test('a host that is far behind accepts no events, and says how far', async () =
 const asksOf = ({ faucets }: ReturnType<typeof openHost>): Promise<unknown>[] =>
   Array.from({ length: 8 }, () => faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' }));
 
-test('an event waits for one command at most, however many are sent', async () => {
+/** A client of a log that notes the texts of each append. */
+function noting(log: MemoryLog, way?: Way) {
+  const client = log.client(way);
+  const appends: string[][] = [];
+  const append: typeof client.append = (entries, head) => {
+    appends.push(entries.map(({ text }) => text));
+    return client.append(entries, head);
+  };
+  return { client: { ...client, append }, appends };
+}
+
+test('events and commands that wait together are appended together, so that an event waits for one append at most', async () => {
   const log = filledLog();
-  await using one = openHost(log.client());
+  const { client, appends } = noting(log);
+  await using one = openHost(client);
   await one.follow(log.head.id);
-  const before = log.head.id;
   const asked = asksOf(one);
   expect(await one.host.receive(chunks(1))).toBe('applied');
   await Promise.all(asked);
-  const paths = log.entries.slice(before).map(({ path }) => path);
-  expect(paths).toHaveLength(9);
-  expect(paths.indexOf('/stackerdb_chunks')).toBeLessThan(2);
+  expect(appends.map(({ length }) => length)).toEqual([1, 8]);
+  expect(one.entries).toEqual([1, 8]);
+  await using other = openHost(log.client());
+  await other.follow(log.head.id);
+  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
+  expect(wholeIndex(other.directory)).toEqual(wholeIndex(one.directory));
+});
+
+test('of events that wait together, a repeated one is no entry, and one that is refused keeps no other from the log', async () => {
+  const log = filledLog();
+  const { client, appends } = noting(log);
+  await using one = openHost(client);
+  await one.follow(log.head.id);
+  const block = events.findLast(({ path }) => path === '/new_block')!;
+  const orphan = {
+    ...block,
+    text: JSON.stringify({
+      ...JSON.parse(block.text),
+      parent_index_block_hash: `0x${'07'.repeat(32)}`,
+      index_block_hash: `0x${'08'.repeat(32)}`,
+    }),
+  };
+  const outcomes = await Promise.allSettled(
+    [chunks(1), chunks(2), { ...chunks(3), path: '/new_block' }, chunks(2), block, orphan, chunks(4)].map((event) =>
+      one.host.receive(event),
+    ),
+  );
+  expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.name))).toEqual([
+    'applied',
+    'applied',
+    'PayloadError',
+    'repeated',
+    'repeated',
+    'UnknownParentError',
+    'applied',
+  ]);
+  expect(appends).toEqual([[chunks(1).text], [chunks(2).text, chunks(4).text]]);
+  expect(journalRows(one.directory)).toHaveLength(log.head.id);
+});
+
+test('of many that wait, so many are appended together that the writer has turns for others', async () => {
+  const log = filledLog();
+  const { client, appends } = noting(log);
+  await using one = openHost(client);
+  await one.follow(log.head.id);
+  const large = (label: number): ReceivedEvent => ({
+    ...chunks(label),
+    text: `{"label":${label},"of":"${'x'.repeat(600_000)}"}`,
+  });
+  const many = [...Array.from({ length: 150 }, (_, at) => chunks(at)), large(1), large(2), large(3)];
+  let turns = 0;
+  await Promise.all([
+    ...many.map((event) => one.host.receive(event)),
+    one.ingest.local(() => (turns = appends.length)),
+  ]);
+  expect(appends.map(({ length }) => length)).toEqual([1, 100, 50, 1, 1]);
+  expect(turns).toBeLessThan(3);
+});
+
+test.each(answers)(
+  'several that wait together and whose append is %s: %s, and when they come again: %s',
+  async (fate, first, then) => {
+    const log = filledLog();
+    const arrives = Promise.withResolvers<void>();
+    const { client, appends } = noting(log, { ...wayOf('done', fate), late: () => arrives.promise });
+    await using one = openHost(client);
+    await one.follow(log.head.id);
+    const before = log.head.id;
+    const sent = [1, 2, 3, 4].map(chunks);
+    const post = () => Promise.all(sent.map((event) => one.host.receive(event).catch(({ name }: Error) => name)));
+    const [alone, ...together] = await post();
+    expect([alone, ...together]).toEqual(['applied', first, first, first]);
+    arrives.resolve();
+    await arrives.promise;
+    const again = await post();
+    expect(again).toEqual(['repeated', then, then, then]);
+    expect(appends[1]).toHaveLength(3);
+    expect(log.head.id).toBe(before + 4);
+    expect(journalRows(one.directory)).toHaveLength(log.head.id);
+  },
+);
+
+test('several that wait together and find the entries of another host follow these, and those that it has are repetitions', async () => {
+  const log = filledLog();
+  await using other = openHost(log.client());
+  await other.follow(log.head.id);
+  const { client, appends } = noting(log);
+  let meanwhile = async (): Promise<void> => {};
+  const append: typeof client.append = async (entries, head) => {
+    await meanwhile();
+    return client.append(entries, head);
+  };
+  await using one = openHost({ ...client, append });
+  await one.follow(log.head.id);
+  meanwhile = async () => {
+    if (appends.length !== 1) return;
+    meanwhile = async () => {};
+    await other.host.receive(chunks(3));
+  };
+  const outcomes = await Promise.all([1, 2, 3, 4].map((label) => one.host.receive(chunks(label))));
+  expect(outcomes).toEqual(['applied', 'applied', 'repeated', 'applied']);
+  expect(one.host.state().conflicts).toBe(1);
+  expect(appends.slice(1)).toEqual([
+    [2, 3, 4].map((label) => chunks(label).text),
+    [2, 4].map((label) => chunks(label).text),
+  ]);
+  await other.follow(log.head.id);
+  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
 });
 
 test('what waits behind an append that the log does not answer is refused with it, and not one after the other', async () => {

@@ -40,6 +40,7 @@ export function openHost(
   const said: ClusterEvent[] = [];
   const ended: OperatorError[] = [];
   const seconds: number[] = [];
+  const entriesOf: number[] = [];
   const host = new ClusterHost({
     log,
     entries,
@@ -49,7 +50,12 @@ export function openHost(
     chance: systemChance,
     ...(older === null ? {} : { bring: older.bring }),
     say: (event) => said.push(event),
-    metrics: { appended: (time) => seconds.push(time) },
+    metrics: {
+      appended(time, count) {
+        seconds.push(time);
+        entriesOf.push(count);
+      },
+    },
     failed: (error) => ended.push(error),
   });
   return {
@@ -61,8 +67,9 @@ export function openHost(
     faucets: commandsOf<FaucetCommands>(host.commander),
     said,
     ended,
-    /** Seconds of each append. */
+    /** Seconds and entries of each append. */
     seconds,
+    entries: entriesOf,
     position: () => host.state().position,
     /** Follows until it has an entry. */
     async follow(id: number): Promise<void> {

@@ -38,10 +38,13 @@ function streamOf(stream: number): NodeEvent[] {
   return made;
 }
 
-/** The events that the node of a host posts: most of them are posted by every node. */
-function shareOf(events: readonly NodeEvent[], host: number, hosts: number, prng: Prng): NodeEvent[] {
+/** Nodes that post to a host: what waits for an append becomes entries together. */
+const NODES = 2;
+
+/** The events that a node posts: most of them are posted by every node. */
+function shareOf(events: readonly NodeEvent[], node: number, nodes: number, prng: Prng): NodeEvent[] {
   // Each event has one node that posts it for certain; what the others leave out comes through the log.
-  return events.filter((_, index) => index % hosts === host || prng.chance(0.7));
+  return events.filter((_, index) => index % nodes === node || prng.chance(0.7));
 }
 
 /** The key of an event that must be in the journal once; null for one that may change nothing. */
@@ -89,8 +92,10 @@ class Run {
     for (const host of this.hosts) if (host !== late_) host.start();
     for (const [index, host] of this.hosts.entries()) {
       if (host === late_) continue;
-      const feeding = late ? hosts - 1 : hosts;
-      void this.#feed(host, shareOf(this.#events, index, feeding, this.world.prng(`share ${index}`)));
+      const nodes = NODES * (late ? hosts - 1 : hosts);
+      for (let node = NODES * index; node < NODES * (index + 1); node++) {
+        void this.#feed(host, node, shareOf(this.#events, node, nodes, this.world.prng(`share ${node}`)));
+      }
     }
     for (const host of this.hosts) void this.#command(host);
     void this.#disturb();
@@ -179,8 +184,8 @@ class Run {
     return state !== null && state.position === this.log.head.id && state.position === state.head;
   }
 
-  async #feed(host: SimulatedHost, events: readonly NodeEvent[]): Promise<void> {
-    const prng = this.world.prng(`node of ${host.name}`);
+  async #feed(host: SimulatedHost, node: number, events: readonly NodeEvent[]): Promise<void> {
+    const prng = this.world.prng(`node ${node}`);
     this.#feeding += 1;
     for (const event of events) {
       await this.world.pause(prng.below(40));
@@ -273,13 +278,20 @@ class Run {
   }
 }
 
-/** @returns what happened, in order @throws where a law doesn't hold */
-export async function run(one: Case): Promise<string[]> {
+interface Ran {
+  /** What happened, in order. */
+  trace: string[];
+  /** How often a host appended several entries together. */
+  groups: number;
+}
+
+/** @throws where a law doesn't hold */
+export async function run(one: Case): Promise<Ran> {
   const made = new Run(one);
   try {
     await made.toRest();
     made.holdLaws();
-    return made.world.trace;
+    return { trace: made.world.trace, groups: made.hosts.reduce((sum, { groups }) => sum + groups, 0) };
   } finally {
     made.remove();
   }

@@ -44,6 +44,8 @@ export class SimulatedHost {
   disk: Disk;
   #life: Life | null = null;
   #remains = 0;
+  /** How often it appended several entries together. */
+  groups = 0;
   readonly said: ClusterEvent['event'][] = [];
 
   constructor(
@@ -101,7 +103,11 @@ export class SimulatedHost {
         this.said.push(event);
         if (!life.ended) world.note(`${this.name} ${event} ${JSON.stringify(rest)}`);
       },
-      metrics: { appended() {} },
+      metrics: {
+        appended: (_, entries) => {
+          if (entries > 1) this.groups += 1;
+        },
+      },
       chance: world.chance,
       failed: (error: OperatorError) => {
         if (!life.ended) world.wrong(`${this.name} ended`, error);

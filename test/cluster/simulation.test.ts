@@ -1,5 +1,5 @@
 /**
- * Several hosts over one log in memory, in a world that a seed draws: two or three nodes post the same and different events
+ * Several hosts over one log in memory, in a world that a seed draws: two nodes for each host post the same and different events
  * of a chain with forks at once, while processes end at any await, disks fail, and calls of the log are lost, late or cut.
  * At the end all hosts have the same journal and the same tables, and nothing that was acknowledged is lost. A failure
  * prints its seed and the shrunk case; put that into `casesThatOnceFailed`. STACKSIDE_RUNS sets how many seeds are tried.
@@ -19,10 +19,12 @@ const casesThatOnceFailed: Case[] = [];
 test(
   'whatever happens, all hosts come to the same state',
   async () => {
-    const seen = new Seen({ 'events of the trace': 20 });
+    const seen = new Seen({ 'events of the trace': 20, 'appends of several entries': 1 });
     await assertSeeds(
       fc.asyncProperty(cases, async (one) => {
-        seen.add('events of the trace', (await run(one)).length);
+        const { trace, groups } = await run(one);
+        seen.add('events of the trace', trace.length);
+        seen.add('appends of several entries', groups);
       }),
       { seen, cases: 1, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
     );

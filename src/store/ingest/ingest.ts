@@ -90,7 +90,7 @@ export function openIngest(options: IngestOptions) {
 export type Ingest = ReturnType<typeof openIngest>;
 
 /** The entries of a host that shares a log. Every function is called in the writer's queue. */
-export interface HostEntries extends OwnEntries, Pick<Writer, 'event' | 'command' | 'follow'> {
+export interface HostEntries extends OwnEntries, Pick<Writer, 'together' | 'command' | 'follow'> {
   /** The host's last entry that others can see. */
   position: Writer['committedPosition'];
 }
@@ -200,7 +200,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),
     trimmedTo: journal.trimmedTo,
-    event: (event, append) => writer.event(event, append),
+    together: (...given) => writer.together(...given),
     command: (...given) => writer.command(...given),
     follow: (...given) => writer.follow(...given),
   };

@@ -40,10 +40,10 @@ import {
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
 
-/** Appends an entry to a log whose newest entry is `head`, synchronously or not. */
-export type AppendEntry = (entry: Entry, head: Head) => Appended | Promise<Appended>;
+/** Appends entries to a log whose newest entry is `head`, all or none, synchronously or not. */
+export type AppendEntries = (entries: readonly Entry[], head: Head) => Appended | Promise<Appended>;
 
-/** The log of a single host: the commit of its journal appends the entry. */
+/** The log of a single host: the commit of its journal appends the entries. */
 export const journalAlone = (): Appended => 'appended';
 
 /** An entry of the log does not follow the host's last one: its number or its chain value differs. */
@@ -56,6 +56,19 @@ export class ForeignEntryError extends Error {
     readonly last: number,
   ) {
     super(`entry ${id} of the log does not follow entry ${last} of this host`);
+  }
+}
+
+/** One of several submissions failed, for a reason of its own. Nothing has changed. */
+export class OneFailedError extends Error {
+  override readonly name = 'OneFailedError';
+  constructor(
+    /** Which of the submissions. */
+    readonly index: number,
+    /** What it throws if it is submitted alone. */
+    override readonly cause: unknown,
+  ) {
+    super(`submission ${index} failed`, { cause });
   }
 }
 
@@ -131,9 +144,36 @@ interface WriterOptions {
   replayed: (entries: number) => void;
 }
 
-/** The outcome of an own entry that was applied and is not in the log yet. */
-interface Proposed<T> {
-  result: T;
+/** What a host has for the log: an event of its node, or a command. */
+export type Submission =
+  | { event: ReceivedEvent }
+  /** `receivedAt` in Unix microseconds. */
+  | { command: SentCommand; receivedAt: number; clock: Pick<Clock, 'monotonic'> };
+
+/** The outcome of a submission. */
+export interface Submitted {
+  /** What the command's function returned, or whether the work in batches is done. */
+  result: unknown;
+  /** Whether it became an entry of the log; one that changes nothing does not. */
+  isAppended: boolean;
+}
+
+/** A submission that can be applied. */
+interface Proposal {
+  /** As of an event. */
+  read?: ReceivedEvent['read'] | undefined;
+  /**
+   * Applies it in the open transaction.
+   * @param id number of its entry @param before the entries that are appended together with it
+   */
+  apply(id: number, before: readonly Entry[]): Proposed;
+  /** Called once it is durable. */
+  accepted(): void;
+}
+
+/** The outcome of a proposal that was applied and is not in the log yet. */
+interface Proposed {
+  result: unknown;
   /** The event that becomes the entry; null where nothing changed. */
   event: ReceivedEvent | null;
 }
@@ -196,91 +236,114 @@ export class Writer {
    * @throws PayloadError where it can't be read, UnknownParentError where its parent must come first, what `append` throws;
    *   then nothing has changed. StoreUnavailableError where it could not be written: it must be sent again
    */
-  event(event: ReceivedEvent, append: AppendEntry): Outcome | 'conflict' | Promise<Outcome | 'conflict'> {
+  event(event: ReceivedEvent, append: AppendEntries): Outcome | 'conflict' | Promise<Outcome | 'conflict'> {
     // Entries that only the journal has are applied first, so that a repeated event is recognised.
     this.recover();
-    if (this.#last.is(event)) return this.#wholly(() => this.#notedProgress(event));
-    const payload = readPayload(event.path, event.text);
-    let applied: Applied | null = null;
-    const propose = (id: number): Proposed<Outcome> => {
-      // A single host's node sends an event again at once, before any other.
-      const mayBeKnown = payload.kind === 'other' && append !== journalAlone;
-      const isKnown = mayBeKnown && this.#options.journal.holdsAfter(id - LOOK_BACK, event);
-      applied = isKnown ? null : this.#options.router.apply(payload, event, id, true);
-      const outcome = applied?.outcome ?? 'repeated';
-      return { result: outcome, event: outcome === 'applied' ? event : null };
-    };
-    const accepted = this.#submit(propose, append, () => {
-      this.#noteProgress(event);
-      this.#addToGroup(event.text.length);
-    });
-    return then(accepted, (outcome) => {
-      if (outcome === 'repeated') this.#wholly(() => this.#notedProgress(event));
-      if (outcome === 'applied' && applied !== null) this.#options.report(applied);
-      return outcome;
-    });
+    if (this.#last.is(event)) {
+      return this.#wholly(() => {
+        if (this.#noteProgress(event)) this.#addToGroup(event.text.length);
+        return 'repeated';
+      });
+    }
+    const proposal = this.#proposedEvent(event, false);
+    const submitted = this.#submit([proposal], append, () => this.#addToGroup(event.text.length));
+    return then(submitted, (all) => (all === 'conflict' ? all : all[0]!.isAppended ? 'applied' : 'repeated'));
   }
 
   /**
    * Accepts a command of this host, which readers see when this returns or resolves. One that changes nothing is not appended.
    * @param receivedAt Unix microseconds
-   * @returns what the command's function returned, and whether an entry was appended for it; `conflict` as with an event
+   * @returns `conflict` as with an event
    * @throws what the command's function and `append` throw; then nothing has changed
    */
   command(
     command: SentCommand,
     receivedAt: number,
     clock: Pick<Clock, 'monotonic'>,
-    append: AppendEntry,
-  ): AppliedCommand | 'conflict' | Promise<AppliedCommand | 'conflict'> {
-    const propose = (): Proposed<AppliedCommand> => {
-      const { result, event } = this.#options.commands.propose(command, receivedAt, clock);
-      return { result: { result, isAppended: event !== null }, event };
-    };
-    return this.#submit(propose, append, () => this.#commit());
+    append: AppendEntries,
+  ): Submitted | 'conflict' | Promise<Submitted | 'conflict'> {
+    const proposal = this.#proposedCommand(command, receivedAt, clock);
+    const submitted = this.#submit([proposal], append, () => this.#commit());
+    return then(submitted, (all) => (all === 'conflict' ? all : all[0]!));
   }
 
   /**
-   * Applies an event or command, appends its entry to the log and then to the journal.
-   * @param propose applies it, given the number of its entry
-   * @param commit makes the entry durable
+   * Accepts events and commands of a host that shares a log, by one append and one commit. When this resolves, all are in the
+   * log, on the disk and in the index.
+   * @returns the outcome of each; `conflict` where the log has another entry; then nothing has changed
+   * @throws as `event` and `command` if there is one, OneFailedError if there are several; then nothing has changed
    */
-  #submit<T>(
-    propose: (id: number) => Proposed<T>,
-    append: AppendEntry,
+  async together(submissions: readonly Submission[], append: AppendEntries): Promise<Submitted[] | 'conflict'> {
+    const isOne = submissions.length === 1;
+    const proposals = submissions.map((one, index) =>
+      namingOne(isOne, index, () =>
+        'event' in one
+          ? this.#proposedEvent(one.event, true)
+          : this.#proposedCommand(one.command, one.receivedAt, one.clock),
+      ),
+    );
+    return this.#submit(proposals, append, () => this.#commit());
+  }
+
+  /**
+   * @param isShared whether others append to the log, too: a single host's node sends an event again at once, before any other
+   * @throws PayloadError
+   */
+  #proposedEvent(event: ReceivedEvent, isShared: boolean): Proposal {
+    const { journal, router, report } = this.#options;
+    const payload = readPayload(event.path, event.text);
+    const isKnown = (id: number, before: readonly Entry[]): boolean =>
+      this.#last.is(event) ||
+      (payload.kind === 'other' &&
+        (before.some(({ path, text }) => path === event.path && text === event.text) ||
+          journal.holdsAfter(id - LOOK_BACK, event)));
+    let applied: Applied | null = null;
+    return {
+      read: event.read,
+      apply(id, before) {
+        applied = isShared && isKnown(id, before) ? null : router.apply(payload, event, id, true);
+        return { result: null, event: applied?.outcome === 'applied' ? event : null };
+      },
+      accepted() {
+        if (applied?.outcome === 'applied') report(applied);
+      },
+    };
+  }
+
+  #proposedCommand(command: SentCommand, receivedAt: number, clock: Pick<Clock, 'monotonic'>): Proposal {
+    return { apply: () => this.#options.commands.propose(command, receivedAt, clock), accepted() {} };
+  }
+
+  /**
+   * Applies proposals, appends their entries to the log and then to the journal.
+   * @param commit makes the entries durable
+   */
+  #submit(
+    proposals: readonly Proposal[],
+    append: AppendEntries,
     commit: () => void,
-  ): T | 'conflict' | Promise<T | 'conflict'> {
+  ): Submitted[] | 'conflict' | Promise<Submitted[] | 'conflict'> {
     this.#begin();
     const head = this.#guarded(() => this.position());
-    const { result, event } = this.#inTransaction(() => {
-      const proposed = propose(head.id + 1);
-      if (proposed.event !== null) this.#moveTo(headAfter(head, proposed.event));
-      return proposed;
-    });
-    if (event === null) {
-      this.#endUnused();
-      return result;
-    }
-    const { path, text, receivedAt } = event;
-    const entry: Entry = { path, text, receivedAt, ...this.position() };
-    const answered = (answer: Appended): T | 'conflict' => {
+    const { submitted, entries } = this.#proposed(proposals, head);
+    const answered = (answer: Appended): Submitted[] | 'conflict' => {
       if (answer === 'conflict') {
         this.rollback();
         return 'conflict';
       }
-      return this.#wholly(() => {
-        this.#guarded(() => {
-          this.#requireOpen();
-          this.#options.journal.append(entry, compressed(entry.text));
-        });
-        this.#last.note(entry);
-        commit();
-        return result;
+      this.#wholly(() => {
+        if (entries.length > 0) this.#guarded(() => this.#appendToJournal(entries));
+        const hasProgress = proposals.filter((one) => this.#noteProgress(one)).length > 0;
+        if (entries.length > 0 || hasProgress) commit();
+        else this.#endUnused();
       });
+      for (const one of proposals) one.accepted();
+      return submitted;
     };
-    let answer: ReturnType<AppendEntry>;
+    if (entries.length === 0) return answered('appended');
+    let answer: ReturnType<AppendEntries>;
     try {
-      answer = append(entry, head);
+      answer = append(entries, head);
     } catch (error) {
       this.rollback();
       throw error;
@@ -292,17 +355,37 @@ export class Writer {
     });
   }
 
+  /** Applies proposals in the open transaction. @returns their outcomes and entries @throws as `together` */
+  #proposed(proposals: readonly Proposal[], head: Head): { submitted: Submitted[]; entries: Entry[] } {
+    const isOne = proposals.length === 1;
+    const entries: Entry[] = [];
+    const submitted = proposals.map(({ apply }, index) =>
+      namingOne(isOne, index, () =>
+        this.#inTransaction(() => {
+          const before = entries.at(-1) ?? head;
+          const { result, event } = apply(before.id + 1, entries);
+          if (event === null) return { result, isAppended: false };
+          const { path, text, receivedAt } = event;
+          this.#moveTo(headAfter(before, event));
+          entries.push({ path, text, receivedAt, ...this.position() });
+          return { result, isAppended: true };
+        }),
+      ),
+    );
+    return { submitted, entries };
+  }
+
+  #appendToJournal(entries: readonly Entry[]): void {
+    this.#requireOpen();
+    for (const entry of entries) this.#options.journal.append(entry, compressed(entry.text));
+    this.#last.note(entries.at(-1));
+  }
+
   /** Writes how far the source of an event is read, in the open transaction or in a new one. @returns whether it did */
-  #noteProgress({ read }: ReceivedEvent): boolean {
+  #noteProgress({ read }: Pick<Proposal, 'read'>): boolean {
     if (read === undefined) return false;
     this.setImported(read.source, read.upTo);
     return true;
-  }
-
-  /** Skips an event that was accepted before. */
-  #notedProgress(event: ReceivedEvent): 'repeated' {
-    if (this.#noteProgress(event)) this.#addToGroup(event.text.length);
-    return 'repeated';
   }
 
   /** Stored with the next entries that become durable. */
@@ -797,11 +880,16 @@ export class Writer {
   }
 }
 
-interface AppliedCommand {
-  /** What the command's function returned, or whether the work in batches is done. */
-  result: unknown;
-  /** Whether the host appended an entry for it. */
-  isAppended: boolean;
+/**
+ * Runs a part of what is done for one of several submissions.
+ * @throws StoreUnavailableError; OneFailedError for any other error, or the error itself if there is one submission
+ */
+function namingOne<T>(isOne: boolean, index: number, part: () => T): T {
+  try {
+    return part();
+  } catch (error) {
+    throw isOne || unavailable(error) !== null ? error : new OneFailedError(index, error);
+  }
 }
 
 /** The entries that follow a host's last one, and the number of the first that doesn't follow; null where all do. */
