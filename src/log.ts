@@ -27,6 +27,10 @@ type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
   /** Two running hosts of a cluster have one name. */
+  /** The data directory of a host is empty and the log was trimmed, so that the host begins with the archive. */
+  | { event: 'host_restoring'; place: string; trimmed: number }
+  | { event: 'host_restore_progress'; entry: number; last: number }
+  | { event: 'host_restored'; entry: number }
   | { event: 'host_name_shared'; name: string; remedy: string }
   /** `seconds` is how far this host's clock is ahead of PostgreSQL's. */
   | { event: 'host_clock_differs'; seconds: number; remedy: string }
@@ -84,6 +88,9 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   token_images_full: 'warn',
   token_image_unwritten: 'error',
   old_names_failed: 'error',
+  host_restoring: 'info',
+  host_restore_progress: 'info',
+  host_restored: 'info',
   host_name_shared: 'warn',
   host_clock_differs: 'warn',
   data_open_to_others: 'warn',

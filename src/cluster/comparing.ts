@@ -4,7 +4,7 @@
  */
 import { OperatorError, PassingError } from '../base/errors.ts';
 import type { ForeignEntryError } from '../store/ingest/writer.ts';
-import { CHAIN_START, type Entry, firstEntries, type Head, nextChain, sameChain } from '../store/log/entry.ts';
+import { type Entry, firstEntries, type Head, nextChain, sameChain } from '../store/log/entry.ts';
 import {
   type Appended,
   DamagedLogError,
@@ -15,7 +15,7 @@ import {
   type SharedLog,
 } from '../store/log/shared-log.ts';
 
-type Log = Pick<SharedLog, 'read' | 'append'>;
+type Log = Pick<SharedLog, 'read' | 'append' | 'trimmed'>;
 
 /** The log and the journal have different entries at one number: they are different histories. */
 class DivergedLogError extends OperatorError {
@@ -40,6 +40,18 @@ export class UnsoundLogError extends LogUnavailableError {
   }
 }
 
+/** The log no longer has the entries that this host needs next. */
+export class TrimmedLogError extends OperatorError {
+  /** @param last this host's last entry @param trimmed the last trimmed entry of the log */
+  constructor(last: number, trimmed: number) {
+    super(
+      `The cluster's log begins with entry ${trimmed + 1}, and this host ${last === 0 ? 'has no entry yet' : `ends with entry ${last}`}: what lies between was trimmed.`,
+      'Begin with the archive of the log: run stackside restore ARCHIVE --data DIR with an empty directory, then start this host ' +
+        'with it. A host that is started with --archive and an empty directory does so by itself.',
+    );
+  }
+}
+
 /** The log lost entries that this host's trimmed journal doesn't have either. */
 class UnhealableLogError extends OperatorError {
   /** @param head the newest entry of the log @param last the newest entry that the journal lacks */
@@ -47,7 +59,8 @@ class UnhealableLogError extends OperatorError {
     super(
       `The cluster's log ends at entry ${head}, and this host's journal lacks the entries up to ${last}: it can't give back ` +
         'what the log lost.',
-      'Start a host whose journal has these entries, or run stackside cluster init with its data directory; then start this host.',
+      'Start a host whose journal has these entries, or run stackside cluster init with its data directory; then start this host. ' +
+        'A host that is started with the --archive of the log takes from it what its journal lacks.',
     );
   }
 }
@@ -65,14 +78,20 @@ async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
   return found;
 }
 
+/** The number and chain value of an entry of the log, which may be the last trimmed one. @throws DamagedLogError if it is missing */
+async function headAt(log: Pick<Log, 'read' | 'trimmed'>, id: number): Promise<Head> {
+  const trimmed = await log.trimmed();
+  return trimmed.id === id ? trimmed : entryAt(log, id);
+}
+
 /** Whether an entry's chain value follows from the one before. */
 const follows = (entry: Entry, previous: Uint8Array): boolean => sameChain(nextChain(previous, entry), entry.chain);
 
 // ── Causes of differences ──
 
-/** The first entry that differs, by binary search. @param last an entry that differs */
-async function firstDifference(log: Log, own: OwnEntries, last: number): Promise<number> {
-  let [same, different] = [0, last];
+/** The first entry that differs, by binary search. @param before an entry that doesn't differ @param last one that does */
+async function firstDifference(log: Log, own: OwnEntries, before: number, last: number): Promise<number> {
+  let [same, different] = [before, last];
   while (different - same > 1) {
     const middle = Math.floor((same + different) / 2);
     if (isOwn(own, await entryAt(log, middle))) same = middle;
@@ -86,9 +105,10 @@ async function firstDifference(log: Log, own: OwnEntries, last: number): Promise
  * which both have. Otherwise log and journal are different histories.
  */
 async function whyOther(log: Log, own: OwnEntries, id: number): Promise<DamagedLogError | DivergedLogError> {
-  const first = await firstDifference(log, own, id);
-  const previous = first === 1 ? CHAIN_START : (await entryAt(log, first - 1)).chain;
-  const isSound = follows(await entryAt(log, first), previous);
+  const trimmed = await log.trimmed();
+  if (!isOwn(own, trimmed)) return new DivergedLogError(trimmed.id);
+  const first = await firstDifference(log, own, trimmed.id, id);
+  const isSound = follows(await entryAt(log, first), (await headAt(log, first - 1)).chain);
   return isSound ? new DivergedLogError(first) : new DamagedLogError(first, 'is damaged: its chain value is wrong');
 }
 
@@ -100,9 +120,12 @@ export async function whyForeign(
   log: Log,
   own: OwnEntries,
   { id, last }: Pick<ForeignEntryError, 'id' | 'last'>,
-): Promise<DamagedLogError | DivergedLogError> {
-  if (id !== last + 1) return new DamagedLogError(last + 1, 'is missing');
-  if (last === 0 || isOwn(own, await entryAt(log, last))) {
+): Promise<DamagedLogError | DivergedLogError | TrimmedLogError> {
+  if (id !== last + 1) {
+    const trimmed = await log.trimmed();
+    return trimmed.id > last ? new TrimmedLogError(last, trimmed.id) : new DamagedLogError(last + 1, 'is missing');
+  }
+  if (isOwn(own, await headAt(log, last))) {
     return new DamagedLogError(id, 'is damaged: its chain value is wrong');
   }
   return whyOther(log, own, last);
@@ -173,7 +196,7 @@ export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<
     return known !== null && sameChain(known, chain);
   };
   if (own.trimmedTo() >= first) return false;
-  let head: Head = first === 1 ? { id: 0, chain: CHAIN_START } : await entryAt(log, first - 1);
+  let head = await headAt(log, first - 1);
   if (!isKnown(head) || !isKnown(await entryAt(log, last + 1))) return false;
   while (head.id < last) {
     const newest = await giveSome(log, own, head, last);
@@ -264,11 +287,16 @@ async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] 
  * @throws LogUnavailableError
  */
 export async function verifyRange(
-  log: Pick<Log, 'read'>,
+  log: Pick<Log, 'read' | 'trimmed'>,
   from: VerifiedTo,
   found: (fault: LogFault) => void,
 ): Promise<VerifiedTo | null> {
   const entries = await readable(log, from.id);
+  const first = entries instanceof DamagedLogError ? entries.entry : entries[0]?.id;
+  if (first !== undefined && first > from.id + 1) {
+    const trimmed = await log.trimmed();
+    if (trimmed.id > from.id) return trimmed;
+  }
   const missing = (id: number, before: number) => {
     if (id > before + 1) found({ first: before + 1, last: id - 1, fault: 'is missing' });
   };

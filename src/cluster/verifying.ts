@@ -4,7 +4,6 @@ import { OperatorError } from '../base/errors.ts';
 import type { BringEntries } from '../store/files/older-entries.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
-import { CHAIN_START } from '../store/log/entry.ts';
 import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyRange } from './comparing.ts';
 import type { ClusterLog, VerificationState } from './events.ts';
@@ -26,8 +25,6 @@ interface VerifyingOptions {
   say: ClusterLog;
 }
 
-const START: VerifiedTo = { id: 0, chain: CHAIN_START };
-
 /** Starts verifying. */
 export function verifying({ log, missing, entries, bring, isHeld, clock, say }: VerifyingOptions) {
   /** Faults by their first entry: the known ones, and those found in the present pass. */
@@ -44,6 +41,8 @@ export function verifying({ log, missing, entries, bring, isHeld, clock, say }: 
   /** Fills a hole, or records a fault. */
   async function handle(fault: LogFault): Promise<void> {
     const { first, last } = fault;
+    // Trimmed meanwhile.
+    if (last <= (await log.trimmed()).id) return;
     const mayBeFilled = fault.fault === 'is missing' && last < entries.position().id;
     if (mayBeFilled && (await bring(() => fillHole(log, entries, fault)))) {
       filled += last - first + 1;
@@ -59,7 +58,7 @@ export function verifying({ log, missing, entries, bring, isHeld, clock, say }: 
   async function begin(): Promise<VerifiedTo> {
     met = new Set();
     for (const hole of await missing()) await handle({ ...hole, fault: 'is missing' });
-    return START;
+    return log.trimmed();
   }
 
   async function verifyBatch(): Promise<void> {

@@ -26,11 +26,12 @@ import {
   dropTables,
   type EngineAccess,
   engineAccess,
+  grantsOf,
   isEarlierLog,
   makeTables,
   newestOfEarlierLog,
 } from '../../store/log/engine-tables.ts';
-import { CHAIN_START } from '../../store/log/entry.ts';
+import { hasState } from '../../store/log/postgres-engine.ts';
 import { PostgresLog } from '../../store/log/postgres-log.ts';
 import {
   DamagedLogError,
@@ -45,8 +46,12 @@ import { clusterStatusJson } from './host.ts';
 
 type ClusterSettings = SettingsOf<'cluster'>;
 
+const INSUFFICIENT_PRIVILEGE = '42501';
+const RIGHTS_REMEDY =
+  'Name a role that has this right in --cluster: stackside cluster init is run by the owner of the tables, and trim and drop by the role that trims. init prints the statements that give roles their rights.';
+
 /** Runs work on the log's engine. @throws OperatorError; PassingError if the engine fails */
-async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
+export async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
   if (settings.cluster === null) {
     throw new OperatorError('No shared log is named.', 'Give --cluster or STACKSIDE_CLUSTER.');
   }
@@ -55,7 +60,9 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
     return await work(access);
   } catch (error) {
     if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
-    const remedy = 'Check --cluster, the server, and the rights of its role; then repeat the command.';
+    const lacksRight = hasState(error, INSUFFICIENT_PRIVILEGE);
+    if (lacksRight) throw new OperatorError(error.message, RIGHTS_REMEDY, { cause: error });
+    const remedy = 'Check --cluster and the server; then repeat the command.';
     throw new PassingError(error.message, remedy, { cause: error });
   } finally {
     await access.engine.close();
@@ -123,6 +130,10 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
     process.stdout.write(
       isNew ? 'The tables of the shared log were made.\n' : 'The tables of the shared log are there.\n',
     );
+    if (isNew) {
+      const grants = grantsOf(access.tables).map((grant) => `  ${grant}\n`);
+      process.stdout.write(`Roles of their own for hosts and for trimming need these rights:\n${grants.join('')}`);
+    }
     await withJournal(data, async (journal) => {
       if (journal === null) {
         process.stdout.write(`There is no journal in ${data}, so nothing was added to the log.\n`);
@@ -149,7 +160,7 @@ async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: 
   const { id: last } = await log.head();
   const draw = filling(last, 'entries verified');
   const faults: LogFault[] = [];
-  let at: VerifiedTo = { id: 0, chain: CHAIN_START };
+  let at: VerifiedTo = await log.trimmed();
   for (let next: VerifiedTo | null = at; next !== null; ) {
     at = next;
     next = await verifyRange(log, at, (fault) => faults.push(fault));
@@ -271,6 +282,18 @@ function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHos
   return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
 }
 
+/** The host whose place holds back trimming most; undefined before the first report. */
+export const slowestOf = (hosts: readonly SeenHost[]): SeenHost | undefined =>
+  hosts.toSorted((a, b) => a.entry - b.entry)[0];
+
+function trimmedText({ trimmed, hosts }: ClusterStatus): string {
+  const slowest = slowestOf(hosts);
+  const done = trimmed.id === 0 ? 'nothing' : `up to entry ${trimmed.id}`;
+  return slowest === undefined
+    ? done
+    : `${done}; host ${slowest.name} holds back what comes after entry ${slowest.entry}`;
+}
+
 /** The status of a cluster as lines of text. @param data the data directory whose journal was compared */
 export function clusterLines(status: ClusterStatus, data: string): string[] {
   const { chainId, head, bytes, hosts, leases, directory, engine } = status;
@@ -278,6 +301,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   return [
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
     line('log', `entry ${head.id}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
+    line('trimmed', trimmedText(status)),
     ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.id, host)}`)),
     ...leases.map(({ name, holder, epoch, seconds }) =>
       line(
@@ -287,7 +311,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
     ),
     ...(directory === null
       ? []
-      : [line('directory', `${data}: entry ${directory.entry}, ${directoryText(head.id, directory)}`)]),
+      : [line('directory', `${data}: entry ${directory.entry}, ${directoryText(status, directory)}`)]),
     line('postgresql', `${engine.version}, written at ${engine.server}`),
     line('synchronous', engine.synchronous === '' ? 'no' : (engine.synchronous ?? 'not known')),
     ...engine.standbys.map(({ name, state, sync }) =>
@@ -296,7 +320,10 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   ];
 }
 
-function directoryText(head: number, { entry, fits }: NonNullable<ClusterStatus['directory']>): string {
-  if (fits === null) return "its journal begins after the log's end";
-  return fits ? behind(head, entry) : 'not a journal of this log';
+function directoryText(
+  { head, trimmed }: ClusterStatus,
+  { entry, fits }: NonNullable<ClusterStatus['directory']>,
+): string {
+  if (fits === null) return entry < trimmed.id ? 'the next one was trimmed' : "its journal begins after the log's end";
+  return fits ? behind(head.id, entry) : 'not a journal of this log';
 }

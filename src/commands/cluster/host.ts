@@ -60,7 +60,7 @@ export const openClusterLog: OpenLog = async (url, options) => {
     report: (host, isFirst) => writeReport(log.access, host, isFirst),
     status: () => clusterStatus(log, null),
     leases: postgresLeases(log.access),
-    missing: () => missingEntries(log.access),
+    missing: () => missingEntries(log),
   };
 };
 
@@ -297,9 +297,10 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
 }
 
 /** The JSON of a log with its hosts. */
-const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
+const clusterLogJson = ({ chainId, head, trimmed, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
   chain_id: chainId,
   head: { entry: head.id, chain: toHex(head.chain) },
+  trimmed_entry: trimmed.id,
   log_bytes: bytes,
   hosts: hosts.map(({ name, entry, version, seconds, lagSeconds }) => ({
     name,

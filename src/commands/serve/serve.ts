@@ -40,6 +40,7 @@ import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, requireHost, type ServedCluster } from '../cluster/host.ts';
+import { beginWithArchive } from '../cluster/late-host.ts';
 import { type BroughtEntries, broughtEntries } from '../data/archived-entries.ts';
 import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
 import { startApiService } from './api-service.ts';
@@ -443,6 +444,7 @@ async function startServer(
   };
   try {
     requireHost(settings);
+    await beginWithArchive(settings, environment, log);
     const writing = await openWriting(settings, environment, log, closing);
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];

@@ -1,6 +1,6 @@
 /** The status of a shared log and its hosts, for people to read. */
 import type { EngineAccess } from './engine-tables.ts';
-import { CHAIN_START, type Head, sameChain } from './entry.ts';
+import { type Head, sameChain } from './entry.ts';
 import { type LeaseState, readLeases } from './leases.ts';
 import type { PostgresLog } from './postgres-log.ts';
 import type { OwnEntries } from './shared-log.ts';
@@ -9,7 +9,10 @@ import type { OwnEntries } from './shared-log.ts';
 interface DirectoryPosition {
   /** The newest entry of the journal. */
   entry: number;
-  /** Whether journal and log have the same entries, as far as both go; null for a journal that begins after the log's end. */
+  /**
+   * Whether journal and log have the same entries, as far as both go; null where they have none in common: the journal begins
+   * after the log's end, or ends where the log was trimmed.
+   */
   fits: boolean | null;
 }
 
@@ -17,6 +20,8 @@ export interface ClusterStatus {
   /** Null until a host has set it. */
   chainId: number | null;
   head: Head;
+  /** The last trimmed entry. */
+  trimmed: Head;
   /** Bytes of the log on the disk of PostgreSQL. */
   bytes: number;
   hosts: SeenHost[];
@@ -34,7 +39,7 @@ export interface ClusterStatus {
 export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): Promise<ClusterStatus> {
   const { access } = log;
   const { engine, tables } = access;
-  const head = await log.head();
+  const [head, trimmed] = [await log.head(), await log.trimmed()];
   const [facts] = await engine.read((run) =>
     run<{ chain_id: string | null; bytes: string }>(
       `SELECT chain_id, pg_total_relation_size('${tables.log}') AS bytes FROM ${tables.meta}`,
@@ -43,21 +48,28 @@ export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): P
   return {
     chainId: facts?.chain_id == null ? null : Number(facts.chain_id),
     head,
+    trimmed,
     bytes: Number(facts?.bytes ?? 0),
     hosts: await readHosts(access),
     leases: await readLeases(access),
-    directory: own === null ? null : await positionOf(access, own, head),
+    directory: own === null ? null : await positionOf(access, own, head, trimmed),
     engine: await engineStatus(access),
   };
 }
 
-async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, head: Head): Promise<DirectoryPosition> {
+async function positionOf(
+  { engine, tables }: EngineAccess,
+  own: OwnEntries,
+  head: Head,
+  trimmed: Head,
+): Promise<DirectoryPosition> {
   const entry = own.lastId();
   const shared = Math.min(entry, head.id);
+  if (shared < trimmed.id) return { entry, fits: null };
   const [row] = await engine.read((run) =>
     run<{ chain: Uint8Array }>(`SELECT chain FROM ${tables.log} WHERE seq = $1`, [shared]),
   );
-  const [ofLog, ofJournal] = [shared === 0 ? CHAIN_START : row?.chain, own.chainAt(shared)];
+  const [ofLog, ofJournal] = [shared === trimmed.id ? trimmed.chain : row?.chain, own.chainAt(shared)];
   return { entry, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
 }
 
@@ -66,10 +78,11 @@ const COUNTED_BATCH = 100_000;
 const MOST_NAMED = 10;
 
 /**
- * Ranges of numbers that are missing before the log's newest entry, oldest first.
+ * Ranges of numbers that are missing before the log's newest entry and were not trimmed, oldest first.
  * @throws LogUnavailableError
  */
-export async function missingEntries({ engine, tables }: EngineAccess): Promise<{ first: number; last: number }[]> {
+export async function missingEntries(log: PostgresLog): Promise<{ first: number; last: number }[]> {
+  const { engine, tables } = log.access;
   const after = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_BATCH}) AS batch`;
   const counted = `SELECT max(seq) AS newest, count(*) AS number FROM ${after}`;
   const holes =
@@ -77,7 +90,7 @@ export async function missingEntries({ engine, tables }: EngineAccess): Promise<
     ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${after}) AS pair` +
     ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MOST_NAMED}`;
   const found: { first: number; last: number }[] = [];
-  for (let last = 0; found.length < MOST_NAMED; ) {
+  for (let last = (await log.trimmed()).id; found.length < MOST_NAMED; ) {
     const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(counted, [last]));
     if (row?.newest == null) break;
     if (Number(row.newest) - last !== Number(row.number)) {

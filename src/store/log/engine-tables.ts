@@ -1,11 +1,11 @@
 /** The tables of the shared log in PostgreSQL. A prefix of their names lets several chains share a database. */
 import { OperatorError } from '../../base/errors.ts';
 import { PREFIX } from './engine-address.ts';
-import { decompressed, type Entry } from './entry.ts';
+import { CHAIN_START, decompressed, type Entry } from './entry.ts';
 import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.ts';
 
 /** The version of the tables and their content. */
-const LOG_FORMAT = 3;
+const LOG_FORMAT = 4;
 
 type EngineTables = ReturnType<typeof tablesOf>;
 
@@ -25,7 +25,7 @@ export function engineAccess(url: string, prefix = '', options: EngineOptions = 
 }
 
 /** The names of the tables, and of the channel on which hosts are notified of entries. @throws OperatorError */
-function tablesOf(prefix: string) {
+export function tablesOf(prefix: string) {
   if (!PREFIX.test(prefix)) {
     throw new OperatorError(
       `${JSON.stringify(prefix)} is no prefix of table names.`,
@@ -38,6 +38,7 @@ function tablesOf(prefix: string) {
     lease: named('lease'),
     meta: named('meta'),
     hosts: named('hosts'),
+    trimmed: named('trimmed'),
   };
 }
 
@@ -45,7 +46,7 @@ function tablesOf(prefix: string) {
  * The statements that create missing tables. A payload is compressed before it is sent, so PostgreSQL stores it without
  * compression.
  */
-const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
+const creationOf = ({ log, lease, meta, hosts, trimmed }: EngineTables): string[] => [
   // Concurrent statements that create the same table would fail.
   `SELECT pg_advisory_xact_lock(hashtext('${log}'))`,
   `CREATE TABLE IF NOT EXISTS ${log} (
@@ -56,6 +57,13 @@ const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
      chain bytea NOT NULL CHECK (octet_length(chain) = 32)
    )`,
   `ALTER TABLE ${log} ALTER COLUMN payload SET STORAGE EXTERNAL`,
+  // The last trimmed entry, after which the log begins.
+  `CREATE TABLE IF NOT EXISTS ${trimmed} (
+     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+     seq bigint NOT NULL,
+     chain bytea NOT NULL CHECK (octet_length(chain) = 32)
+   )`,
+  `INSERT INTO ${trimmed} (seq, chain) VALUES (0, decode('${CHAIN_START.toHex()}', 'hex')) ON CONFLICT DO NOTHING`,
   `CREATE TABLE IF NOT EXISTS ${lease} (
      name text PRIMARY KEY,
      holder text NOT NULL,
@@ -110,9 +118,26 @@ export async function newestOfEarlierLog({
   return row === undefined ? null : { id: Number(row.seq), path: row.path, text: decompressed(row.payload) };
 }
 
+/** Statements that give two roles the rights that they need: `host` to take part, `trimmer` to trim the log. */
+export const grantsOf = ({ log, lease, meta, hosts, trimmed }: EngineTables): string[] => [
+  `GRANT SELECT, INSERT ON ${log} TO host;`,
+  `GRANT SELECT, INSERT, UPDATE ON ${lease}, ${hosts} TO host;`,
+  `GRANT SELECT, UPDATE ON ${meta} TO host;`,
+  `GRANT SELECT ON ${trimmed} TO host;`,
+  `GRANT SELECT, DELETE ON ${log}, ${hosts} TO trimmer;`,
+  `GRANT SELECT ON ${meta} TO trimmer;`,
+  `GRANT SELECT, UPDATE ON ${trimmed} TO trimmer;`,
+];
+
 /** Removes the tables. @throws LogUnavailableError, LogUnknownOutcomeError */
-export async function dropTables({ engine, tables: { log, lease, hosts, meta } }: EngineAccess): Promise<void> {
-  await engine.write(({ run }) => run(`DROP TABLE ${log}, ${lease}, ${hosts}, ${meta}`));
+export async function dropTables({
+  engine,
+  tables: { log, lease, hosts, meta, trimmed },
+}: EngineAccess): Promise<void> {
+  // An earlier log has no table of what was trimmed.
+  await engine.write(({ run }) =>
+    run(`DROP TABLE ${log}, ${lease}, ${hosts}, ${meta}; DROP TABLE IF EXISTS ${trimmed}`),
+  );
 }
 
 const UNDEFINED_TABLE = '42P01';

@@ -61,6 +61,9 @@ export interface SharedLog {
   /** The newest entry. @throws LogUnavailableError */
   head(): Promise<Head>;
 
+  /** The last trimmed entry, after which the log begins; that before the first entry where none was. @throws LogUnavailableError */
+  trimmed(): Promise<Head>;
+
   /**
    * The id of the log's chain.
    * @param named is set if the log has none yet; null sets none

@@ -9,7 +9,7 @@ import { madeSealing, secretsKeyFile } from '../../../src/hooks/delivery/sealing
 import { withholdEntries } from '../../../src/store/files/backup.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { type ClusterStatus, missingEntries, writeReport } from '../../../src/store/log/cluster-status.ts';
-import { engineAccess, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { engineAccess, grantsOf, makeTables, tablesOf } from '../../../src/store/log/engine-tables.ts';
 import { postgresLeases } from '../../../src/store/log/leases.ts';
 import { STATEMENT_MS, WAITING_COMMIT } from '../../../src/store/log/postgres-engine.ts';
 import { openPostgresLog, PostgresLog } from '../../../src/store/log/postgres-log.ts';
@@ -46,9 +46,12 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const events = [...devnetEvents({ seed: 5, blocks: 4 })].map(received);
     using directory = ingestOf(events);
     const at = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
+    const grants = grantsOf(tablesOf('init_'))
+      .map((grant) => `  ${grant}\n`)
+      .join('');
     expect(await stackside('cluster', 'init', ...at)).toEqual({
       code: 0,
-      stdout: `The tables of the shared log were made.\nThe log has ${events.length} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+      stdout: `The tables of the shared log were made.\nRoles of their own for hosts and for trimming need these rights:\n${grants}The log has ${events.length} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
     });
     const access = engineAccess(quorum.url, 'init_');
@@ -67,6 +70,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(JSON.parse(stdout)).toEqual({
       chain_id: 0x8000_0000,
       head: { entry: events.length, chain: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+      trimmed_entry: 0,
       log_bytes: expect.any(Number),
       hosts: [
         {
@@ -108,12 +112,12 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await quorum.primary().run(`DELETE FROM ${table} WHERE seq IN (2, 3, 5)`);
     await quorum.primary().run(`UPDATE ${table} SET payload = '\\x00' WHERE seq = 6`);
     await quorum.primary().run(`UPDATE ${table} SET received_at = 0 WHERE seq = 8`);
-    const access = engineAccess(quorum.url, 'verified_');
-    expect(await missingEntries(access)).toEqual([
+    const log = await openPostgresLog(quorum.url, { prefix: 'verified_' });
+    expect(await missingEntries(log)).toEqual([
       { first: 2, last: 3 },
       { first: 5, last: 5 },
     ]);
-    await access.engine.close();
+    await log.close();
     const at = ['--cluster', quorum.url, '--cluster-prefix', 'verified_', '--data', directory.path];
     const torn = await stackside('cluster', 'status', '--verify', '--format', 'json', ...at);
     expect([torn.code, JSON.parse(torn.stdout).verification]).toEqual([
@@ -333,6 +337,7 @@ test('the status of a cluster in words', () => {
   const status: ClusterStatus = {
     chainId: 1,
     head: { id: 12, chain: new Uint8Array(32) },
+    trimmed: { id: 3, chain: new Uint8Array(32) },
     bytes: 1_234_567,
     hosts: [
       { name: 'a', entry: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
@@ -357,6 +362,7 @@ test('the status of a cluster in words', () => {
   expect(clusterLines(status, '/data')).toEqual([
     'chain          0x00000001',
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
+    'trimmed        up to entry 3; host bcd holds back what comes after entry 9',
     'host           a    entry 12, up to date, stackside v1, seen 0.3 s ago',
     'host           bcd  entry 9, 3 behind for 00:02:10, stackside v1, seen 00:02:05 ago',
     'lease          deliveries: epoch 3, held by a for 4.5 s',

@@ -43,6 +43,8 @@ export class MemoryLog {
   /** Nobody reaches it. */
   isAway = false;
   chainId: number | null = null;
+  /** The last trimmed entry. */
+  trimmed: Head = { id: 0, chain: CHAIN_START };
   readonly leases: MemoryLeases;
   readonly #waiting = new Set<() => void>();
   /** Grows with each fail-over, with which late calls are gone. */
@@ -50,7 +52,7 @@ export class MemoryLog {
 
   get head(): Head {
     const newest = this.entries.at(-1);
-    return newest === undefined ? { id: 0, chain: CHAIN_START } : { id: newest.id, chain: newest.chain };
+    return newest === undefined ? this.trimmed : { id: newest.id, chain: newest.chain };
   }
 
   /** @param now the engine's clock, in milliseconds */
@@ -65,13 +67,19 @@ export class MemoryLog {
   /** Accepts entries as the engine does: where their predecessor stands, and their numbers are free. */
   addTogether(entries: readonly Entry[], { id, chain }: Head): Appended {
     const at = this.entries.findLastIndex((entry) => entry.id === id);
-    const previous = at < 0 ? { id: 0, chain: CHAIN_START } : this.entries[at]!;
+    const previous = at < 0 ? this.trimmed : this.entries[at]!;
     const next = this.entries[at + 1]?.id ?? Number.POSITIVE_INFINITY;
     const isFree = (entries.at(-1)?.id ?? id) < next;
     if (previous.id !== id || !sameChain(previous.chain, chain) || !isFree) return 'conflict';
     this.entries.splice(at + 1, 0, ...entries.map((entry) => ({ ...entry })));
     this.wake();
     return 'appended';
+  }
+
+  /** Removes an entry and all before it. */
+  trim(id: number): void {
+    this.trimmed = { id, chain: this.entries.find((entry) => entry.id === id)!.chain };
+    this.entries = this.entries.filter((entry) => entry.id > id);
   }
 
   /** Another server takes over, which lacks the last entries. */
@@ -139,6 +147,7 @@ export class MemoryLog {
         return fate === 'cut' ? answer.slice(0, 1) : answer;
       },
       head: async () => (await asked('head', () => this.head)).answer,
+      trimmed: async () => (await asked('head', () => this.trimmed)).answer,
       chain: async (named) => {
         requireReach();
         this.chainId ??= named;
@@ -158,7 +167,10 @@ export class MemoryLog {
 }
 
 /** A client of which a process that has ended sends nothing more. */
-export function whileAlive({ append, read, head, chain, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
+export function whileAlive(
+  { append, read, head, trimmed, chain, wait, close }: SharedLog,
+  isAlive: () => boolean,
+): SharedLog {
   const guarded =
     <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>
     async (...values: A): Promise<T> => {
@@ -169,6 +181,7 @@ export function whileAlive({ append, read, head, chain, wait, close }: SharedLog
     append: guarded(append),
     read: guarded(read),
     head: guarded(head),
+    trimmed: guarded(trimmed),
     chain: guarded(chain),
     wait,
     close,

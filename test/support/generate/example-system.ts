@@ -33,6 +33,7 @@ export const exampleHosts: HostsState = {
   log: {
     chain_id: 1,
     head: { entry: 1_204_515, chain: HASH },
+    trimmed_entry: 0,
     log_bytes: 412_000_000,
     hosts: [
       { name: 'a', entry: 1_204_515, behind: 0, lag_seconds: 0, version: 'stackside v1.0.0', seen_seconds_ago: 1.2 },

@@ -2070,6 +2070,7 @@ export interface components {
         ClusterLog: {
             chain_id: number | null;
             head: { entry: number; chain: components["schemas"]["Hash"]; };
+            trimmed_entry: number;
             log_bytes: number;
             hosts: { name: string; entry: number; behind: number; lag_seconds: number; version: string; seen_seconds_ago: number; }[];
             leases: { name: string; holder: string; epoch: number; seconds_left: number; }[];
