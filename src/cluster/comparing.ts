@@ -144,11 +144,18 @@ export async function appendSurely(log: Log, entries: readonly Entry[], head: He
     if (!(error instanceof LogUnknownOutcomeError)) throw error;
   }
   // The append is atomic: if the log has the last entry, it has all.
-  const last = entries.at(-1) ?? head;
-  const [found] = await log.read(last.id - 1, 1);
-  // The entry may still come: then it is followed like that of another host, and its event is a repetition.
-  if (found?.id !== last.id) throw new LogUnavailableError('the log did not say whether it accepted the entry');
-  return sameChain(found.chain, last.chain) ? 'appended' : 'conflict';
+  const isThere = async ({ id, chain }: Head): Promise<boolean | null> => {
+    const [found] = await log.read(id - 1, 1);
+    return found?.id === id ? sameChain(found.chain, chain) : null;
+  };
+  const [first, last] = [entries[0], entries.at(-1)];
+  if (first === undefined || last === undefined) return 'appended';
+  const has = await isThere(last);
+  if (has !== null) return has ? 'appended' : 'conflict';
+  // Others may have appended fewer.
+  if (first !== last && (await isThere(first)) === false) return 'conflict';
+  // The entries may still come: then they are followed like those of another host, and their events are repetitions.
+  throw new LogUnavailableError('the log did not say whether it accepted the entries');
 }
 
 /** Maximum entries of a batch, and bytes after which no more are added. */

@@ -630,6 +630,24 @@ test.each(answers)(
   },
 );
 
+test('several that wait together and whose append is lost, while another host appends one entry, follow it', async () => {
+  const log = filledLog();
+  await using other = openHost(log.client());
+  await other.follow(log.head.id);
+  const { client, appends } = noting(log, wayOf('done', 'never'));
+  const append: typeof client.append = async (entries, head) => {
+    if (appends.length === 1) await other.host.receive(chunks(9));
+    return client.append(entries, head);
+  };
+  await using one = openHost({ ...client, append });
+  await one.follow(log.head.id);
+  const outcomes = await Promise.all([1, 2, 3].map((label) => one.host.receive(chunks(label))));
+  expect(outcomes).toEqual(['applied', 'applied', 'applied']);
+  expect([appends.length, one.host.state().conflicts]).toEqual([3, 1]);
+  await other.follow(log.head.id);
+  expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
+});
+
 test('several that wait together and find the entries of another host follow these, and those that it has are repetitions', async () => {
   const log = filledLog();
   await using other = openHost(log.client());
