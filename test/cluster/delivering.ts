@@ -15,6 +15,9 @@ import type { Arrived } from '../simulation/receivers.ts';
 import type { World } from '../simulation/world.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 
+/** An entry of the log, as a journal has it. */
+type Logged = Omit<Entry, 'chain'>;
+
 const CONSUMER = 'default';
 const MOST_HOOKS = 3;
 const HOUR = 3_600_000;
@@ -95,13 +98,13 @@ export const isAtRest = ({ deliveries, records, backfills }: Ingest['hooks']): b
   deliveries.waitingAtAll().count === 0 && records.catchingUp().length === 0 && backfills.next().length === 0;
 
 /** The tip of the chain that entries make; null where there is none. */
-function tipOf(entries: readonly Entry[]): string | null {
+function tipOf(entries: readonly Logged[]): string | null {
   const newest = winningChain(entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }))).at(-1);
   return newest?.path === '/new_block' ? JSON.parse(newest.body).index_block_hash : null;
 }
 
 /** The entries before a hook was registered. */
-const beforeHook = (entries: readonly Entry[], uuid: string): readonly Entry[] =>
+const beforeHook = (entries: readonly Logged[], uuid: string): readonly Logged[] =>
   entries.slice(
     0,
     entries.findIndex(({ path, text }) => path === '/stackside/command' && text.includes(uuid)),
@@ -113,7 +116,7 @@ const beforeHook = (entries: readonly Entry[], uuid: string): readonly Entry[] =
  */
 export function holdDeliveryLaws(
   records: readonly HookRecord[],
-  entries: readonly Entry[],
+  entries: readonly Logged[],
   arrived: readonly Arrived[],
 ): void {
   const events = entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }));
