@@ -13,7 +13,7 @@ import type { LogEvent } from '../../src/log.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { missingEntries, writeReport } from '../../src/store/log/cluster-status.ts';
-import { type Entry, nextChain } from '../../src/store/log/entry.ts';
+import { nextChain } from '../../src/store/log/entry.ts';
 import { trimLog } from '../../src/store/log/log-trimming.ts';
 import type { PostgresLog } from '../../src/store/log/postgres-log.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
@@ -380,15 +380,18 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(readdirSync(directory.path)).toEqual([]);
   });
 
-  test('an engine that was restored to before what was trimmed is healed by a host whose journal goes back so far, else refused by name', async () => {
+  test('an engine that was restored to before what was trimmed is healed from an archive, or by a host whose journal goes back so far, else refused by name', async () => {
     await report('a', HELD);
     const table = `${prefix}stackside_log`;
     await engine.server.run(`CREATE TABLE ${prefix}early AS SELECT * FROM ${table} WHERE seq <= 12`);
     await trim();
     await log.append(all.entries.slice(HELD), all.entries[HELD - 1]!);
-    await engine.server.run(
-      `TRUNCATE ${table}; INSERT INTO ${table} SELECT * FROM ${prefix}early; UPDATE ${prefix}stackside_trimmed SET seq = 0, chain = decode(repeat('00', 32), 'hex')`,
-    );
+    const restoreEngine = () =>
+      engine.server.run(
+        `TRUNCATE ${table}; INSERT INTO ${table} SELECT * FROM ${prefix}early;` +
+          ` UPDATE ${prefix}stackside_trimmed SET seq = 0, chain = decode(repeat('00', 32), 'hex')`,
+      );
+    await restoreEngine();
     using lacking = dataDirectory();
     cpSync(whole, lacking.path, { recursive: true });
     const trimming = openJournalTrimming(lacking.path);
@@ -404,13 +407,22 @@ describeWith('PostgreSQL', hasPostgres, () => {
         remedy: expect.stringContaining('--archive'),
       });
     }
+    const expectAll = async () =>
+      expect((await verifiedEntries(log)).map(({ text }) => text)).toEqual(all.entries.map(({ text }) => text));
+    {
+      // With the archive, it has what its journal lacks.
+      const given = { cluster: engine.server.url, clusterPrefix: prefix, archive: archived, network: 'testnet' };
+      await using _ = await serving(given, lacking.path);
+      await until(async () => (await log.head()).id === all.head.id, 'what was lost');
+      await expectAll();
+    }
+    await restoreEngine();
     using own = dataDirectory();
     cpSync(whole, own.path, { recursive: true });
     await using host = openHost(await engine.openAt(engine.server.url, prefix), own.path, undefined, DEVNET);
     host.host.start();
     await until(async () => (await log.head()).id === all.head.id, 'what was lost');
-    const healed: Entry[] = await verifiedEntries(log);
-    expect(healed.map(({ text }) => text)).toEqual(all.entries.map(({ text }) => text));
+    await expectAll();
   });
 
   test('the role of hosts can neither trim nor drop, that of trimming can neither append nor change, and who lacks a right is told', async () => {
