@@ -6,6 +6,7 @@ import type { PostgresServer } from '../test/support/servers/postgres.ts';
 import { devnetRecording, importInto, SEED } from './dataset.ts';
 import { say, withDirectory } from './harness.ts';
 import { type HostRound, hostRound } from './parts/cluster-hosts.ts';
+import { type Filling, fillings, postedRate } from './parts/posted-together.ts';
 import { appendTimes, type Bulk, bulkRates, lagTimes, TEXT_BYTES } from './parts/shared-log.ts';
 import { type Cell, figure, publish, reportOptions } from './results.ts';
 
@@ -21,6 +22,7 @@ const { values } = parseArgs({
   },
 });
 const [repeat, appends, entries] = [Number(values.repeat), Number(values.appends), Number(values.entries)];
+const blocks = Number(values.blocks);
 const [hosts, seconds] = [Number(values.hosts), Number(values.seconds)];
 
 // Data of servers stand on a disk, since a commit waits for it.
@@ -40,6 +42,9 @@ interface Round {
   quorum: number[];
   lag: number[];
   bulk: Bulk;
+  /** Entries per second, by the number of nodes that post to one host. */
+  posted: number[];
+  filling: Filling;
   hosts: HostRound;
 }
 
@@ -47,6 +52,15 @@ interface Round {
 async function flush(...servers: readonly PostgresServer[]): Promise<void> {
   for (const server of servers) await server.run('CHECKPOINT');
   Bun.spawnSync(['sync']);
+}
+
+/** Nodes that post to one host. */
+const NODES = [1, 2, 4, 16];
+
+async function postedRates(url: string): Promise<number[]> {
+  const rates: number[] = [];
+  for (const nodes of NODES) rates.push(await postedRate(url, nodes, appends));
+  return rates;
 }
 
 async function round(source: string, scratch: string): Promise<Round> {
@@ -58,6 +72,8 @@ async function round(source: string, scratch: string): Promise<Round> {
     quorum: await appendTimes(quorum.url, appends),
     lag: await lagTimes(quorum.url, appends / 5),
     bulk: await bulkRates(quorum.url, entries),
+    posted: await postedRates(quorum.url),
+    filling: await fillings(quorum.url, blocks),
     hosts: await hostRound({ url: quorum.url, source, scratch }, hosts, seconds),
   };
 }
@@ -66,7 +82,7 @@ const load = Math.round(loadavg()[0]!);
 const rounds: Round[] = [];
 await withDirectory(async (directory) => {
   const source = join(directory, 'source');
-  await importInto(source, await devnetRecording(Number(values.blocks)));
+  await importInto(source, await devnetRecording(blocks));
   for (let n = 0; n < repeat; n++) rounds.push(await withDirectory((scratch) => round(source, scratch)));
 });
 
@@ -115,6 +131,52 @@ publish(
             rate('entries that a new host applies', ({ hosts: { caughtUp } }) => caughtUp.entries / caughtUp.seconds),
             rate('the same in transactions', ({ hosts: { caughtUp } }) => caughtUp.transactions / caughtUp.seconds),
             rate('the same by processor time', ({ hosts: { caughtUp } }) => caughtUp.transactions / caughtUp.cpu),
+          ],
+        },
+        {
+          head: ['nodes that post to one host', 'entries/s', 'times one node'],
+          rows: NODES.map((nodes, at) => [
+            String(nodes),
+            figure(rounds.map(({ posted }) => posted[at]!)),
+            figure(
+              rounds.map(({ posted }) => posted[at]! / posted[0]!),
+              1,
+            ),
+          ]),
+        },
+        {
+          head: ['a chain becomes entries', 'seconds', 'times faster than a node'],
+          rows: [
+            [
+              'posted by a node',
+              figure(
+                rounds.map(({ filling }) => filling.posted),
+                1,
+              ),
+              figure([1], 1),
+            ],
+            [
+              'imported, then cluster init',
+              figure(
+                rounds.map(({ filling }) => filling.imported + filling.filled),
+                1,
+              ),
+              figure(
+                rounds.map(({ filling }) => filling.posted / (filling.imported + filling.filled)),
+                1,
+              ),
+            ],
+            [
+              'cluster init alone',
+              figure(
+                rounds.map(({ filling }) => filling.filled),
+                1,
+              ),
+              figure(
+                rounds.map(({ filling }) => filling.posted / filling.filled),
+                1,
+              ),
+            ],
           ],
         },
         {
