@@ -258,6 +258,11 @@ describe('refused, by name:', () => {
     expect(await said(at)).toBe(`There is no archive at ${at}: it has no archive.json.`);
   });
 
+  test('a location that is none, and one in the data directory', async () => {
+    expect(await said('https://example.org/archive')).toContain('is not a location for an archive');
+    expect(await said(join(path, 'archive'))).toContain('is inside the data directory');
+  });
+
   test('an archive that ends too early', async () => {
     for (const range of sealed.slice(-4)) rmSync(join(at, segmentName(range)));
     const { last } = sealed.at(-5)!;

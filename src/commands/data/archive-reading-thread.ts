@@ -3,6 +3,7 @@ import { workerData } from 'node:worker_threads';
 import { ArchiveDamagedError } from '../../archive/archive.ts';
 import { archivedEntries, sealedUpTo, UnfitArchiveError } from '../../archive/entries.ts';
 import { placeAt } from '../../backup/place.ts';
+import { lazy } from '../../base/cache.ts';
 import { messageOfError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { ArchiveAnswer, ArchiveReadingStart, ArchiveRequest } from './archived-entries.ts';
@@ -10,14 +11,15 @@ import type { ArchiveAnswer, ArchiveReadingStart, ArchiveRequest } from './archi
 /** Answers requests until the thread is ended. */
 export function runArchiveReadingThread(): void {
   const { location, directory, port, answers } = workerData as ArchiveReadingStart;
-  const place = placeAt(location, directory);
-  const entries = archivedEntries(place);
+  // Made with the first answer, which says what is wrong with the location.
+  const place = lazy(() => placeAt(location, directory));
+  const entries = lazy(() => archivedEntries(place()));
 
   async function answerOf(request: ArchiveRequest): Promise<ArchiveAnswer['answer']> {
     try {
       return request.kind === 'entries'
-        ? { entries: await entries.from(request.id, request.lacked) }
-        : { sealed: await sealedUpTo(place, request.first, request.last) };
+        ? { entries: await entries().from(request.id, request.lacked) }
+        : { sealed: await sealedUpTo(place(), request.first, request.last) };
     } catch (error) {
       const known = operatorErrorOf(error, location);
       const lasts = error instanceof ArchiveDamagedError || error instanceof UnfitArchiveError;

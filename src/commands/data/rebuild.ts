@@ -48,10 +48,10 @@ async function replayed(ingest: Ingest, directory: string, threads: number): Pro
 
 /**
  * Threads that read ahead read the journal alone: what an archive has instead is read by a thread of its own, as much of it as the
- * writer takes.
+ * writer takes. A server may trim its journal meanwhile.
  */
-const threadsFor = (settings: SettingsOf<'rebuild'>, older: OlderEntries | null): number =>
-  older !== null && trimmedIn(settings.data) > 0 ? 0 : threadsOf(settings);
+const threadsFor = (settings: SettingsOf<'rebuild'>, beside: boolean, older: OlderEntries | null): number =>
+  older !== null && (beside || trimmedIn(settings.data) > 0) ? 0 : threadsOf(settings);
 
 /** Makes a new index from the journal, and from the archive what the journal lacks. */
 export const runRebuild = (settings: SettingsOf<'rebuild'>, given: RebuildCommand): Promise<void> =>
@@ -75,7 +75,7 @@ async function rebuiltWith(
     older,
     lost: printLost,
   };
-  const threads = threadsFor(settings, older);
+  const threads = threadsFor(settings, beside, older);
   const { tipHeight, isInstalled } =
     threads === 0
       ? rebuildIndex(options)
