@@ -14,7 +14,7 @@ import {
   requireIdentity,
   sealedSegment,
 } from './archive.ts';
-import { SEGMENT, type Segment } from './segment.ts';
+import type { Segment } from './segment.ts';
 
 type Link = LinkedSegments['linked'][number];
 
@@ -40,14 +40,14 @@ export interface ArchivedEntries {
   /**
    * Reads an entry and some that follow it in its segment.
    * @param lacked the last entry that the journal lacks
+   * @param most maximum entries and bytes of texts; one entry may have more
    * @throws ArchiveDamagedError where an object is missing or damaged, UnfitArchiveError; OperatorError where the archive can't be
    *   read, which may pass
    */
-  from(id: number, lacked: Head): Promise<Entry[]>;
+  from(id: number, lacked: Head, most: MostEntries): Promise<Entry[]>;
 }
 
-/** @param most maximum entries and bytes of texts that are given together; one entry may have more */
-export function archivedEntries(place: Place, most: MostEntries = SEGMENT): ArchivedEntries {
+export function archivedEntries(place: Place): ArchivedEntries {
   /** The segments that are known to lead to an entry of the journal's log, and that entry. */
   let known: { links: readonly Link[]; to: Head } | null = null;
   /** Segments by their first entries, in the order of their last use. */
@@ -86,7 +86,7 @@ export function archivedEntries(place: Place, most: MostEntries = SEGMENT): Arch
   }
 
   return {
-    async from(id, lacked) {
+    async from(id, lacked, most) {
       if (known === null || id > known.to.id) known = { links: await linksTo(lacked), to: lacked };
       const { links, to } = known;
       const at = placeOf(links, id);

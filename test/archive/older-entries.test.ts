@@ -5,7 +5,7 @@ import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { contentsOf } from '../../src/archive/archive.ts';
 import { archivedEntries } from '../../src/archive/entries.ts';
-import { segmentName } from '../../src/archive/segment.ts';
+import { SEGMENT, segmentName } from '../../src/archive/segment.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { type AwaitedEntries, awaitedEntries } from '../../src/commands/data/archived-entries.ts';
@@ -133,7 +133,7 @@ test('an entry that can’t be read now is read when it is asked for again', asy
   let refusals = 0;
   while (read.length < TRIMMED) {
     try {
-      read.push(...(await entries.from(read.length + 1, lacked)));
+      read.push(...(await entries.from(read.length + 1, lacked, SEGMENT)));
     } catch (error) {
       if (!(error instanceof PassingError)) throw error;
       refusals += 1;
@@ -146,22 +146,19 @@ test('an entry that can’t be read now is read when it is asked for again', asy
 test('a segment is read once in a walk, and what is asked for again soon is in memory', async () => {
   const place = directoryFiles(at);
   const reads: string[] = [];
-  const entries = archivedEntries(
-    {
-      ...place,
-      read(name, bounds) {
-        reads.push(name);
-        return place.read(name, bounds);
-      },
+  const entries = archivedEntries({
+    ...place,
+    read(name, bounds) {
+      reads.push(name);
+      return place.read(name, bounds);
     },
-    { entries: 2, bytes: 1_000_000 },
-  );
+  });
   const journal = openJournalReader(path);
   const lacked = lackedBy(journal)!;
   journal.close();
   let last = 0;
   while (last < TRIMMED) {
-    const next = await entries.from(last + 1, lacked);
+    const next = await entries.from(last + 1, lacked, { entries: 2, bytes: 1_000_000 });
     expect(next.length).toBeWithin(1, 3);
     last = next.at(-1)!.id;
   }

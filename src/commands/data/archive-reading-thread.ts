@@ -18,7 +18,7 @@ export function runArchiveReadingThread(): void {
   async function answerOf(request: ArchiveRequest): Promise<ArchiveAnswer['answer']> {
     try {
       return request.kind === 'entries'
-        ? { entries: await entries().from(request.id, request.lacked) }
+        ? { entries: await entries().from(request.id, request.lacked, request.most) }
         : { sealed: await sealedUpTo(place(), request.first, request.last) };
     } catch (error) {
       const known = operatorErrorOf(error, location);

@@ -5,7 +5,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { type ErrorMessage, EXIT, errorOfMessage, PassingError } from '../../base/errors.ts';
 import { awayIn, type BringEntries, EntryAwayError, type OlderEntries } from '../../store/files/older-entries.ts';
-import type { Entry, Head } from '../../store/log/entry.ts';
+import type { Entry, Head, MostEntries } from '../../store/log/entry.ts';
 import { archiveReadingThreadUrl } from '../../thread-urls.ts';
 
 /** What the thread is started with. */
@@ -19,7 +19,7 @@ export interface ArchiveReadingStart {
 }
 
 export type ArchiveRequest =
-  | { kind: 'entries'; id: number; lacked: Head }
+  | { kind: 'entries'; id: number; lacked: Head; most: MostEntries }
   | { kind: 'sealed'; first: number; last: number };
 
 export interface ArchiveAnswer {
@@ -120,15 +120,23 @@ function archiveReadingThread(location: string, directory: string) {
   };
 }
 
-/** Runs of consecutive entries that stay in memory, a few megabytes each. */
-const RETAINED = 4;
+/** How many entries are asked for at once, and how many such runs stay in memory: some 16 MB. */
+interface Memory {
+  most: MostEntries;
+  runs: number;
+}
 
-/** The newest runs of entries that were read. */
-function retainedEntries() {
+/** A command waits, the less often the better. */
+const OF_COMMAND: Memory = { most: { entries: 4_000, bytes: 4_000_000 }, runs: 4 };
+/** To take a run from the other thread holds a server up for some milliseconds. */
+const OF_SERVER: Memory = { most: { entries: 500, bytes: 500_000 }, runs: 32 };
+
+/** The newest runs of consecutive entries that were read. */
+function retainedEntries({ runs: most }: Memory) {
   let runs: Entry[][] = [];
   return {
     add: (entries: Entry[]): void => {
-      runs = [entries, ...runs].slice(0, RETAINED);
+      runs = [entries, ...runs].slice(0, most);
     },
     get(id: number): Entry | undefined {
       const found = runs.find((entries) => entries[0]!.id <= id && id <= entries.at(-1)!.id);
@@ -156,13 +164,14 @@ export interface AwaitedEntries extends OlderEntries, AsyncDisposable {
 export function awaitedEntries({ archive: location, data }: NamedArchive): AwaitedEntries | null {
   if (location === null) return null;
   const thread = archiveReadingThread(location, data);
-  const retained = retainedEntries();
+  const retained = retainedEntries(OF_COMMAND);
+  const { most } = OF_COMMAND;
   return {
     location,
     read(id, lacked) {
       const known = retained.get(id);
       if (known !== undefined) return known;
-      retained.add(entriesIn(thread.wait({ kind: 'entries', id, lacked })));
+      retained.add(entriesIn(thread.wait({ kind: 'entries', id, lacked, most })));
       return retained.get(id)!;
     },
     [Symbol.asyncDispose]: thread.stop,
@@ -197,7 +206,8 @@ export interface BroughtEntries extends OlderEntries {
 export function broughtEntries({ archive: location, data }: NamedArchive): BroughtEntries | null {
   if (location === null) return null;
   const thread = archiveReadingThread(location, data);
-  const retained = retainedEntries();
+  const retained = retainedEntries(OF_SERVER);
+  const { most } = OF_SERVER;
   /** Entries that work under way needs. */
   const held = new Set<Map<number, Entry>>();
 
@@ -209,7 +219,7 @@ export function broughtEntries({ archive: location, data }: NamedArchive): Broug
   }
 
   async function bring({ id, lacked }: EntryAwayError): Promise<Entry> {
-    const entries = entriesIn(await thread.answer({ kind: 'entries', id, lacked }));
+    const entries = entriesIn(await thread.answer({ kind: 'entries', id, lacked, most }));
     retained.add(entries);
     return entries[0]!;
   }
