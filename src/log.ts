@@ -129,6 +129,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   archive_resumed: 'info',
   archive_base_made: 'info',
   archive_base_failing: 'error',
+  archive_trimmed: 'info',
   writes_failing: 'error',
   writes_resumed: 'info',
   value_index_complete: 'info',

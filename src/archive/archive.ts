@@ -117,8 +117,26 @@ export async function requireIdentity(place: Place): Promise<Identity> {
   );
 }
 
+/** How the name begins that says which entries were removed. */
+const TRIMMED = 'trimmed-';
+
+/** The name of the object that says that an archive begins after an entry: the segments up to there were removed. */
+export const trimmedName = ({ id, chain }: Head): string =>
+  `${TRIMMED}${String(id).padStart(12, '0')}-${chain.toHex()}.json`;
+
+/** The last entry that was removed; the head before the first entry where none was. */
+function trimmedIn(names: readonly string[]): Head {
+  const heads = names
+    .map((name) => /^trimmed-(\d{12,15})-([0-9a-f]{64})\.json$/.exec(name))
+    .filter((match) => match !== null)
+    .map(([, id = '', chain = '']): Head => ({ id: Number(id), chain: Uint8Array.fromHex(chain) }));
+  return heads.reduce((last, head) => (head.id > last.id ? head : last), START);
+}
+
 /** The names in an archive. */
 export interface Contents {
+  /** The last entry that was removed; number 0 where the archive begins with entry 1. */
+  trimmed: Head;
   /** Sealed segments in the order of their first entries. */
   segments: SegmentRange[];
   /** Names of open parts. */
@@ -128,8 +146,10 @@ export interface Contents {
 /** Lists an archive. A place may list late what was written last. @throws OperatorError */
 export async function contentsOf(place: Place): Promise<Contents> {
   const names = await place.list('');
+  const trimmed = trimmedIn(names);
   const segments = names.map(rangeOfName).filter((range) => range !== null);
   return {
+    trimmed,
     segments: segments.sort((a, b) => a.first - b.first || a.last - b.last),
     open: names.filter(isOpenName),
   };
@@ -155,7 +175,7 @@ export interface LinkedSegments {
  * @param segments sorted
  * @param after the head that the first one follows
  */
-function linkedSegments(segments: readonly SegmentRange[], after = START): LinkedSegments {
+function linkedSegments(segments: readonly SegmentRange[], after: Head): LinkedSegments {
   const linked: LinkedSegments['linked'] = [];
   let last = after;
   for (const range of segments) {
@@ -167,14 +187,15 @@ function linkedSegments(segments: readonly SegmentRange[], after = START): Linke
   return { linked, last, fault: null };
 }
 
-/** The sealed segments that follow each other from the one on that has an entry. @param segments sorted */
-export function linkedFrom(segments: readonly SegmentRange[], entry: number): LinkedSegments {
+/** The sealed segments that follow each other from the one on that has an entry, as far as it was not removed. */
+export function linkedFrom(contents: Pick<Contents, 'segments' | 'trimmed'>, entry: number): LinkedSegments {
+  const { trimmed } = contents;
+  const segments = contents.segments.filter(({ last }) => last > trimmed.id);
   const at = segments.findIndex(({ last }) => last >= entry);
   const wanted = at < 0 ? [] : segments.slice(at);
   const [first] = wanted;
-  const before = segments.at(at < 0 ? -1 : at - 1);
-  const isFirst = before === undefined || at === 0;
-  const after = isFirst ? START : { id: before.last, chain: before.chain };
+  const before = at === 0 ? undefined : segments.at(at < 0 ? -1 : at - 1);
+  const after = before === undefined ? trimmed : { id: before.last, chain: before.chain };
   // What comes before a segment that has the entry need not be there.
   const isGap = first !== undefined && first.first <= entry && first.first !== after.id + 1;
   return linkedSegments(wanted, isGap ? { id: first.first - 1, chain: new Uint8Array() } : after);
@@ -276,7 +297,7 @@ export interface ArchiveEnd extends LinkedSegments, Contents {
 /** The end of an archive, by the names of its segments, of which none is read. @throws as {@link newestOpenPart} */
 export async function endOf(place: Place): Promise<ArchiveEnd> {
   const contents = await contentsOf(place);
-  const linked = linkedSegments(contents.segments);
+  const linked = linkedFrom(contents, contents.trimmed.id + 1);
   const part = linked.fault === null ? await newestOpenPart(place, contents.open, linked.last) : null;
   return { ...contents, ...linked, part };
 }
@@ -298,10 +319,11 @@ export function faultIn(error: unknown): string {
 
 /** Reads every object of an archive, and verifies it. @throws OperatorError where the place can't be read */
 export async function* verifiedArchive(place: Place): AsyncGenerator<Verified> {
-  const { segments, open } = await contentsOf(place);
+  const { segments: listed, open, trimmed } = await contentsOf(place);
+  const segments = listed.filter(({ last }) => last > trimmed.id);
   const steps = segments.map((range, at) => {
     const before = segments[at - 1];
-    const last = before === undefined ? START : { id: before.last, chain: before.chain };
+    const last = before === undefined ? trimmed : { id: before.last, chain: before.chain };
     return { range, last, gap: faultBefore(range, last) };
   });
   const read = mapAhead(steps, async ({ range, last, gap }) => ({
@@ -313,7 +335,7 @@ export async function* verifiedArchive(place: Place): AsyncGenerator<Verified> {
     yield found;
   }
   const end = segments.at(-1);
-  const last = end === undefined ? START : { id: end.last, chain: end.chain };
+  const last = end === undefined ? trimmed : { id: end.last, chain: end.chain };
   try {
     const part = await newestOpenPart(place, open, last);
     if (part !== null) yield { name: part.name, first: part.first, last: part.last, fault: null };

@@ -20,6 +20,7 @@ import {
   openPart,
   requireIdentity,
   START,
+  trimmedName,
 } from './archive.ts';
 import {
   isComplete,
@@ -147,7 +148,9 @@ export class Archiver {
     const { place } = this.#options;
     this.#sealed = START;
     await this.#requireIdentity(chainId);
-    const { segments, open } = await contentsOf(place);
+    const { segments, open, trimmed } = await contentsOf(place);
+    if (trimmed.id > 0) this.#requireOwn({ last: trimmed.id, chain: trimmed.chain }, trimmedName(trimmed));
+    this.#sealed = trimmed;
     for (const range of segments) this.#requireOwn(range, segmentName(range));
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();

@@ -110,6 +110,8 @@ export interface FillingOptions {
   base: ChosenBase;
   /** Whether the journal gets all entries, also those that the index doesn't need. */
   isWhole: boolean;
+  /** The first entry that the archive has. */
+  first: number;
   /** The segments from the one that has an entry on. */
   segmentsFrom: (entry: number) => AsyncGenerator<Segment>;
   report: (entry: number) => void;
@@ -129,12 +131,12 @@ function requireNext(place: Place, segment: Segment, { id, chain }: Head): void 
  * @throws ArchiveDamagedError where the base is of another log than the segments
  */
 export async function fillJournal(options: FillingOptions): Promise<void> {
-  const { staging, place, base, isWhole, segmentsFrom, report, turn } = options;
+  const { staging, place, base, isWhole, first, segmentsFrom, report, turn } = options;
   const journal = openJournal(staging);
   try {
     const begun = journal.lastId();
     if (begun < base.position) {
-      for await (const segment of segmentsFrom(begun === 0 ? (isWhole ? 1 : base.needs) : begun + 1)) {
+      for await (const segment of segmentsFrom(begun === 0 ? (isWhole ? first : base.needs) : begun + 1)) {
         const last = journal.lastId();
         journal.begin();
         if (last === 0) journal.beginAfter({ id: segment.first - 1, chain: segment.before });

@@ -15,8 +15,8 @@ import { type BaseManifest, type BasePart, baseAt, basesOf, type NamedBase, part
 
 /** The chain value that the segments have for an entry; null where they lack it. @throws ArchiveDamagedError */
 async function chainAt(place: Place, entry: number): Promise<Uint8Array | null> {
-  const { segments, open } = await contentsOf(place);
-  const { linked, last } = linkedFrom(segments, entry);
+  const { open, ...contents } = await contentsOf(place);
+  const { linked, last } = linkedFrom(contents, entry);
   const found = linked[0];
   const segment =
     found === undefined

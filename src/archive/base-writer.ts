@@ -4,6 +4,7 @@
  */
 import type { Place } from '../backup/manifest.ts';
 import { type Clock, pause } from '../base/clock.ts';
+import { PassingError } from '../base/errors.ts';
 import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';
@@ -25,6 +26,7 @@ import {
   partName,
   partsOfRows,
 } from './base.ts';
+import { reliableParts } from './retention.ts';
 
 /** Bytes of parts that are read in a millisecond at most, so that disk and network are left to others. */
 const BYTES_PER_MS = 80_000;
@@ -42,6 +44,8 @@ export type BaseEvent =
       sent_bytes: number;
       seconds: number;
     }
+  /** Removed bases, parts and segments; entries up to `up_to` are gone, with which an index could be rebuilt. */
+  | { event: 'archive_trimmed'; place: string; bases: number; parts: number; segments: number; up_to: number }
   | { event: 'archive_base_failing'; place: string; problem: string; remedy: string; cause?: unknown };
 
 /** What a base came to. */
@@ -107,6 +111,17 @@ function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, kno
   return first < 0 ? parts : parts.slice(0, first);
 }
 
+/** @throws PassingError where the archive lacks a part that a base relies on: another host removed it meanwhile */
+async function requireParts(place: Place, relied: ReadonlySet<string>): Promise<void> {
+  const there = new Set(await place.list(PARTS));
+  const missing = [...relied].find((name) => !there.has(name));
+  if (missing === undefined) return;
+  throw new PassingError(
+    `The archive at ${place.location} lacks ${missing}, which it had when the base was begun.`,
+    'Another base is begun, which sends it again.',
+  );
+}
+
 /** Waits until the archive has the entry of the base. @returns false where the signal ended it */
 async function isArchived({ place, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
   while (!signal.aborted) {
@@ -155,21 +170,24 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
   const name = baseName(state.position);
   const earlier = await earlierBase(options, state);
   if (earlier !== null && earlier.position === state.position.id) return null;
-  const known = new Set(await place.list(PARTS));
+  const known = await reliableParts(place);
+  /** Parts that this run did not create. */
+  const relied = new Set<string>();
   let [sentParts, sentBytes, takenParts, rows] = [0, 0, 0, 0];
   const tables: BaseTableParts[] = [];
   for (const [index, table] of snapshot.tables.entries()) {
     const parts = takenFrom(earlier, table, known);
     takenParts += parts.length;
+    for (const { sha256 } of parts) relied.add(partName(sha256));
     for (const { content, ...part } of partsOfRows(snapshot.rows(table, parts.at(-1)?.to ?? null), size)) {
       const object = partName(part.sha256);
       if (!known.has(object)) {
         const packed = await packedPart(content);
-        await place.create(object, packed);
+        if (!(await place.create(object, packed))) relied.add(object);
         known.add(object);
         sentParts += 1;
         sentBytes += packed.length;
-      }
+      } else relied.add(object);
       parts.push(part);
       rows += part.rows;
       report({ table: table.name, number: index + 1, of: snapshot.tables.length, rows, sentBytes });
@@ -179,7 +197,16 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     tables.push({ name: table.name, columns: table.columns.map((column) => column.name), parts });
   }
   if (!(await isArchived(options, state))) return null;
+  await requireParts(place, relied);
   const manifest = manifestOf(options, state, tables);
+  if (signal.aborted) return null;
   await place.create(name, await packedManifest(manifest));
+  try {
+    await requireParts(place, relied);
+  } catch (error) {
+    // Another host removed a part between both looks, and this one has lost its lease.
+    await place.remove(name);
+    throw error;
+  }
   return { name, manifest, sentParts, sentBytes, takenParts };
 }

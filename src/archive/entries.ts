@@ -66,7 +66,8 @@ export function archivedEntries(place: Place): ArchivedEntries {
   /** Lists the archive, and requires that it has the last entry that the journal lacks. */
   async function linksTo(lacked: Head): Promise<readonly Link[]> {
     await requireIdentity(place);
-    const { linked, last, fault } = linkedFrom((await contentsOf(place)).segments, 1);
+    const contents = await contentsOf(place);
+    const { linked, last, fault } = linkedFrom(contents, contents.trimmed.id + 1);
     const link = linked[placeOf(linked, lacked.id)];
     if (link === undefined) {
       if (fault !== null) throw new ArchiveDamagedError(place, fault);
@@ -90,6 +91,12 @@ export function archivedEntries(place: Place): ArchivedEntries {
       if (known === null || id > known.to.id) known = { links: await linksTo(lacked), to: lacked };
       const { links, to } = known;
       const at = placeOf(links, id);
+      if (at < 0) {
+        throw new UnfitArchiveError(
+          `The journal lacks entry ${id}, and the archive at ${place.location} no longer has it.`,
+          'Its --archive-keep-segments removed the segment. Import the entries from another data directory or server.',
+        );
+      }
       try {
         const { first, entries } = await segmentOf(links[at]!);
         for (const link of links.slice(at + 1, at + 1 + AHEAD)) if (link.range.first <= to.id) void segmentOf(link);
@@ -113,13 +120,15 @@ export function archivedEntries(place: Place): ArchivedEntries {
  */
 export async function sealedUpTo(place: Place, first: number, entry: number): Promise<Head | null> {
   await requireIdentity(place);
-  const { linked, fault } = linkedFrom((await contentsOf(place)).segments, 1);
+  const contents = await contentsOf(place);
+  const { linked, fault } = linkedFrom(contents, contents.trimmed.id + 1);
   const at = placeOf(linked, entry);
   if (at < 0) {
     if (fault !== null) throw new ArchiveDamagedError(place, fault);
     return null;
   }
-  for (const { range, after } of linked.slice(placeOf(linked, first), at + 1)) await sealedSegment(place, range, after);
+  for (const { range, after } of linked.slice(Math.max(0, placeOf(linked, first)), at + 1))
+    await sealedSegment(place, range, after);
   const { last: id, chain } = linked[at]!.range;
   return { id, chain };
 }

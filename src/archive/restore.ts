@@ -99,8 +99,8 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
 
 /** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
 async function* segmentsFrom(place: Place, entry: number): AsyncGenerator<Segment> {
-  const { segments, open } = await contentsOf(place);
-  const { linked, last, fault } = linkedFrom(segments, entry);
+  const { open, ...contents } = await contentsOf(place);
+  const { linked, last, fault } = linkedFrom(contents, entry);
   yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after));
   if (fault !== null) throw new ArchiveDamagedError(place, fault);
   const part = await newestOpenPart(place, open, last);
@@ -138,8 +138,9 @@ async function applyEntries(
 
 /** The last entry of those that follow each other from one on. @param wanted open parts are read only where the sealed segments end before it */
 async function lastFrom(place: Place, entry: number, wanted: number): Promise<number> {
-  const { segments, open } = await contentsOf(place);
-  const { last: sealed } = linkedFrom(segments, entry);
+  const { open, ...contents } = await contentsOf(place);
+  if (entry <= contents.trimmed.id) return contents.trimmed.id;
+  const { last: sealed } = linkedFrom(contents, entry);
   if (wanted <= sealed.id) return sealed.id;
   return (await newestOpenPart(place, open, sealed))?.last ?? sealed.id;
 }
@@ -165,6 +166,7 @@ async function makeBase(options: ArchiveRestoreOptions, staging: string, base: C
   await fillJournal({
     ...{ staging, place, base, isWhole: wholeJournal, turn },
     segmentsFrom: (entry) => segmentsFrom(place, entry),
+    first: (await contentsOf(place)).trimmed.id + 1,
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
   await loadBase({
@@ -226,7 +228,14 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
     );
   }
   const base = await baseOf(options, identity.chain_id);
-  const last = await lastEntry(options, wholeJournal ? 1 : (base?.needs ?? 1));
+  const { trimmed } = await contentsOf(place);
+  if (base === null && trimmed.id > 0) {
+    throw new OperatorError(
+      `The archive at ${place.location} begins with entry ${trimmed.id + 1}, and has no base that can be restored.`,
+      'Its first entries were removed (--archive-keep-segments). Use the Stackside that made its bases, or restore to a later end; stackside archive list shows the bases.',
+    );
+  }
+  const last = await lastEntry(options, wholeJournal ? trimmed.id + 1 : (base?.needs ?? 1));
   const marker = { archive: identity, until, base: base?.name ?? null, wholeJournal };
   beginMaking(directory, 'restore', Buffer.from(JSON.stringify(marker)));
   // A restore that was killed while it moved the files had made them whole.

@@ -52,7 +52,7 @@ async function limitOf(log: PostgresLog, place: Place): Promise<Limit> {
  * @throws OperatorError where the archive is damaged or of another log; what was removed before stays so
  */
 async function trimSegments(access: EngineAccess, place: Place, trimmed: Head, limit: number): Promise<Head> {
-  const { linked, fault } = linkedFrom((await contentsOf(place)).segments, trimmed.id + 1);
+  const { linked, fault } = linkedFrom(await contentsOf(place), trimmed.id + 1);
   const wanted = linked.filter(({ range }) => range.last <= limit);
   const progress = progressLines(process.stderr);
   let last = trimmed;

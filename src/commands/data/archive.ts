@@ -38,7 +38,7 @@ const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECO
 /** Shows where an archive ends. @returns whether its segments follow each other */
 export async function reportArchive(location: string, format: OutputFormat): Promise<boolean> {
   const { place, chain } = await archiveAt(location);
-  const { segments, open, linked, last: sealed, fault, part } = await endOf(place);
+  const { segments, open, trimmed, linked, last: sealed, fault, part } = await endOf(place);
   const newest = linked.at(-1);
   const end = part ?? (newest === undefined ? null : await sealedSegment(place, newest.range, newest.after));
   const last = end?.entries.at(-1);
@@ -50,6 +50,7 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
         location: place.location,
         chain,
         segments: segments.length,
+        trimmed_to: trimmed.id,
         sealed_entry: sealed.id,
         open_parts: open,
         bases: bases.length,
@@ -74,6 +75,9 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
         ? `base        ${bases.length === 0 ? 'none' : 'none that is sound'}; a restore begins with entry 1`
         : `base        entry ${base.position}, height ${base.height}, made ${base.created_at}; ${bases.length} in all`,
       last === undefined ? 'last entry  none' : `last entry  ${last.id}, received ${timeText(last.receivedAt)}`,
+      ...(trimmed.id === 0
+        ? []
+        : [`removed     entries up to ${trimmed.id}: no index can be rebuilt from this archive`]),
       ...(fault === null ? [] : [`fault       ${fault}`]),
       '',
     ].join('\n'),

@@ -1,5 +1,6 @@
 /** Messages between the main thread and those that archive. */
 import type { Round } from '../../archive/archiver.ts';
+import type { ArchiveKeep, Retained } from '../../archive/retention.ts';
 import type { ErrorMessage } from '../../base/errors.ts';
 
 /** What such a thread is started with. */
@@ -31,12 +32,13 @@ export interface BaseStep {
 export type BaseNews =
   | { kind: 'newest'; base: BaseSummary | null }
   | { kind: 'step'; step: BaseStep }
-  | { kind: 'made'; base: BaseSummary; sentParts: number; sentBytes: number };
+  | { kind: 'made'; base: BaseSummary; sentParts: number; sentBytes: number }
+  | ({ kind: 'retained' } & Retained);
 
 export type ToArchiveThread =
   | { kind: 'round'; round: Round }
   /** `make`: whether to make a base, or only to look at the newest. */
-  | { kind: 'base'; make: boolean }
+  | { kind: 'base'; make: boolean; keep: ArchiveKeep }
   | { kind: 'end' };
 export type FromArchiveThread =
   | { kind: 'archived'; entry: number }

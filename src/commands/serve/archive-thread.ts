@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Archiver } from '../../archive/archiver.ts';
 import { type BaseManifest, newestBase } from '../../archive/base.ts';
 import { makeBase } from '../../archive/base-writer.ts';
+import { type ArchiveKeep, retain } from '../../archive/retention.ts';
 import { placeAt } from '../../backup/place.ts';
 import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -28,7 +29,7 @@ const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary 
 /** Looks at the newest base, and makes one if that is wanted. */
 async function runBase(
   { directory, location }: ArchiveThreadStart,
-  make: boolean,
+  { make, keep }: { make: boolean; keep: ArchiveKeep },
   tell: (news: BaseNews) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -51,6 +52,8 @@ async function runBase(
   if (base === null) return;
   const { manifest, sentParts, sentBytes } = base;
   tell({ kind: 'made', base: summaryOf(manifest), sentParts, sentBytes });
+  const retained = await retain({ place, keep, now: systemClock.now(), signal });
+  if (retained !== null) tell({ kind: 'retained', ...retained });
 }
 
 /** Runs rounds and bases as the main thread asks for them, until it ends the thread. An unknown error ends the thread, too. */
@@ -75,7 +78,7 @@ export function runArchiveThread(): void {
     ending = new AbortController();
     try {
       if (message.kind === 'round') await archiver().round(message.round, ending.signal);
-      else await runBase(start, message.make, (news) => say({ kind: 'base', news }), ending.signal);
+      else await runBase(start, message, (news) => say({ kind: 'base', news }), ending.signal);
       say({ kind: 'done' });
     } catch (error) {
       const known = operatorErrorOf(error, location);

@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
+import type { ArchiveKeep } from '../../archive/retention.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
 import type { Log } from '../../log.ts';
@@ -34,7 +35,7 @@ export interface BaseMaking {
 }
 
 /** Bases on a thread of their own, which ends with each. */
-export function baseThread(workerData: ArchiveThreadStart): BaseMaking {
+export function baseThread(workerData: ArchiveThreadStart, keep: ArchiveKeep): BaseMaking {
   let worker: Worker | null = null;
   return {
     async run(make, tell, signal) {
@@ -52,7 +53,7 @@ export function baseThread(workerData: ArchiveThreadStart): BaseMaking {
       const say = (message: ToArchiveThread) => started.postMessage(message);
       const end = () => say({ kind: 'end' });
       signal.addEventListener('abort', end, { once: true });
-      say({ kind: 'base', make });
+      say({ kind: 'base', make, keep });
       try {
         await done.promise;
       } finally {
@@ -128,6 +129,13 @@ export function startBases(options: BasesOptions): Bases {
   function hear(news: BaseNews, started: number): void {
     if (news.kind === 'step') {
       step = news.step;
+      return;
+    }
+    if (news.kind === 'retained') {
+      const { bases, parts, segments, upTo } = news;
+      if (bases + parts + segments > 0) {
+        log({ event: 'archive_trimmed', place: location, bases, parts, segments, up_to: upTo });
+      }
       return;
     }
     newest = news.base;

@@ -255,7 +255,8 @@ function archiveLog(
   const host = hostName ?? hostname();
   const { clock } = environment;
   const archiving = startArchiving({ location, seconds, host, lease, rounds, ingest, clock, registry, log });
-  const making = baseThread({ directory, location });
+  const { archiveKeep: days, archiveKeepSegments: segmentDays } = settings;
+  const making = baseThread({ directory, location }, { days, segmentDays });
   const bases = startBases({ location, hours, lease, archive: archiving.status, making, clock, registry, log });
   return {
     status() {
