@@ -13,6 +13,7 @@
 import type { Block } from '../chain/block.ts';
 import type { Network } from '../chain/network.ts';
 import type { Cursor, HookRecord } from '../store/hooks/model.ts';
+import { isEnabled, isSendable } from '../store/hooks/records.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainChange } from '../store/ingest/chain-writer.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest/ingest.ts';
@@ -146,7 +147,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     const known = this.#live.get(hookId);
     if (known !== undefined) return known;
     const record = this.store.records.get(hookId);
-    return record?.status === 'expired' && record.stage === 'idle' ? activeHook(record) : undefined;
+    return record?.status === 'expired' && !isEnabled(record) ? activeHook(record) : undefined;
   }
 
   #evaluateLive(block: Block, notifications: Notifications): void {
@@ -257,6 +258,24 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#live.exclude(record.id);
   }
 
+  /** A new timeline of the log begins: no hook evaluates or sends anything until somebody says so. */
+  pauseAll(): void {
+    const { records, deliveries, backfills } = this.store;
+    this.#live.begin();
+    for (const id of [...records.live().map((live) => live.id), ...records.catchingUp()]) {
+      records.pause(id, true);
+      this.#live.exclude(id);
+    }
+    const waiting = deliveries.openQueues().filter(({ hookId, queue }) => {
+      const record = records.get(hookId);
+      return record !== undefined && isSendable(record, queue);
+    });
+    const running = backfills.next().flatMap((id) => backfills.get(id) ?? []);
+    for (const id of new Set([...waiting, ...running].map(({ hookId }) => hookId))) {
+      if (records.get(id)?.stage === 'idle') records.pause(id, false);
+    }
+  }
+
   /** The filters or limits of a hook changed; called after the definition was stored. */
   redefined(record: HookRecord): void {
     this.#live.begin();
@@ -288,7 +307,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     const { records } = this.store;
     this.#live.begin();
     const { id, uuid } = record;
-    if (record.stage !== 'idle') records.leaveLive(id);
+    if (isEnabled(record)) records.leaveLive(id);
     records.setStatus(id, 'interrupted', reason, stuckDelivery);
     this.#live.exclude(id);
     this.count('interrupted');

@@ -7,6 +7,7 @@ import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import { type Send, send as sendRequest, type TargetGuard, type TargetRules, targetGuard } from '../http/outgoing.ts';
 import { type BringEntries, nothingToBring } from '../store/files/older-entries.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
+import { isPaused } from '../store/hooks/records.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
@@ -131,9 +132,11 @@ export function startChainhooks(options: HookOptions) {
     commands,
     sealing,
     secrets,
-    /** Why this host, which holds the lease, doesn't deliver for a hook at present; null if it does. */
-    pausedReason: ({ consumer }: HookRecord): PausedReason | null =>
-      lease.isHeld() && !secrets.isReadable(consumer) ? 'secret_unreadable' : null,
+    /** Why the deliveries of a hook wait, as far as this host knows; null if they don't. */
+    pausedReason(record: HookRecord): PausedReason | null {
+      if (isPaused(record)) return 'new_timeline';
+      return lease.isHeld() && !secrets.isReadable(record.consumer) ? 'secret_unreadable' : null;
+    },
     dispatcher: deliveries,
     /** A request outside the queues, whose result is not stored. */
     request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<AttemptResult> =>

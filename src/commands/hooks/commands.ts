@@ -75,15 +75,21 @@ const show = hookCommand({
   run: (actions, connection, _options, uuid: string) => actions.show(connection, uuid),
 });
 
-const switchCommand = (name: 'enable' | 'disable', summary: string) =>
-  hookCommand({
-    name,
-    summary,
-    arguments: [UUID],
-    run: (actions, connection, _options, uuid: string) => actions.setEnabled(connection, uuid, name === 'enable'),
-  });
-const enable = switchCommand('enable', 'Enable a chainhook');
-const disable = switchCommand('disable', 'Disable a chainhook');
+const enable = hookCommand({
+  name: 'enable',
+  summary: 'Enable a chainhook, or let all go on that were paused because the log was restored to an earlier entry',
+  arguments: [['[uuid]', 'Id of the chainhook']],
+  options: [switchOption('--paused', 'All paused chainhooks; with the admin key, those of every consumer')],
+  run: (actions, connection, { paused }: { paused: boolean }, uuid: string | undefined) =>
+    actions.enable(connection, uuid, paused),
+});
+
+const disable = hookCommand({
+  name: 'disable',
+  summary: 'Disable a chainhook',
+  arguments: [UUID],
+  run: (actions, connection, _options, uuid: string) => actions.setEnabled(connection, uuid, false),
+});
 
 const remove = hookCommand({
   name: 'remove',

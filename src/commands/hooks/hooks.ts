@@ -61,6 +61,8 @@ const span = (blocks: readonly { height: number }[]): string => {
 const pausedTexts: Readonly<Record<PausedReason, string>> = {
   secret_unreadable:
     "the server can't read the signing secret; deliveries wait until the consumer makes a new one or deletes it",
+  new_timeline:
+    'the log was restored to an earlier entry; nothing is evaluated or sent until somebody enables or disables it',
 };
 
 type ListedHook = Static<typeof HookPage>['results'][number];
@@ -123,16 +125,23 @@ function printHooks(lists: readonly { consumer: string | null; hooks: readonly L
   }
 }
 
+/** All consumers with chainhooks; null where the key's or the named consumer alone is meant. */
+async function consumersOf(connection: Connection): Promise<string[] | null> {
+  if (connection.consumer !== undefined) return null;
+  const { body } = await ask(connection, 'GET', '/consumers');
+  return Value.Check(Consumers, body) ? body.results.map(({ consumer }) => consumer) : null;
+}
+
 /** Prints the hooks of the key's or the named consumer, or otherwise those of all consumers. */
 export async function list(connection: Connection): Promise<void> {
-  const { body } = connection.consumer === undefined ? await ask(connection, 'GET', '/consumers') : { body: null };
-  if (!Value.Check(Consumers, body)) {
+  const consumers = await consumersOf(connection);
+  if (consumers === null) {
     printHooks([{ consumer: null, hooks: await hooksOf(connection) }]);
     return;
   }
-  const isOne = body.results.length === 1;
+  const isOne = consumers.length === 1;
   const lists = [];
-  for (const { consumer } of body.results) {
+  for (const consumer of consumers) {
     lists.push({ consumer: isOne ? null : consumer, hooks: await hooksOf({ ...connection, consumer }) });
   }
   printHooks(lists);
@@ -275,6 +284,30 @@ export async function add(connection: Connection, file: string): Promise<void> {
 /** Prints a chainhook with its status. */
 export async function show(connection: Connection, uuid: string): Promise<void> {
   printJson(await call(connection, 'GET', pathOf(uuid)));
+}
+
+const Updated = Type.Object({ updated_uuids: Type.Array(Type.String()) });
+
+/** Lets the paused chainhooks go on, of the key's or the named consumer or otherwise of all, and prints their ids. */
+async function enablePaused(connection: Connection): Promise<void> {
+  const consumers = await consumersOf(connection);
+  const connections = consumers?.map((consumer) => ({ ...connection, consumer })) ?? [connection];
+  for (const one of connections) {
+    const body = { enabled: true, filters: { paused: true } };
+    const { updated_uuids: uuids } = answerOf(Updated, one, await call(one, 'PATCH', '/me/enabled', body));
+    for (const uuid of uuids) print(uuid);
+  }
+}
+
+/** Enables a chainhook, or lets all paused ones go on. */
+export async function enable(connection: Connection, uuid: string | undefined, paused: boolean): Promise<void> {
+  if (paused === (uuid !== undefined)) {
+    throw new OperatorError(
+      paused ? 'Both the id of a chainhook and --paused are given.' : 'Nothing says which chainhook to enable.',
+      'Give the id that `stackside hooks list` prints, or else --paused.',
+    );
+  }
+  await (uuid === undefined ? enablePaused(connection) : setEnabled(connection, uuid, true));
 }
 
 /** Enables or disables a chainhook. */

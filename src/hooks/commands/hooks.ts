@@ -3,7 +3,9 @@
  */
 import type { CopiedProgress, CopiedRows } from '../../store/hooks/copy.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
+import { isEnabled, isPaused } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
+import { queueNames } from '../../store/rows/enums.ts';
 import { activeHook, definitionOf, type HookDefinition, patchedDefinition } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { HookProblem, invalidField, unknownHook } from '../problem.ts';
@@ -22,6 +24,8 @@ export interface BulkFilters {
   uuids?: readonly string[];
   webhook_url?: string;
   statuses?: readonly HookRecord['status'][];
+  /** Those that a new timeline paused. One that was disabled before goes on as a disabled one. */
+  paused?: true;
 }
 
 /** @throws HookProblem 404 */
@@ -75,18 +79,22 @@ export function hookCommands(engine: HookEngine) {
 
   /** Does nothing if the hook is enabled. */
   function enable(record: HookRecord, from: ResumeFrom | undefined): void {
-    if (record.stage !== 'idle') return;
+    if (isEnabled(record)) return;
     const wasInterrupted = record.status === 'interrupted';
+    const goesOn = wasInterrupted || record.stage === 'paused';
     if (record.status === 'expired') records.openWindow(record.id);
     if (wasInterrupted) revive(record);
     if (record.status !== 'new') records.setStatus(record.id, 'streaming');
-    resume(recordOf(record.id), from ?? (wasInterrupted ? 'last_evaluated' : 'tip'));
+    resume(recordOf(record.id), from ?? (goesOn ? 'last_evaluated' : 'tip'));
     engine.queued(record.id, 'live');
   }
 
   function setEnabled(record: HookRecord, enabled: boolean, from?: ResumeFrom): void {
     if (enabled) enable(record, from);
     else engine.disable(record);
+    if (!isPaused(record)) return;
+    for (const queue of queueNames) engine.queued(record.id, queue);
+    engine.wake();
   }
 
   /** Deliveries that waited for a readable secret are sent. */
@@ -146,15 +154,19 @@ export function hookCommands(engine: HookEngine) {
       enabled: boolean;
       filters: BulkFilters;
     }): string[] {
-      const { uuids, webhook_url: url, statuses } = filters;
+      const { uuids, webhook_url: url, statuses, paused } = filters;
       const wanted = uuids === undefined ? null : new Set(uuids.map((uuid) => uuid.toLowerCase()));
       const chosen = records
         .all(consumer)
         .filter((record) => wanted === null || wanted.has(record.uuid))
+        .filter((record) => paused === undefined || isPaused(record))
         .filter((record) => statuses === undefined || statuses.includes(record.status))
         .filter((record) => url === undefined || definitionOf(record).action.url === url)
         .sort((a, b) => a.createdAt - b.createdAt || a.id - b.id);
-      for (const record of chosen) setEnabled(record, enabled);
+      for (const record of chosen) {
+        const wasIdle = paused === true && record.stage === 'paused_idle';
+        setEnabled(record, enabled && !wasIdle);
+      }
       return chosen.map(({ uuid }) => uuid);
     },
 

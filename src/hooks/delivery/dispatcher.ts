@@ -93,7 +93,7 @@ export function dispatcher(options: DispatcherOptions) {
   function serve(state: QueueState): void {
     const hook = records.get(state.hookId);
     const head = hook === undefined ? undefined : deliveries.head(state.hookId, state.queue);
-    if (hook === undefined || head === undefined || (state.queue === 'live' && !isSendable(hook))) {
+    if (hook === undefined || head === undefined || !isSendable(hook, state.queue)) {
       queues.drop(state);
       return;
     }
@@ -154,7 +154,7 @@ export function dispatcher(options: DispatcherOptions) {
     const hook = records.get(head.hookId);
     // The delivery was cancelled meanwhile.
     if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
-    if (hook === undefined || (delivery.queue === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
+    if (hook === undefined || !isSendable(hook, delivery.queue) || !canSign(hook.consumer)) return;
     if (!isHeld() || signal.aborted) return;
     const result = await requested(hook, delivery, signal);
     // We ended the request and don't know whether it arrived: the delivery is sent again at the next start.

@@ -3,6 +3,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { List } from '../../http/pagination.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/model.ts';
+import { isEnabled } from '../../store/hooks/records.ts';
 import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import { Definition, definitionOf, warningsOf } from '../definition/definition.ts';
@@ -20,8 +21,8 @@ const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });
 const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
-/** Reasons why deliveries of an enabled hook wait though its receiver answers. */
-const pausedReasons = ['secret_unreadable'] as const;
+/** Reasons why deliveries of a hook wait though its receiver answers. */
+const pausedReasons = ['secret_unreadable', 'new_timeline'] as const;
 export type PausedReason = (typeof pausedReasons)[number];
 
 export const HookResponse = Type.Object(
@@ -59,7 +60,7 @@ export const HookResponse = Type.Object(
         interrupted_reason: nullable(Type.String()),
         paused_reason: Type.Union([words(pausedReasons), Type.Null()], {
           description:
-            "Reason for which deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new secret, or none, resumes them. Of several hosts, the one that delivers knows it",
+            "Reason for which deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new secret, or none, resumes them. Of several hosts, the one that delivers knows it. `new_timeline`: the operator restored the log to an earlier entry; no block is evaluated and nothing is sent until the chainhook is enabled, or disabled",
         }),
         lag_blocks: Type.Integer({
           minimum: 0,
@@ -207,6 +208,12 @@ export const BulkBody = Type.Object(
         uuids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 200, uniqueItems: true })),
         webhook_url: Type.Optional(Type.String({ minLength: 1 })),
         statuses: Type.Optional(Type.Array(words(hookStatuses), { minItems: 1, uniqueItems: true })),
+        paused: Type.Optional(
+          Type.Literal(true, {
+            description:
+              'Chainhooks that a new timeline of the log paused; one that was disabled before goes on as a disabled one',
+          }),
+        ),
       },
       { ...closed, minProperties: 1 },
     ),
@@ -310,7 +317,7 @@ export function serializedHook(
     definition,
     status: {
       status: record.status,
-      enabled: record.stage !== 'idle',
+      enabled: isEnabled(record),
       created_at: seconds(record.createdAt),
       last_evaluated_at: maybeSeconds(record.lastEvaluatedAt),
       last_evaluated_block_height: record.lastEvaluatedHeight,

@@ -1,7 +1,7 @@
 /** The rows of hooks, and the cursor of live hooks. */
 import type { Database } from 'bun:sqlite';
-import { type HookStatus, storedStage, storedStatus } from '../rows/enums.ts';
-import { fromHooks, hookNow, recordColumns } from '../rows/expressions.ts';
+import { type HookStatus, type QueueName, storedStage, storedStatus } from '../rows/enums.ts';
+import { fromHooks, hookNow, isEnabledHook, recordColumns } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
@@ -39,6 +39,8 @@ const recordOf = (row: RecordRow): HookRecord => ({
 const IDLE = storedStage.numberOf('idle');
 const LIVE = storedStage.numberOf('live');
 const CATCHING_UP = storedStage.numberOf('catching_up');
+const PAUSED = storedStage.numberOf('paused');
+const PAUSED_IDLE = storedStage.numberOf('paused_idle');
 const NEW = storedStatus.numberOf('new');
 const STREAMING = storedStatus.numberOf('streaming');
 const EXPIRED = storedStatus.numberOf('expired');
@@ -47,7 +49,7 @@ const INTERRUPTED = storedStatus.numberOf('interrupted');
 /** What the index of failing hooks has. */
 const isFailed = `(h.status = ${INTERRUPTED} OR h.consecutive_failures > 0)`;
 /** Whether a hook fails: it was interrupted, or its last attempt failed and it still sends. */
-const isFailing = `${isFailed} AND (h.stage > ${IDLE} OR h.status IN (${EXPIRED}, ${INTERRUPTED}))`;
+const isFailing = `${isFailed} AND (${isEnabledHook} OR h.status IN (${EXPIRED}, ${INTERRUPTED}))`;
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
@@ -68,7 +70,7 @@ export const sql = {
   consumers: `SELECT h.consumer, count(*) AS hooks, sum(${isFailing}) AS failing FROM hooks h WHERE h.deleted_at IS NULL
                GROUP BY h.consumer ORDER BY h.consumer`,
   owner: 'SELECT consumer FROM hooks WHERE uuid = ?1',
-  counts: `SELECT h.stage > ${IDLE} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
+  counts: `SELECT ${isEnabledHook} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
 type ProgressRow = Stored<'hook_progress', 'evaluated' | 'cursor_height' | 'cursor_hash' | 'evaluated_at'>;
@@ -275,6 +277,10 @@ export function hookRecords(db: Database) {
     catchUp: (id: number) => {
       leave.run(id, CATCHING_UP);
     },
+    /** Pauses a hook, which leaves the live hooks. @param wasEnabled whether it goes on as an enabled one */
+    pause: (id: number, wasEnabled: boolean) => {
+      leave.run(id, wasEnabled ? PAUSED : PAUSED_IDLE);
+    },
     /** @param stuckDelivery the delivery to send first when the hook is enabled again */
     setStatus: (id: number, status: HookStatus, reason: string | null = null, stuckDelivery: number | null = null) => {
       setStatus.run(id, storedStatus.numberOf(status), reason, stuckDelivery);
@@ -308,5 +314,16 @@ export function hookRecords(db: Database) {
   };
 }
 
-/** Whether the live queue of a hook is sent: an expired hook still gets the deliveries made before. */
-export const isSendable = ({ stage, status }: HookRecord): boolean => stage !== 'idle' || status === 'expired';
+/** Whether a hook evaluates blocks. */
+export const isEnabled = ({ stage }: Pick<HookRecord, 'stage'>): boolean => stage === 'live' || stage === 'catching_up';
+
+/** Whether a hook waits for somebody since a new timeline of the log began. */
+export const isPaused = ({ stage }: Pick<HookRecord, 'stage'>): boolean =>
+  stage === 'paused' || stage === 'paused_idle';
+
+/**
+ * Whether a queue of a hook is sent. The live queue of an expired hook is, and of a hook that evaluates nothing those that somebody
+ * asked for.
+ */
+export const isSendable = (hook: Pick<HookRecord, 'stage' | 'status'>, queue: QueueName): boolean =>
+  !isPaused(hook) && (queue !== 'live' || isEnabled(hook) || hook.status === 'expired');

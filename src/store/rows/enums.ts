@@ -277,13 +277,14 @@ export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as co
 export type HookStatus = (typeof hookStatuses)[number];
 export const storedStatus = enumNames('hooks', 'status', hookStatuses);
 /** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: evaluated from its own cursor to the tip. */
-const stages = ['idle', 'live', 'catching_up'] as const;
+/** `paused`: it was enabled when a new timeline of the log began; `paused_idle`: it was not, and had deliveries to send. */
+const stages = ['idle', 'live', 'catching_up', 'paused', 'paused_idle'] as const;
 export type Stage = (typeof stages)[number];
 export const storedStage = enumNames('hooks', 'stage', stages);
 /** The queues of a hook; the column is named `lane`. Deliveries of a queue are sent one after the other, in order of creation. */
-const queues = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
-export type QueueName = (typeof queues)[number];
-export const storedQueue = enumNames('hook_deliveries', 'lane', queues);
+export const queueNames = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
+export type QueueName = (typeof queueNames)[number];
+export const storedQueue = enumNames('hook_deliveries', 'lane', queueNames);
 export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'] as const;
 export type Reason = (typeof reasons)[number];
 export const storedReason = enumNames('hook_deliveries', 'reason', reasons);

@@ -25,6 +25,9 @@ const STREAMING = storedStatus.numberOf('streaming');
 // A live hook has these columns in hook_progress in place of its own row.
 const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
 
+/** Whether a hook evaluates blocks. */
+export const isEnabledHook = `h.stage IN (${LIVE}, ${storedStage.numberOf('catching_up')})`;
+
 /** The state of a hook, in a query whose FROM has `hooks h` and `hook_progress p`. */
 export const hookNow = {
   status: `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`,

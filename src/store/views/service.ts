@@ -1,14 +1,7 @@
 /** Views of the mempool and of chainhooks. */
 
-import {
-  mempoolStatuses,
-  storedMempoolState,
-  storedReason,
-  storedStage,
-  storedState,
-  storedStatus,
-} from '../rows/enums.ts';
-import { fromHooks, hookNow } from '../rows/expressions.ts';
+import { mempoolStatuses, storedMempoolState, storedReason, storedState, storedStatus } from '../rows/enums.ts';
+import { fromHooks, hookNow, isEnabledHook } from '../rows/expressions.ts';
 import {
   boolean,
   bytes,
@@ -55,7 +48,7 @@ const hooks = view({
     consumer: text('h.consumer', 'Owner of the API key that registered the chainhook'),
     name: text("CAST(json_extract(h.definition, '$.name') AS TEXT)", 'Name that its definition gives'),
     status: word(hookNow.status, storedStatus, 'Status'),
-    is_enabled: boolean(`h.stage <> ${storedStage.numberOf('idle')}`, '1 where blocks are evaluated'),
+    is_enabled: boolean(isEnabledHook, '1 where blocks are evaluated'),
     created_at: at('h.created_at', 'Time of the registration'),
     deleted_at: at('h.deleted_at', 'Time of the deletion; null for a chainhook that exists'),
     evaluated_block_count: integer(`CAST(${hookNow.evaluated} AS INTEGER)`, 'Blocks that were evaluated'),

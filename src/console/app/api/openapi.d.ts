@@ -1916,7 +1916,7 @@ export interface components {
             last_failed_at: number | null;
             next_attempt_at: number | null;
             interrupted_reason: string | null;
-            paused_reason: "secret_unreadable" | null;
+            paused_reason: "secret_unreadable" | "new_timeline" | null;
             lag_blocks: number;
             warnings: string[];
         };
@@ -1924,7 +1924,7 @@ export interface components {
         ChainhookList: { results: components["schemas"]["Chainhook"][]; } & components["schemas"]["List"];
         BulkEnabledRequest: {
             enabled: boolean;
-            filters: { uuids?: string[]; webhook_url?: string; statuses?: ("new" | "streaming" | "expired" | "interrupted")[]; };
+            filters: { uuids?: string[]; webhook_url?: string; statuses?: ("new" | "streaming" | "expired" | "interrupted")[]; paused?: true; };
         };
         UpdatedChainhooks: { updated_uuids: string[]; };
         EnabledRequest: { enabled: boolean; resume_from?: "tip" | "last_evaluated" | number; };

@@ -1,0 +1,150 @@
+/** A new timeline of the log: no hook evaluates or sends anything until somebody says so, and then nothing is left out. */
+import { expect, test } from 'bun:test';
+import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
+import { webhookId } from '../../src/hooks/evaluation/payload.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { beginningAfter } from '../../src/store/ingest/timelines.ts';
+import { received } from '../support/data/ingest.ts';
+import { eventsOf } from '../support/events/forked-chain.ts';
+import { until } from '../support/time/until.ts';
+import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
+import { definition } from './server.ts';
+
+const RECEIVER = 'http://127.0.0.1:9/';
+const BLOCKS = 6;
+const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase'].map((type) => ({ type }));
+const started = { enable_on_registration: true };
+const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 1, blocks: 0 };
+const chain = (seed: number) =>
+  eventsOf({ seed, steps: Array.from({ length: BLOCKS }, () => grow) })
+    .map(received)
+    .filter(({ path }) => path === '/new_block');
+const blocks = chain(3);
+
+/** A lease that begins when the test says so. */
+function laterLease(): { lease: Lease; gain: () => void } {
+  let work: LeasedWork | null = null;
+  let isHeld = false;
+  return {
+    lease: {
+      start: (one) => {
+        work = one;
+      },
+      isHeld: () => isHeld,
+      stop: async () => work?.stop(),
+    },
+    gain() {
+      isHeld = true;
+      work?.start(1);
+    },
+  };
+}
+
+/** A network that answers at once, and what was sent. */
+function answering() {
+  const sent: { id: string; hook: string; heights: number[] }[] = [];
+  const answer: Answer = { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' };
+  return {
+    sent,
+    send: async ({ headers, body }: SendOptions): Promise<Answer> => {
+      const { event } = JSON.parse(new TextDecoder().decode(Buffer.from(body ?? '')));
+      const heights = event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index);
+      sent.push({ id: headers['webhook-id'] ?? '', hook: headers['x-chainhook-uuid'] ?? '', heights });
+      return answer;
+    },
+  };
+}
+
+const begin = (direct: DirectHooks): Promise<void> =>
+  direct.ingest.entries.follow([beginningAfter(direct.ingest.position(), 1_000)], true, async () => {});
+
+test('hooks are paused with their queues and backfills, and go on where they stopped once they are enabled', async () => {
+  const { lease, gain } = laterLease();
+  const { sent, send } = answering();
+  await using direct = directHooks({ lease, send });
+  const { managed, trial, ingest } = direct;
+  const live = await direct.register(definition(RECEIVER, everything, started));
+  const idle = await direct.register(definition(RECEIVER, everything));
+  const untouched = await direct.register(definition(RECEIVER, everything));
+  for (const block of blocks.slice(0, 3)) ingest.receive(block);
+  await trial.backfill(CONSUMER, idle, { from: 1, to: undefined, dryRun: false });
+  await begin(direct);
+  const stages = () => [live, idle, untouched].map((uuid) => direct.record(uuid).stage);
+  expect(stages()).toEqual(['paused', 'paused_idle', 'idle']);
+  const { status } = managed.get(CONSUMER, live);
+  expect(status).toMatchObject({ enabled: false, status: 'streaming', paused_reason: 'new_timeline' });
+  expect(status.pending_deliveries).toBeGreaterThan(0);
+  expect(managed.get(CONSUMER, untouched).status.paused_reason).toBeNull();
+
+  const fresh = await direct.register(definition(RECEIVER, everything, started));
+  gain();
+  for (const block of blocks.slice(3)) ingest.receive(block);
+  const ofFresh = () => sent.filter(({ hook }) => hook === fresh);
+  await until(() => ofFresh().length === blocks.length - 3);
+  await until(() => direct.hooks.store.backfills.next().length === 0, 'the backfill queues what it finds');
+  expect(sent).toEqual(ofFresh());
+
+  expect(await managed.setManyEnabled(CONSUMER, true, { paused: true })).toEqual([live, idle]);
+  const heights = (uuid: string) => sent.filter(({ hook }) => hook === uuid).flatMap((one) => one.heights);
+  const all = blocks.map((_, height) => height).slice(1);
+  await until(() => heights(live).length === all.length && heights(idle).length > 0);
+  expect(heights(live)).toEqual(all);
+  await until(() => direct.hooks.store.deliveries.openQueues().length === 0);
+  expect(heights(idle)).toEqual(all.slice(0, 2));
+  await until(() => direct.record(live).stage === 'live');
+  expect(stages()).toEqual(['live', 'idle', 'idle']);
+  await direct.stop();
+  expect(
+    checkDirectory(direct.directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0),
+  ).toEqual([]);
+});
+
+test('an expired hook, and one that is disabled, send what waits once each is disabled, and evaluate nothing', async () => {
+  const { lease, gain } = laterLease();
+  const { sent, send } = answering();
+  await using direct = directHooks({ lease, send });
+  const { managed, ingest } = direct;
+  const expiring = { ...started, expire_after_occurrences: 2 };
+  const expired = await direct.register(definition(RECEIVER, everything, expiring));
+  for (const block of blocks.slice(0, 4)) ingest.receive(block);
+  expect(managed.get(CONSUMER, expired).status.status).toBe('expired');
+  await begin(direct);
+  gain();
+  const fresh = await direct.register(definition(RECEIVER, everything, started));
+  for (const block of blocks.slice(4)) ingest.receive(block);
+  await until(() => sent.filter(({ hook }) => hook === fresh).length === blocks.length - 4);
+  expect(sent.filter(({ hook }) => hook === expired)).toEqual([]);
+  await managed.setEnabled(CONSUMER, expired, false);
+  await until(() => sent.filter(({ hook }) => hook === expired).length === 2);
+  expect(managed.get(CONSUMER, expired).status).toMatchObject({ status: 'expired', paused_reason: null });
+});
+
+test('one webhook id names one body on every timeline, also where both have the same sequence', async () => {
+  /** What a hook sends of a chain, by sequence. */
+  async function deliveriesOf(chainBlocks: typeof blocks): Promise<{ id: string; body: string }[]> {
+    const { lease } = laterLease();
+    await using direct = directHooks({ lease, send: answering().send });
+    // The same hook on both timelines: its registration comes before they part.
+    const uuid = '00000000-0000-4000-8000-000000000001';
+    await direct.hooks.commands.run('hook.register', {
+      ...{ uuid, consumer: CONSUMER, most: null },
+      definition: definition(RECEIVER, everything, started) as never,
+    });
+    for (const block of chainBlocks) direct.ingest.receive(block);
+    const { deliveries } = direct.hooks.store;
+    return direct.made(uuid).map(({ id, webhookId: named }) => ({ id: named, body: deliveries.body(id) ?? '' }));
+  }
+  const [one, other] = await Promise.all([deliveriesOf(blocks), deliveriesOf(chain(4))]);
+  expect(one).toHaveLength(BLOCKS);
+  const bodies = new Map<string, string>();
+  for (const { id, body } of [...one, ...other]) {
+    expect(bodies.get(id) ?? body).toBe(body);
+    bodies.set(id, body);
+  }
+  expect(bodies.size).toBe(one.length + other.length);
+  // What both timelines send is the same delivery to its receiver.
+  expect(await deliveriesOf(blocks)).toEqual(one);
+  expect(webhookId('hook/1', 'a')).not.toBe(webhookId('hook/1', 'b'));
+});
