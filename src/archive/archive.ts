@@ -17,11 +17,22 @@ import {
   LONGEST,
   rangeOfName,
   readSegment,
+  type SealedRange,
   type Segment,
   SegmentError,
-  type SegmentRange,
   segmentName,
 } from './segment.ts';
+import {
+  FIRST,
+  type Origin,
+  OriginError,
+  type OriginOf,
+  originName,
+  readOrigin,
+  type Timeline,
+  timelineOfName,
+  timelineOfOrigin,
+} from './timeline.ts';
 
 const REMEDY =
   'Put the object back from a copy of the archive, or from a host of the log that still has the entries: it archives what is missing.';
@@ -133,26 +144,134 @@ function trimmedIn(names: readonly string[]): Head {
   return heads.reduce((last, head) => (head.id > last.id ? head : last), START);
 }
 
-/** The names in an archive. */
+/** Maximum bytes of an object that says where a timeline leaves another. */
+const LONGEST_ORIGIN = 64 * 1024;
+
+/**
+ * Reads where a timeline leaves another.
+ * @returns null where there is no such object
+ * @throws ArchiveDamagedError; OperatorError where the place can't be read
+ */
+export const originIn = (place: Place, timeline: string): Promise<Origin | null> =>
+  readSoundly(place, originName(timeline), LONGEST_ORIGIN, async (bytes) => {
+    try {
+      return readOrigin(timeline, bytes);
+    } catch (cause) {
+      if (!(cause instanceof OriginError)) throw cause;
+      throw new ArchiveDamagedError(place, `${originName(timeline)} ${cause.message}`, { cause });
+    }
+  });
+
+/** The timelines of an archive, and what is wrong with others. */
+export interface Timelines {
+  /** The first one, then the others in the order in which they began. */
+  timelines: Timeline[];
+  faults: Pick<Verified, 'name' | 'fault'>[];
+}
+
+/** Reads which timelines an archive has. @throws OperatorError where the place can't be read */
+export async function timelinesIn(place: Place): Promise<Timelines> {
+  const listed = await place.list('timeline-');
+  const faults: Timelines['faults'] = [];
+  const found: (Origin & { name: string })[] = [];
+  const names = new Set(listed.flatMap((name) => timelineOfOrigin(name) ?? timelineOfName(name)));
+  names.delete(FIRST.name);
+  for (const name of names) {
+    try {
+      const origin = await originIn(place, name);
+      const fault = `it has objects of the timeline ${name}, but lacks ${originName(name)}`;
+      if (origin === null) faults.push({ name: originName(name), fault });
+      else found.push({ name, ...origin });
+    } catch (error) {
+      faults.push({ name: originName(name), fault: faultIn(error) });
+    }
+  }
+  const known = new Map([[FIRST.name, FIRST]]);
+  // A timeline begins after the one that it leaves.
+  for (const { name, ...origin } of found.sort((a, b) => a.begins.id - b.begins.id)) {
+    const parent = known.get(origin.parent);
+    const fault =
+      parent === undefined
+        ? `it lacks the timeline ${origin.parent}, which the timeline ${name} leaves`
+        : origin.left.id < (parent.origin?.begins.id ?? 0)
+          ? `${originName(name)} says that it leaves the timeline ${origin.parent} before that one begins`
+          : null;
+    if (parent !== undefined && fault === null) known.set(name, { name, origin: { ...origin, timeline: parent } });
+    else faults.push({ name: originName(name), fault });
+  }
+  const began = ({ origin }: Timeline): number => origin?.beganAt ?? Number.NEGATIVE_INFINITY;
+  return {
+    timelines: [...known.values()].sort((a, b) => began(a) - began(b) || (a.name < b.name ? -1 : 1)),
+    faults,
+  };
+}
+
+/**
+ * The timeline of a name; without one, the timeline that began last, among those that have entries of their own.
+ * @throws OperatorError where there is none of the name, or what is damaged leaves open which one is the newest
+ */
+export async function chosenTimeline(place: Place, name: string | null): Promise<Timeline> {
+  const { timelines, faults } = await timelinesIn(place);
+  if (name !== null) {
+    const named = timelines.find((timeline) => timeline.name === name);
+    if (named !== undefined) return named;
+    const fault = faults.find((found) => found.name === originName(name))?.fault;
+    if (typeof fault === 'string') throw new ArchiveDamagedError(place, fault);
+    throw new OperatorError(
+      `The archive at ${place.location} has no timeline ${name}.`,
+      'Give the name of one that stackside archive status shows.',
+    );
+  }
+  const [fault] = faults;
+  if (fault !== undefined) {
+    throw new OperatorError(
+      `The archive at ${place.location} is damaged: ${fault.fault}. So it is open which timeline is the newest.`,
+      'Put the object back from a copy of the archive, or name the timeline that you want with --timeline.',
+    );
+  }
+  const own = new Set((await place.list('')).filter((found) => timelineOfOrigin(found) === null).map(timelineOfName));
+  return timelines.findLast((timeline) => own.has(timeline.name)) ?? FIRST;
+}
+
+/** The objects of a timeline by their names. */
 export interface Contents {
   /** The last entry that was removed; number 0 where the archive begins with entry 1. */
   trimmed: Head;
-  /** Sealed segments in the order of their first entries. */
-  segments: SegmentRange[];
-  /** Names of open parts. */
+  /** Sealed segments in the order of their first entries, with those of the timelines before that it shares. */
+  segments: SealedRange[];
+  /** Names of its open parts. */
   open: string[];
 }
 
-/** Lists an archive. A place may list late what was written last. @throws OperatorError */
-export async function contentsOf(place: Place): Promise<Contents> {
+function sharedSegments(all: readonly SealedRange[], { name, origin }: Timeline): SealedRange[] {
+  const own = all.filter(({ timeline }) => timeline === name);
+  if (origin === null) return own;
+  return [...sharedSegments(all, origin.timeline).filter(({ last }) => last < origin.first), ...own];
+}
+
+/** Lists what a timeline has. A place may list late what was written last. @throws OperatorError */
+export async function contentsOf(place: Place, timeline = FIRST): Promise<Contents> {
   const names = await place.list('');
-  const trimmed = trimmedIn(names);
-  const segments = names.map(rangeOfName).filter((range) => range !== null);
+  const all = names.map(rangeOfName).filter((range) => range !== null);
   return {
-    trimmed,
-    segments: segments.sort((a, b) => a.first - b.first || a.last - b.last),
-    open: names.filter(isOpenName),
+    trimmed: trimmedIn(names),
+    segments: sharedSegments(all, timeline).sort((a, b) => a.first - b.first || a.last - b.last),
+    open: names.filter((name) => isOpenName(name) && timelineOfName(name) === timeline.name),
   };
+}
+
+/**
+ * Requires that entries are those with which their timeline, and those before it, began.
+ * @param name of the object that has them
+ * @throws ArchiveDamagedError
+ */
+function requireTimeline(place: Place, timeline: Timeline, name: string, { first, entries }: Segment): void {
+  for (let { origin } = timeline; origin !== null; origin = origin.timeline.origin) {
+    const { id, chain } = origin.begins;
+    const found = entries[id - first];
+    if (found === undefined || sameChain(found.chain, chain)) continue;
+    throw new ArchiveDamagedError(place, `${name} is of another timeline: its entry ${id} is another`);
+  }
 }
 
 /** The head before the first entry. */
@@ -163,7 +282,7 @@ const entriesText = (first: number, last: number): string =>
 
 /** Segments that follow each other by their names, and what comes between them and the next one. */
 export interface LinkedSegments {
-  linked: { range: SegmentRange; after: Head }[];
+  linked: { range: SealedRange; after: Head }[];
   /** The head at their end. */
   last: Head;
   /** What is wrong with the next one, as the end of a sentence that begins with the archive; null where nothing is. */
@@ -175,7 +294,7 @@ export interface LinkedSegments {
  * @param segments sorted
  * @param after the head that the first one follows
  */
-function linkedSegments(segments: readonly SegmentRange[], after: Head): LinkedSegments {
+function linkedSegments(segments: readonly SealedRange[], after: Head): LinkedSegments {
   const linked: LinkedSegments['linked'] = [];
   let last = after;
   for (const range of segments) {
@@ -202,7 +321,7 @@ export function linkedFrom(contents: Pick<Contents, 'segments' | 'trimmed'>, ent
 }
 
 /** What is between a head and the segment that is next by its name; null where nothing is. */
-function faultBefore(next: SegmentRange, last: Head): string | null {
+function faultBefore(next: SealedRange, last: Head): string | null {
   if (next.first === last.id + 1) return null;
   const name = segmentName(next);
   return next.first > last.id + 1
@@ -226,9 +345,15 @@ const segmentAt = (place: Place, name: string): Promise<Segment | null> =>
 /**
  * Reads a sealed segment, and verifies it.
  * @param last the head that it follows by its name; null, or without a chain value, where what comes before is missing
+ * @param timeline whose entries are read
  * @throws ArchiveDamagedError; OperatorError where the place can't be read
  */
-export async function sealedSegment(place: Place, range: SegmentRange, last: Head | null): Promise<Segment> {
+export async function sealedSegment(
+  place: Place,
+  range: SealedRange,
+  last: Head | null,
+  timeline = FIRST,
+): Promise<Segment> {
   const name = segmentName(range);
   const segment = await segmentAt(place, name);
   if (segment === null) throw new ArchiveDamagedError(place, `${name} is missing`);
@@ -238,6 +363,7 @@ export async function sealedSegment(place: Place, range: SegmentRange, last: Hea
       `${name} is of another log: it doesn't follow the chain value of entry ${last.id}`,
     );
   }
+  requireTimeline(place, timeline, name, segment);
   return segment;
 }
 
@@ -258,10 +384,16 @@ export async function openPart(place: Place, name: string): Promise<OpenPart | n
 
 /**
  * The open part that leads furthest from the end of the sealed segments. Parts that end before are of earlier writers.
+ * @param names of open parts of the timeline
  * @returns null where none leads further
  * @throws ArchiveDamagedError where one is damaged, doesn't follow the sealed segments, or contradicts another
  */
-export async function newestOpenPart(place: Place, names: readonly string[], last: Head): Promise<OpenPart | null> {
+export async function newestOpenPart(
+  place: Place,
+  names: readonly string[],
+  last: Head,
+  timeline = FIRST,
+): Promise<OpenPart | null> {
   const parts: OpenPart[] = [];
   for (const name of names) {
     const part = await openPart(place, name);
@@ -276,6 +408,7 @@ export async function newestOpenPart(place: Place, names: readonly string[], las
         `${name} is of another log: it doesn't follow the chain value of entry ${last.id}`,
       );
     }
+    requireTimeline(place, timeline, name, part);
     parts.push(part);
   }
   const [newest, ...others] = parts.sort((a, b) => b.last - a.last);
@@ -288,17 +421,36 @@ export async function newestOpenPart(place: Place, names: readonly string[], las
   );
 }
 
-/** What an archive lists, and where it ends. */
+/** The chain value that a timeline has for an entry; null where it lacks the entry. @throws ArchiveDamagedError */
+async function chainOn(place: Place, timeline: Timeline, entry: number): Promise<Uint8Array | null> {
+  const { open, ...contents } = await contentsOf(place, timeline);
+  const { linked, last } = linkedFrom(contents, entry);
+  const found = linked[0];
+  const segment =
+    found === undefined
+      ? await newestOpenPart(place, open, last, timeline)
+      : await sealedSegment(place, found.range, found.after, timeline);
+  return segment?.entries.find(({ id }) => id === entry)?.chain ?? null;
+}
+
+/** Whether a timeline has an entry: this one, another one in its place, or none yet. @throws ArchiveDamagedError */
+export async function holds(place: Place, timeline: Timeline, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
+  const found = await chainOn(place, timeline, id);
+  if (found === null) return 'none';
+  return sameChain(found, chain) ? 'this' : 'other';
+}
+
+/** What a timeline of an archive has, and where it ends. */
 export interface ArchiveEnd extends LinkedSegments, Contents {
   /** The open part that leads on from the sealed segments that follow each other; null where none does. */
   part: OpenPart | null;
 }
 
-/** The end of an archive, by the names of its segments, of which none is read. @throws as {@link newestOpenPart} */
-export async function endOf(place: Place): Promise<ArchiveEnd> {
-  const contents = await contentsOf(place);
+/** The end of a timeline, by the names of its segments, of which none is read. @throws as {@link newestOpenPart} */
+export async function endOf(place: Place, timeline = FIRST): Promise<ArchiveEnd> {
+  const contents = await contentsOf(place, timeline);
   const linked = linkedFrom(contents, contents.trimmed.id + 1);
-  const part = linked.fault === null ? await newestOpenPart(place, contents.open, linked.last) : null;
+  const part = linked.fault === null ? await newestOpenPart(place, contents.open, linked.last, timeline) : null;
   return { ...contents, ...linked, part };
 }
 
@@ -317,18 +469,54 @@ export function faultIn(error: unknown): string {
   throw error;
 }
 
+/**
+ * What is wrong with where a timeline leaves the one before, as far as that one has the entry; null where nothing is.
+ * @throws OperatorError where the place can't be read
+ */
+async function faultOfOrigin(place: Place, name: string, { timeline, left }: OriginOf): Promise<string | null> {
+  let segment: Segment | null;
+  try {
+    const { linked, part } = await endOf(place, timeline);
+    const step = linked.find(({ range }) => range.first <= left.id && left.id <= range.last);
+    segment = step === undefined ? part : await sealedSegment(place, step.range, step.after, timeline);
+  } catch (error) {
+    // What is wrong with the other timeline is said with its own objects.
+    faultIn(error);
+    return null;
+  }
+  const found = segment?.entries[left.id - segment.first];
+  if (found === undefined || sameChain(found.chain, left.chain)) return null;
+  return `${originName(name)} is of another log: the timeline ${timeline.name} has another entry ${left.id} than it says`;
+}
+
 /** Reads every object of an archive, and verifies it. @throws OperatorError where the place can't be read */
 export async function* verifiedArchive(place: Place): AsyncGenerator<Verified> {
-  const { segments: listed, open, trimmed } = await contentsOf(place);
+  const { timelines, faults } = await timelinesIn(place);
+  for (const fault of faults) yield { ...fault, first: 0, last: 0 };
+  for (const timeline of timelines) {
+    const { name, origin } = timeline;
+    if (origin !== null) {
+      const fault = await faultOfOrigin(place, name, origin);
+      yield { name: originName(name), first: origin.begins.id, last: origin.begins.id, fault };
+    }
+    yield* verifiedTimeline(place, timeline);
+  }
+}
+
+/** Reads every object of a timeline, and verifies it. @throws OperatorError where the place can't be read */
+async function* verifiedTimeline(place: Place, timeline: Timeline): AsyncGenerator<Verified> {
+  const { segments: listed, open, trimmed } = await contentsOf(place, timeline);
   const segments = listed.filter(({ last }) => last > trimmed.id);
-  const steps = segments.map((range, at) => {
-    const before = segments[at - 1];
-    const last = before === undefined ? trimmed : { id: before.last, chain: before.chain };
-    return { range, last, gap: faultBefore(range, last) };
-  });
+  const steps = segments
+    .map((range, at) => {
+      const before = segments[at - 1];
+      const last = before === undefined ? trimmed : { id: before.last, chain: before.chain };
+      return { range, last, gap: faultBefore(range, last) };
+    })
+    .filter(({ range }) => range.timeline === timeline.name);
   const read = mapAhead(steps, async ({ range, last, gap }) => ({
     ...{ name: segmentName(range), first: range.first, last: range.last, gap },
-    fault: await sealedSegment(place, range, gap === null ? last : null).then(() => null, faultIn),
+    fault: await sealedSegment(place, range, gap === null ? last : null, timeline).then(() => null, faultIn),
   }));
   for await (const { gap, ...found } of read) {
     if (gap !== null) yield { ...found, fault: gap };
@@ -337,7 +525,7 @@ export async function* verifiedArchive(place: Place): AsyncGenerator<Verified> {
   const end = segments.at(-1);
   const last = end === undefined ? trimmed : { id: end.last, chain: end.chain };
   try {
-    const part = await newestOpenPart(place, open, last);
+    const part = await newestOpenPart(place, open, last, timeline);
     if (part !== null) yield { name: part.name, first: part.first, last: part.last, fault: null };
   } catch (error) {
     yield { name: '', first: 0, last: 0, fault: faultIn(error) };

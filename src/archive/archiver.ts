@@ -7,6 +7,7 @@ import type { Place } from '../backup/manifest.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import type { JournalReads } from '../store/files/journal.ts';
+import { leaveIn } from '../store/ingest/timelines.ts';
 import { type Entry, firstEntries, type Head, type MostEntries, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
@@ -18,8 +19,11 @@ import {
   identityIn,
   identityOf,
   openPart,
+  originIn,
   requireIdentity,
   START,
+  sealedSegment,
+  timelinesIn,
   trimmedName,
 } from './archive.ts';
 import {
@@ -28,6 +32,8 @@ import {
   openName,
   packedSegment,
   SEGMENT,
+  type SealedRange,
+  type Segment,
   SegmentError,
   type SegmentRange,
   segmentBeginning,
@@ -35,6 +41,7 @@ import {
   segmentContentOf,
   segmentName,
 } from './segment.ts';
+import { FIRST, originBytes, originName, readOrigin, type Timeline, timelineName } from './timeline.ts';
 
 /**
  * Milliseconds between two sealed segments. The first archive of a long journal then reads 40 MB of texts a second at most, and
@@ -73,7 +80,7 @@ const OWN_ARCHIVE = 'Give this log an archive of its own with another --archive.
 const diverged = (location: string, what: string): OperatorError =>
   new OperatorError(
     `The archive at ${location} is of another log: ${what}.`,
-    `Nothing was written to it. If this data was restored to an earlier state, restore it whole (stackside restore), or import what it lacks. ${OWN_ARCHIVE}`,
+    `Nothing was written to it. If this data is of an earlier state, restore it from the archive: stackside restore --until-… begins a timeline of its own there. Or import what it lacks. ${OWN_ARCHIVE}`,
   );
 
 /** @throws OperatorError where the archive is of another chain, or of another log by its first entry */
@@ -91,15 +98,42 @@ function requireSame(location: string, found: Identity, own: Identity): void {
   );
 }
 
+/** At most one entry. */
+const ONE: MostEntries = { entries: 1, bytes: 1 };
+
+/**
+ * The first of some entries that begins a timeline; null where none does.
+ * @param before the chain value before the first
+ * @param after number of an entry that is left out, with those before it
+ */
+function beginningOf(entries: Iterable<Entry>, before: Uint8Array, after = 0): Entry | null {
+  let chain = before;
+  for (const entry of entries) {
+    if (entry.id > after && leaveIn(entry)?.chain === chain.toHex()) return entry;
+    chain = entry.chain;
+  }
+  return null;
+}
+
+/** An object of an archive with other entries than the log has. */
+interface Other {
+  object: SealedRange | Segment;
+  /** The sealed segment before it; null where there is none. */
+  after: SegmentRange | null;
+  error: OperatorError;
+}
+
 /** Writes a log to an archive. One round runs at a time. */
 export class Archiver {
   readonly #options: ArchiverOptions;
   /** The writer for whom the archive was compared with the journal; null before that, and after a failure. */
   #begunFor: string | null = null;
+  /** The timeline of the log. */
+  #timeline = FIRST;
   /** The end of the sealed segments that follow each other. */
   #sealed: Head = START;
   /** Sealed segments that were listed, by their first entries. */
-  #listed = new Map<number, SegmentRange>();
+  #listed = new Map<number, SealedRange>();
   /** Open parts, each with its last entry. */
   #open = new Map<string, number>();
   /** Last entry of the open part that this writer wrote last. */
@@ -115,18 +149,23 @@ export class Archiver {
    * @throws OperatorError where the place or the journal can't be read or written, or the archive is of another log
    */
   async round(round: Round, signal: AbortSignal): Promise<void> {
-    const name = openName(round.host, round.epoch);
+    const writer = openName(round.host, round.epoch);
     try {
-      if (this.#begunFor !== name) await this.#begin(round);
-      this.#begunFor = name;
-      await this.#archive(name, signal);
+      if (this.#begunFor !== writer) await this.#begin(round);
+      this.#begunFor = writer;
+      await this.#archive(round, signal);
     } catch (error) {
       this.#begunFor = null;
       throw error;
     }
   }
 
-  async #archive(name: string, signal: AbortSignal): Promise<void> {
+  /** Name of this writer's open part. */
+  #openName({ host, epoch }: Round): string {
+    return openName(host, epoch, this.#timeline.name);
+  }
+
+  async #archive(round: Round, signal: AbortSignal): Promise<void> {
     const { journal, clock, archived, segment = SEGMENT } = this.#options;
     while (!signal.aborted) {
       const listed = this.#listed.get(this.#sealed.id + 1);
@@ -136,7 +175,13 @@ export class Archiver {
       }
       this.#requireNext();
       const entries = [...firstEntries(journal.entriesAfter(this.#sealed.id), segment)];
-      if (!isComplete(entries, segment)) return this.#writeOpen(name, entries);
+      // The first entry of a timeline is archived as such alone, whatever of the timeline before is there or is listed.
+      const begins = beginningOf(entries, this.#sealed.chain, this.#timeline.origin?.begins.id);
+      if (begins !== null) {
+        await this.#beginTimeline(round, begins, this.#sealed.id + 1);
+        continue;
+      }
+      if (!isComplete(entries, segment)) return this.#writeOpen(this.#openName(round), entries);
       await this.#seal(entries);
       archived(this.#sealed.id);
       await pause(clock, SEGMENT_MS, signal);
@@ -144,18 +189,103 @@ export class Archiver {
   }
 
   /** Compares the archive with the journal, before anything is written. @throws OperatorError where they differ */
-  async #begin({ chainId }: Round): Promise<void> {
-    const { place } = this.#options;
+  async #begin(round: Round): Promise<void> {
     this.#sealed = START;
-    await this.#requireIdentity(chainId);
-    const { segments, open, trimmed } = await contentsOf(place);
-    if (trimmed.id > 0) this.#requireOwn({ last: trimmed.id, chain: trimmed.chain }, trimmedName(trimmed));
+    await this.#requireIdentity(round.chainId);
+    const { timelines, faults } = await timelinesIn(this.#options.place);
+    this.#timeline = await this.#ownTimeline(timelines);
+    const other = await this.#note(round);
+    if (other === null) return;
+    // The log may be on a timeline that can't be read.
+    for (const { fault } of faults) if (fault !== null) throw new ArchiveDamagedError(this.#options.place, fault);
+    await this.#beginTimeline(round, await this.#leaving(other), (other.after?.last ?? 0) + 1);
+  }
+
+  /**
+   * Notes what the archive has of the log's timeline.
+   * @returns the first object with other entries than the log has; null where there is none
+   */
+  async #note(round: Round): Promise<Other | null> {
+    const { segments, open, trimmed } = await contentsOf(this.#options.place, this.#timeline);
+    if (trimmed.id > 0) {
+      const error = this.#otherThan({ last: trimmed.id, chain: trimmed.chain }, trimmedName(trimmed));
+      if (error !== null) throw error;
+    }
     this.#sealed = trimmed;
-    for (const range of segments) this.#requireOwn(range, segmentName(range));
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();
     this.#opened = 0;
-    for (const name of open) await this.#noteOpen(name);
+    for (const [at, range] of segments.entries()) {
+      const error = this.#otherThan(range, segmentName(range));
+      if (error !== null) return { object: range, after: segments[at - 1] ?? null, error };
+    }
+    // A list that is too old lacks the part of this writer's last life, which it would replace.
+    for (const name of new Set([...open, this.#openName(round)])) {
+      const other = await this.#noteOpen(name);
+      if (other !== null) return other;
+    }
+    return null;
+  }
+
+  /** The timeline of the archive that the log is on, as far as the journal tells: the one among them that begins last. */
+  async #ownTimeline(timelines: readonly Timeline[]): Promise<Timeline> {
+    const beginning = ({ origin }: Timeline): number => origin?.begins.id ?? 0;
+    for (const timeline of timelines.toSorted((a, b) => beginning(b) - beginning(a))) {
+      const head = await this.#firstKnown(timeline);
+      const own = head === null ? null : this.#options.journal.chainAt(head.id);
+      if (head !== null && own !== null && sameChain(own, head.chain)) return timeline;
+    }
+    return FIRST;
+  }
+
+  /** The first entry of a timeline's own that the archive names and a trimmed journal may still have; null where there is none. */
+  async #firstKnown(timeline: Timeline): Promise<Head | null> {
+    const { place, journal } = this.#options;
+    const begins = timeline.origin?.begins ?? null;
+    if (begins === null || begins.id >= journal.trimmedTo()) return begins;
+    const { segments } = await contentsOf(place, timeline);
+    const range = segments.find((one) => one.timeline === timeline.name && one.last >= journal.trimmedTo());
+    return range === undefined ? null : { id: range.last, chain: range.chain };
+  }
+
+  /**
+   * The entry with which the log began a timeline where an object has other entries.
+   * @throws OperatorError where it began none there
+   */
+  async #leaving({ object, error }: Other): Promise<Entry> {
+    const { place, journal } = this.#options;
+    const segment = 'entries' in object ? object : await sealedSegment(place, object, null, this.#timeline);
+    const shared = [{ id: segment.first - 1, chain: segment.before }, ...segment.entries].findLast(({ id, chain }) => {
+      const own = journal.chainAt(id);
+      return own !== null && sameChain(own, chain);
+    });
+    if (shared === undefined || journal.lastId() === shared.id) throw error;
+    const begins = beginningOf(firstEntries(journal.entriesAfter(shared.id), ONE), shared.chain);
+    if (begins === null) throw error;
+    return begins;
+  }
+
+  /**
+   * Begins a timeline in the archive, which leaves the present one.
+   * @param begins its first entry
+   * @param first the entry after the last segment that both share
+   */
+  async #beginTimeline(round: Round, begins: Entry, first: number): Promise<void> {
+    const { place, journal } = this.#options;
+    const parent = this.#timeline;
+    const name = timelineName(begins);
+    const id = begins.id - 1;
+    const bytes = originBytes(parent.name, { id, chain: journal.chainAt(id) ?? START.chain }, begins, first);
+    const isNew = await place.create(originName(name), bytes);
+    // Another host of this log may have been first.
+    const origin = isNew ? readOrigin(name, bytes) : await originIn(place, name);
+    if (origin?.parent !== parent.name) {
+      throw diverged(place.location, `${originName(name)} doesn't say that it leaves the timeline ${parent.name}`);
+    }
+    this.#timeline = { name, origin: { ...origin, timeline: parent } };
+    this.#sealed = START;
+    const other = await this.#note(round);
+    if (other !== null) throw other.error;
   }
 
   async #requireIdentity(chainId: number): Promise<void> {
@@ -185,35 +315,39 @@ export class Archiver {
     );
   }
 
-  /** @throws OperatorError where the log doesn't have the entries of an object, as far as the journal tells */
-  #requireOwn({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string): void {
+  /** How the log differs from an object, as far as the journal tells; null where it doesn't. */
+  #otherThan({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string): OperatorError | null {
     const { place, journal } = this.#options;
-    if (last < journal.trimmedTo()) return;
+    if (last < journal.trimmedTo()) return null;
     const own = journal.chainAt(last);
     if (own === null) {
-      throw diverged(place.location, `${name} ends with entry ${last}, and the log with entry ${journal.lastId()}`);
+      return diverged(place.location, `${name} ends with entry ${last}, and the log with entry ${journal.lastId()}`);
     }
-    if (!sameChain(own, chain)) throw diverged(place.location, `${name} has another entry ${last} than the log`);
+    return sameChain(own, chain) ? null : diverged(place.location, `${name} has another entry ${last} than the log`);
   }
 
-  /** Notes an open part of the archive, until a sealed segment replaces it. */
-  async #noteOpen(name: string): Promise<void> {
+  /** Notes an open part of the archive, until a sealed segment replaces it. @returns it where it has other entries than the log */
+  async #noteOpen(name: string): Promise<Other | null> {
     try {
       const part = await openPart(this.#options.place, name);
-      if (part === null) return;
-      this.#requireOwn(part, name);
+      if (part === null) return null;
+      const error = this.#otherThan(part, name);
+      if (error !== null) return { object: part, after: [...this.#listed.values()].at(-1) ?? null, error };
       this.#open.set(name, part.last);
+      return null;
     } catch (error) {
       // A damaged part has nothing that the journal lacks, as far as anybody can tell. It stays, unless it is this writer's own.
       if (!(error instanceof ArchiveDamagedError)) throw error;
+      return null;
     }
   }
 
   async #seal(entries: readonly Entry[]): Promise<void> {
     const { place } = this.#options;
     const [{ id: first }, { id: last, chain }] = [entries[0]!, entries.at(-1)!];
-    const name = segmentName({ first, last, chain });
-    const other = (await place.list(segmentBeginning(first))).find((found) => found !== name);
+    const timeline = this.#timeline.name;
+    const name = segmentName({ first, last, chain, timeline });
+    const other = (await place.list(segmentBeginning(first, timeline))).find((found) => found !== name);
     if (other !== undefined) throw diverged(place.location, `it has ${other} where the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
     if (!(await place.create(name, await packedSegment(content)))) await this.#requireContent(name, content);

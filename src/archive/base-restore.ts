@@ -37,12 +37,18 @@ export interface ChosenBase extends BaseManifest {
 /** Why a base that is not after the end is of no use, as the end of a sentence; null where it is. */
 async function unfitOf(
   base: BaseManifest,
-  { chainId, lastFrom, sendMany }: Pick<ChoosingOptions, 'chainId' | 'lastFrom' | 'sendMany'>,
+  {
+    chainId,
+    lastFrom,
+    isOfTimeline,
+    sendMany,
+  }: Pick<ChoosingOptions, 'chainId' | 'lastFrom' | 'isOfTimeline' | 'sendMany'>,
 ): Promise<string | null> {
   if (base.chain_id !== chainId) return 'it is of another chain than the archive';
   if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
   const last = await lastFrom(base);
   if (base.position > last) return `the entries from ${base.needs} on end with entry ${last}`;
+  if (!(await isOfTimeline(base))) return 'it is of another timeline';
   const { kind } = networkOf(base.chain_id);
   const [made, wanted] = [base.send_many[kind] ?? SEND_MANY[kind], sendMany?.[kind] ?? null];
   if (wanted !== null && wanted !== made) return `it was made with the send-many contract ${made}`;
@@ -57,6 +63,8 @@ export interface ChoosingOptions {
   isAfter: (base: BaseManifest) => boolean;
   /** The last of the entries that follow each other from the one on that a base needs. */
   lastFrom: (base: BaseManifest) => Promise<number>;
+  /** Whether the timeline that is restored has the entry of a base that is not after its end. */
+  isOfTimeline: (base: BaseManifest) => Promise<boolean>;
   sendMany?: SendManySetting | undefined;
   /** Called with each base that is skipped, and why, as the end of a sentence. */
   skipped: (name: string, why: string) => void;

@@ -1,40 +1,21 @@
 /** Verifies the bases of an archive: their manifests, the chain values of their entries, and each of their parts once. */
 import { mapAhead } from '../backup/backup.ts';
 import type { Place } from '../backup/manifest.ts';
-import { sameChain } from '../store/log/entry.ts';
-import {
-  ArchiveDamagedError,
-  contentsOf,
-  faultIn,
-  linkedFrom,
-  newestOpenPart,
-  sealedSegment,
-  type Verified,
-} from './archive.ts';
+import { ArchiveDamagedError, faultIn, holds, timelinesIn, type Verified } from './archive.ts';
 import { type BaseManifest, type BasePart, baseAt, basesOf, type NamedBase, partName, rowsOfPart } from './base.ts';
-
-/** The chain value that the segments have for an entry; null where they lack it. @throws ArchiveDamagedError */
-async function chainAt(place: Place, entry: number): Promise<Uint8Array | null> {
-  const { open, ...contents } = await contentsOf(place);
-  const { linked, last } = linkedFrom(contents, entry);
-  const found = linked[0];
-  const segment =
-    found === undefined
-      ? await newestOpenPart(place, open, last)
-      : await sealedSegment(place, found.range, found.after);
-  return segment?.entries.find(({ id }) => id === entry)?.chain ?? null;
-}
 
 /** @returns null where the base was removed meanwhile @throws ArchiveDamagedError */
 async function soundBase(place: Place, named: NamedBase): Promise<BaseManifest | null> {
   const base = await baseAt(place, named);
   if (base === null) return null;
-  const chain = await chainAt(place, named.id);
-  if (chain === null) throw new ArchiveDamagedError(place, `it lacks entry ${named.id}, with which ${named.name} ends`);
-  if (sameChain(chain, named.chain)) return base;
+  const found = new Set<string>();
+  for (const timeline of (await timelinesIn(place)).timelines) found.add(await holds(place, timeline, named));
+  if (found.has('this')) return base;
   throw new ArchiveDamagedError(
     place,
-    `${named.name} is of another log: entry ${named.id} of its segments has another chain value`,
+    found.has('other')
+      ? `${named.name} is of another log: entry ${named.id} of its segments has another chain value`
+      : `it lacks entry ${named.id}, with which ${named.name} ends`,
   );
 }
 

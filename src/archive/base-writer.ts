@@ -9,7 +9,7 @@ import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapsho
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, endOf } from './archive.ts';
+import { ArchiveDamagedError, holds, timelinesIn } from './archive.ts';
 import {
   BASE_FORMAT,
   type BaseManifest,
@@ -125,9 +125,9 @@ async function requireParts(place: Place, relied: ReadonlySet<string>): Promise<
 /** Waits until the archive has the entry of the base. @returns false where the signal ended it */
 async function isArchived({ place, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
   while (!signal.aborted) {
-    const { last, part } = await endOf(place);
-    const end = part?.last ?? last.id;
-    if (end >= position.id) return true;
+    for (const timeline of (await timelinesIn(place)).timelines) {
+      if ((await holds(place, timeline, position)) === 'this') return true;
+    }
     await pause(clock, LOOK_MS, signal);
   }
   return false;

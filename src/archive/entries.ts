@@ -8,22 +8,25 @@ import { OperatorError } from '../base/errors.ts';
 import { type Entry, firstEntries, type Head, type MostEntries, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
+  chosenTimeline,
   contentsOf,
   type LinkedSegments,
   linkedFrom,
   requireIdentity,
   sealedSegment,
+  timelinesIn,
 } from './archive.ts';
 import type { Segment } from './segment.ts';
+import type { Timeline } from './timeline.ts';
 
-type Link = LinkedSegments['linked'][number];
+type Link = LinkedSegments['linked'][number] & { timeline: Timeline };
 
 /** Segments that are read before they are asked for, and those that stay in memory, a few megabytes each. */
 const AHEAD = 2;
 const RETAINED = 6;
 
 /** The place of the segment that has an entry among those that follow each other; -1 where none has. */
-function placeOf(links: readonly Link[], id: number): number {
+function placeOf(links: readonly Pick<Link, 'range'>[], id: number): number {
   let [from, to] = [0, links.length];
   while (from < to) {
     const middle = (from + to) >> 1;
@@ -53,8 +56,8 @@ export function archivedEntries(place: Place): ArchivedEntries {
   /** Segments by their first entries, in the order of their last use. */
   const segments = new Map<number, Promise<Segment>>();
 
-  function segmentOf({ range, after }: Link): Promise<Segment> {
-    const found = segments.get(range.first) ?? sealedSegment(place, range, after);
+  function segmentOf({ range, after, timeline }: Link): Promise<Segment> {
+    const found = segments.get(range.first) ?? sealedSegment(place, range, after, timeline);
     segments.delete(range.first);
     segments.set(range.first, found);
     for (const first of [...segments.keys()].slice(0, -RETAINED)) segments.delete(first);
@@ -63,27 +66,38 @@ export function archivedEntries(place: Place): ArchivedEntries {
     return found;
   }
 
-  /** Lists the archive, and requires that it has the last entry that the journal lacks. */
-  async function linksTo(lacked: Head): Promise<readonly Link[]> {
-    await requireIdentity(place);
-    const contents = await contentsOf(place);
+  /** The sealed segments of a timeline that lead to the last entry that the journal lacks, or why they don't. */
+  async function linksOf(timeline: Timeline, lacked: Head): Promise<readonly Link[] | OperatorError> {
+    const contents = await contentsOf(place, timeline);
     const { linked, last, fault } = linkedFrom(contents, contents.trimmed.id + 1);
-    const link = linked[placeOf(linked, lacked.id)];
+    const links = linked.map((link) => ({ ...link, timeline }));
+    const link = links[placeOf(links, lacked.id)];
     if (link === undefined) {
-      if (fault !== null) throw new ArchiveDamagedError(place, fault);
-      throw new UnfitArchiveError(
+      if (fault !== null) return new ArchiveDamagedError(place, fault);
+      return new UnfitArchiveError(
         `The journal lacks the entries up to ${lacked.id}, and the sealed segments of the archive at ${place.location} end with entry ${last.id}.`,
         'Name the archive that this data was archived to with --archive, or restore a backup that has these entries.',
       );
     }
     const { first, entries } = await segmentOf(link);
-    if (!sameChain(entries[lacked.id - first]!.chain, lacked.chain)) {
-      throw new UnfitArchiveError(
-        `The archive at ${place.location} is of another log: its entry ${lacked.id} is another than that of the journal.`,
-        'Name the archive that this data was archived to with --archive.',
-      );
+    if (sameChain(entries[lacked.id - first]!.chain, lacked.chain)) return links;
+    return new UnfitArchiveError(
+      `The archive at ${place.location} is of another log: its entry ${lacked.id} is another than that of the journal.`,
+      'Name the archive that this data was archived to with --archive.',
+    );
+  }
+
+  /** Lists the archive, and requires that one of its timelines has the last entry that the journal lacks. */
+  async function linksTo(lacked: Head): Promise<readonly Link[]> {
+    await requireIdentity(place);
+    const { timelines } = await timelinesIn(place);
+    let unfit: OperatorError | null = null;
+    for (const timeline of timelines.toReversed()) {
+      const links = await linksOf(timeline, lacked);
+      if (!(links instanceof OperatorError)) return links;
+      unfit ??= links;
     }
-    return linked;
+    throw unfit!;
   }
 
   return {
@@ -120,7 +134,9 @@ export function archivedEntries(place: Place): ArchivedEntries {
  */
 export async function sealedUpTo(place: Place, first: number, entry: number): Promise<Head | null> {
   await requireIdentity(place);
-  const contents = await contentsOf(place);
+  // Whether it is the log's is told by the chain value at the end.
+  const timeline = await chosenTimeline(place, null);
+  const contents = await contentsOf(place, timeline);
   const { linked, fault } = linkedFrom(contents, contents.trimmed.id + 1);
   const at = placeOf(linked, entry);
   if (at < 0) {
@@ -128,7 +144,7 @@ export async function sealedUpTo(place: Place, first: number, entry: number): Pr
     return null;
   }
   for (const { range, after } of linked.slice(Math.max(0, placeOf(linked, first)), at + 1))
-    await sealedSegment(place, range, after);
+    await sealedSegment(place, range, after, timeline);
   const { last: id, chain } = linked[at]!.range;
   return { id, chain };
 }

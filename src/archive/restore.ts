@@ -16,20 +16,28 @@ import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts
 import { beginMaking, installStagedFiles, isInstalled } from '../store/files/staged-files.ts';
 import { markerPath, stagingOf } from '../store/files/unfinished.ts';
 import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
+import { beginningAfter, leaveIn } from '../store/ingest/timelines.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
-import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
+import { type Entry, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
   chainOfIdentity,
+  chosenTimeline,
   contentsOf,
+  holds,
   linkedFrom,
   newestOpenPart,
   requireIdentity,
   sealedSegment,
+  timelinesIn,
 } from './archive.ts';
 import { type BaseManifest, baseOfName } from './base.ts';
 import { type BaseChoice, begunBase, type ChosenBase, chosenBase, fillJournal, loadBase } from './base-restore.ts';
 import type { Segment } from './segment.ts';
+import type { Timeline } from './timeline.ts';
+
+/** Microseconds in a millisecond. */
+const MICROSECONDS = 1_000;
 
 /** The end of a restore: the last entry, the highest block, or the latest time of receipt in Unix microseconds; all if null. */
 export type Until = { entry: number } | { height: number } | { time: number } | null;
@@ -68,11 +76,15 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   skipped?: (name: string, why: string) => void;
   /** Called while a base is loaded. */
   loading?: (progress: BaseLoading) => void;
+  /** Name of the timeline; null for the newest one. */
+  timeline: string | null;
   report: (progress: RestoreProgress) => void;
   /** Called with each secondary index before it is made. */
   making: (progress: SecondaryIndexProgress) => void;
   /** Awaited after each entry, so that signals are handled. */
   turn: () => Promise<void>;
+  /** Unix milliseconds. */
+  now: () => number;
 }
 
 /** The height of a block's event; null for any other entry. */
@@ -98,51 +110,71 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
 }
 
 /** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
-async function* segmentsFrom(place: Place, entry: number): AsyncGenerator<Segment> {
-  const { open, ...contents } = await contentsOf(place);
+async function* segmentsFrom(place: Place, timeline: Timeline, entry: number): AsyncGenerator<Segment> {
+  const { open, ...contents } = await contentsOf(place, timeline);
   const { linked, last, fault } = linkedFrom(contents, entry);
-  yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after));
+  yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after, timeline));
   if (fault !== null) throw new ArchiveDamagedError(place, fault);
-  const part = await newestOpenPart(place, open, last);
+  const part = await newestOpenPart(place, open, last, timeline);
   if (part !== null) yield part;
 }
 
-/** @throws ArchiveDamagedError where this restore began with entries of another log */
-function requireSameBeginning(place: Place, { entries }: Segment, { id, chain }: Head): void {
+/** The last entry that was applied; undefined where there is none. */
+const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.entriesAfter(entries.lastId() - 1)][0];
+
+/**
+ * Whether the last entry that was applied is the one that this restore began a timeline with, after its end.
+ * @throws ArchiveDamagedError where this restore began with entries of another log
+ */
+function hasBegun(place: Place, { entries }: Segment, ingest: Ingest): boolean {
+  const { id, chain } = ingest.position();
   const before = entries.find((entry) => entry.id === id);
-  if (before === undefined || sameChain(before.chain, chain)) return;
+  if (before === undefined || sameChain(before.chain, chain)) return false;
+  const last = lastApplied(ingest);
+  if (last !== undefined && leaveIn(last) !== null) return true;
   throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
+}
+
+/** Begins a timeline of the log's own after the last entry: the archive has later ones, or may get them from the log's last host. */
+async function beginTimeline(ingest: Ingest, { turn, now }: ArchiveRestoreOptions): Promise<void> {
+  const last = lastApplied(ingest);
+  if (last === undefined) return;
+  // A timeline is never older than the one that it leaves, whatever this machine's clock says.
+  const receivedAt = Math.max(now() * MICROSECONDS, last.receivedAt);
+  await ingest.entries.follow([beginningAfter(last, receivedAt)], false, turn);
 }
 
 /** Whether an entry is the one that the restore ends with, so that what comes after it need not even be sound. */
 const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry' in until && entry >= until.entry;
 
-/** Applies the entries up to the end. */
+/** Applies the entries up to the end; after an end that was named, the log begins a timeline. */
 async function applyEntries(
   ingest: Ingest,
-  { place, until, report, turn }: ArchiveRestoreOptions,
+  options: ArchiveRestoreOptions,
+  timeline: Timeline,
   last: number,
 ): Promise<void> {
+  const { place, until, report, turn } = options;
   const from = ingest.position().id;
-  for await (const segment of segmentsFrom(place, from + 1)) {
+  for await (const segment of segmentsFrom(place, timeline, from)) {
     const position = ingest.position();
-    requireSameBeginning(place, segment, position);
+    if (hasBegun(place, segment, ingest)) return;
     const left = segment.entries.filter(({ id }) => id > position.id);
     const beyond = left.findIndex((entry) => isBeyond(entry, until));
     await ingest.entries.follow(beyond < 0 ? left : left.slice(0, beyond), false, turn);
     const entry = ingest.position().id;
     report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
-    if (beyond >= 0 || isEnd(entry, until)) return;
+    if (beyond >= 0 || isEnd(entry, until)) return beginTimeline(ingest, options);
   }
 }
 
 /** The last entry of those that follow each other from one on. @param wanted open parts are read only where the sealed segments end before it */
-async function lastFrom(place: Place, entry: number, wanted: number): Promise<number> {
-  const { open, ...contents } = await contentsOf(place);
+async function lastFrom(place: Place, timeline: Timeline, entry: number, wanted: number): Promise<number> {
+  const { open, ...contents } = await contentsOf(place, timeline);
   if (entry <= contents.trimmed.id) return contents.trimmed.id;
   const { last: sealed } = linkedFrom(contents, entry);
   if (wanted <= sealed.id) return sealed.id;
-  return (await newestOpenPart(place, open, sealed))?.last ?? sealed.id;
+  return (await newestOpenPart(place, open, sealed, timeline))?.last ?? sealed.id;
 }
 
 /**
@@ -150,9 +182,9 @@ async function lastFrom(place: Place, entry: number, wanted: number): Promise<nu
  * @param first the first entry that is read
  * @throws OperatorError where the archive ends before an entry that was named
  */
-async function lastEntry({ place, until }: ArchiveRestoreOptions, first: number): Promise<number> {
-  if (until === null || !('entry' in until)) return lastFrom(place, first, 0);
-  const last = await lastFrom(place, first, until.entry);
+async function lastEntry({ place, until }: ArchiveRestoreOptions, timeline: Timeline, first: number): Promise<number> {
+  if (until === null || !('entry' in until)) return lastFrom(place, timeline, first, 0);
+  const last = await lastFrom(place, timeline, first, until.entry);
   if (until.entry <= last) return until.entry;
   throw new OperatorError(
     `The archive at ${place.location} ends with entry ${last}, before entry ${until.entry}.`,
@@ -161,12 +193,17 @@ async function lastEntry({ place, until }: ArchiveRestoreOptions, first: number)
 }
 
 /** Brings the journal and the index to the entry of a base. */
-async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
+async function makeBase(
+  options: ArchiveRestoreOptions,
+  timeline: Timeline,
+  staging: string,
+  base: ChosenBase,
+): Promise<void> {
   const { place, wholeJournal = false, making, turn, loading = () => {} } = options;
   await fillJournal({
     ...{ staging, place, base, isWhole: wholeJournal, turn },
-    segmentsFrom: (entry) => segmentsFrom(place, entry),
-    first: (await contentsOf(place)).trimmed.id + 1,
+    segmentsFrom: (entry) => segmentsFrom(place, timeline, entry),
+    first: (await contentsOf(place, timeline)).trimmed.id + 1,
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
   await loadBase({
@@ -177,17 +214,18 @@ async function makeBase(options: ArchiveRestoreOptions, staging: string, base: C
 
 async function makeFiles(
   options: ArchiveRestoreOptions,
+  timeline: Timeline,
   chainId: number,
   last: number,
   base: ChosenBase | null,
 ): Promise<void> {
   const { directory, place, making, machine, sendMany, log } = options;
   const staging = stagingOf(directory, 'restore');
-  if (base !== null) await makeBase(options, staging, base);
+  if (base !== null) await makeBase(options, timeline, staging, base);
   const given = sendMany === undefined ? {} : { sendMany };
   const ingest = openIngest({ directory: staging, chainId, ...given, machine, log, load: 'bulk' });
   try {
-    await applyEntries(ingest, options, last);
+    await applyEntries(ingest, options, timeline, last);
     for (const one of ingest.makeSecondaryIndexes()) making(one);
   } catch (error) {
     if (!(error instanceof ForeignEntryError)) throw error;
@@ -206,15 +244,19 @@ function begunWith(directory: string): string | null | undefined {
 }
 
 /** The base to begin with: that of an interrupted restore, even if a newer one was made since. */
-async function baseOf(options: ArchiveRestoreOptions, chainId: number): Promise<ChosenBase | null> {
+async function baseOf(options: ArchiveRestoreOptions, timeline: Timeline, chainId: number): Promise<ChosenBase | null> {
   const { directory, place, until, base: choice = null, sendMany, skipped = () => {} } = options;
   const begun = begunWith(directory);
   if (begun === null) return null;
   if (begun !== undefined) return begunBase(place, begun);
+  const isOnly = (await timelinesIn(place)).timelines.length === 1;
   return chosenBase({
     ...{ place, chainId, choice, sendMany, skipped },
     isAfter: (base) => isBaseBeyond(base, until),
-    lastFrom: ({ needs, position }) => lastFrom(place, needs, position),
+    lastFrom: ({ needs, position }) => lastFrom(place, timeline, needs, position),
+    // Where there is one timeline, a base that doesn't fit is damaged, and that is said.
+    isOfTimeline: async ({ position: id, chain }) =>
+      isOnly || (await holds(place, timeline, { id, chain: Uint8Array.fromHex(chain) })) === 'this',
   });
 }
 
@@ -227,20 +269,21 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
       'Give the archive of the chain that you want, or correct --network or --chain-id.',
     );
   }
-  const base = await baseOf(options, identity.chain_id);
-  const { trimmed } = await contentsOf(place);
+  const timeline = await chosenTimeline(place, options.timeline);
+  const base = await baseOf(options, timeline, identity.chain_id);
+  const { trimmed } = await contentsOf(place, timeline);
   if (base === null && trimmed.id > 0) {
     throw new OperatorError(
       `The archive at ${place.location} begins with entry ${trimmed.id + 1}, and has no base that can be restored.`,
       'Its first entries were removed (--archive-keep-segments). Use the Stackside that made its bases, or restore to a later end; stackside archive list shows the bases.',
     );
   }
-  const last = await lastEntry(options, wholeJournal ? trimmed.id + 1 : (base?.needs ?? 1));
-  const marker = { archive: identity, until, base: base?.name ?? null, wholeJournal };
+  const last = await lastEntry(options, timeline, wholeJournal ? trimmed.id + 1 : (base?.needs ?? 1));
+  const marker = { archive: identity, timeline: timeline.name, until, base: base?.name ?? null, wholeJournal };
   beginMaking(directory, 'restore', Buffer.from(JSON.stringify(marker)));
   // A restore that was killed while it moved the files had made them whole.
   const isMade = isInstalled(directory, 'restore', basename(journalPath(directory)));
-  if (!isMade) await makeFiles(options, identity.chain_id, last, base);
+  if (!isMade) await makeFiles(options, timeline, identity.chain_id, last, base);
   installStagedFiles(directory, 'restore', () => {});
 }
 

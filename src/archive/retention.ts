@@ -11,9 +11,9 @@ import type { Place } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
-import { contentsOf, linkedFrom, sealedSegment, trimmedName } from './archive.ts';
+import { contentsOf, linkedFrom, sealedSegment, timelinesIn, trimmedName } from './archive.ts';
 import { type BaseManifest, baseAt, basesOf, PARTS, partName } from './base.ts';
-import { type SegmentRange, segmentName } from './segment.ts';
+import { type SealedRange, segmentName } from './segment.ts';
 
 const UNNEEDED = 'unneeded.json';
 const LONGEST_UNNEEDED = 64 * 1024 * 1024;
@@ -112,7 +112,7 @@ async function removeParts(
 }
 
 /** The number of segments at the beginning whose last entries were received before a time, as far as clocks run forward. */
-async function olderThan(place: Place, segments: readonly SegmentRange[], time: number): Promise<number> {
+async function olderThan(place: Place, segments: readonly SealedRange[], time: number): Promise<number> {
   let [least, most] = [0, segments.length];
   while (least < most) {
     const middle = (least + most) >> 1;
@@ -131,6 +131,9 @@ async function removeSegments(
 ): Promise<Pick<Retained, 'segments' | 'upTo'>> {
   const contents = await contentsOf(place);
   const { segments, trimmed } = contents;
+  const { timelines, faults } = await timelinesIn(place);
+  // Other timelines share its first segments.
+  if (timelines.length > 1 || faults.length > 0) return { segments: 0, upTo: trimmed.id };
   const needs = Math.min(...bases.map((base) => base.needs));
   const { linked } = linkedFrom(contents, trimmed.id + 1);
   const needless = linked.map(({ range }) => range).filter(({ last }) => last < needs);

@@ -15,7 +15,8 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { assertSeeds, Seen, timeout } from '../support/property.ts';
-import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
+import { fault, faulty, mortal } from '../support/servers/failing-place.ts';
+import { s3Server } from '../support/servers/s3-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const events = [...devnetEvents({ seed: 21, blocks: 14, transactionsPerBlock: 1, forkEvery: 6, forkDepth: 2 })].map(
@@ -27,42 +28,6 @@ afterAll(() => server[Symbol.dispose]());
 /** The archive in a bucket that is emptied for each case. */
 const place = (): Place =>
   s3Objects({ url: 's3://bucket/archive', variables: server.variables, clock: impatientClock });
-
-/** A place whose caller ends at one of its requests, which is done or not, and never answered. */
-function mortal(whole: Place, lives: { requests: number; isDone: boolean }): { place: Place; died: Promise<void> } {
-  const death = Promise.withResolvers<void>();
-  let left = lives.requests;
-  const until =
-    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
-    async (...given: A): Promise<R> => {
-      left -= 1;
-      if (left > 0) return call(...given);
-      if (left === 0 && lives.isDone) await call(...given).catch(() => {});
-      death.resolve();
-      return new Promise<R>(() => {});
-    };
-  return {
-    died: death.promise,
-    place: {
-      location: whole.location,
-      ...{ read: until(whole.read), list: until(whole.list), create: until(whole.create) },
-      ...{ write: until(whole.write), remove: until(whole.remove) },
-    },
-  };
-}
-
-const fault = fc.constantFrom('refused', 'torn', 'unanswered', 'late', 'cut');
-/** Faults of the server: every third request, and which of them. */
-function faulty(kinds: readonly string[], seen: Seen): S3Server['fail'] {
-  let count = 0;
-  return () => {
-    count += 1;
-    if (count % 3 !== 0) return null;
-    const kind = kinds[(count / 3) % kinds.length]!;
-    seen.add(kind);
-    return kind === 'refused' ? { status: 503, code: 'SlowDown' } : (kind as 'torn');
-  };
-}
 
 const life = fc.record({
   /** Events that come before the archiver runs. */

@@ -17,7 +17,8 @@ import { directoryFiles } from '../../src/backup/directory.ts';
 import type { Place } from '../../src/backup/manifest.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { nextChain } from '../../src/store/log/entry.ts';
+import { leaveIn } from '../../src/store/ingest/timelines.ts';
+import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
@@ -50,6 +51,18 @@ const stateAt = (entry: number) =>
       ),
     ),
   );
+
+/** The state without the entry that begins a timeline, which a restore with an earlier end adds; `at` is the entry before it. */
+function restoredUntil(directory: string): { at: number; state: ReturnType<typeof everything> } {
+  const { index, journal } = everything(directory);
+  const last = journal.pop()!;
+  expect(leaveIn({ ...last, chain: CHAIN_START })).toMatchObject({ entry: journal.length });
+  return { at: journal.length, state: { index: { ...index, progress: [] }, journal } };
+}
+const stateUntil = (entry: number): ReturnType<typeof everything> => {
+  const { index, journal } = stateAt(entry);
+  return { index: { ...index, progress: [] }, journal };
+};
 
 /** A copy of the archive, to be spoiled. */
 function copy(): { path: string; place: Place; segments: string[] } {
@@ -96,27 +109,37 @@ describe('an earlier end:', () => {
   const place = directoryFiles(original);
 
   test('an entry, anywhere in a segment', async () => {
-    for (const entry of [1, 20, rows.length - 1]) {
+    for (const entry of [1, 20, rows.length]) {
       const into = folder();
-      expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry);
-      expect(everything(into)).toEqual(stateAt(entry));
+      expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry + 1);
+      expect(restoredUntil(into)).toEqual({ at: entry, state: stateUntil(entry) });
+    }
+  });
+
+  test('an end that the archive has not reached, after which no timeline begins', async () => {
+    for (const until of [{ height: 1_000 }, { time: 2 ** 52 }]) {
+      const into = folder();
+      expect(await restoredFrom(place, into, { until })).toBe(rows.length);
+      expect(everything(into)).toEqual(everything(source));
     }
   });
 
   test('the last entry before a higher block', async () => {
     const into = folder();
-    const last = await restoredFrom(place, into, { until: { height: 7 } });
-    const next = rows[last]!;
+    await restoredFrom(place, into, { until: { height: 7 } });
+    const { at, state } = restoredUntil(into);
+    const next = rows[at]!;
     expect([next.path, JSON.parse(next.text).block_height]).toEqual(['/new_block', 8]);
-    expect(everything(into)).toEqual(stateAt(last));
+    expect(state).toEqual(stateUntil(at));
   });
 
   test('the last entry that was received by a time', async () => {
     const into = folder();
     const time = rows[24]!.receivedAt;
-    const last = await restoredFrom(place, into, { until: { time } });
-    expect(rows[last - 1]!.receivedAt).toBe(time);
-    expect(rows[last]!.receivedAt).toBeGreaterThan(time);
+    await restoredFrom(place, into, { until: { time } });
+    const { at } = restoredUntil(into);
+    expect(rows[at - 1]!.receivedAt).toBe(time);
+    expect(rows[at]!.receivedAt).toBeGreaterThan(time);
   });
 
   test('an entry before what is damaged or missing', async () => {
@@ -125,8 +148,8 @@ describe('an earlier end:', () => {
     rmSync(join(path, segments[3]!));
     writeFileSync(join(path, OPEN), 'nothing');
     const into = folder();
-    expect(await restoredFrom(spoiled, into, { until: { entry } })).toBe(entry);
-    expect(everything(into)).toEqual(stateAt(entry));
+    await restoredFrom(spoiled, into, { until: { entry } });
+    expect(restoredUntil(into)).toEqual({ at: entry, state: stateUntil(entry) });
   });
 
   test('an entry that the archive lacks is refused before anything is made', async () => {

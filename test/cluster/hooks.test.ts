@@ -9,6 +9,7 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../src/store/ingest/old-names.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { beginningAfter } from '../../src/store/ingest/timelines.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { backupOf } from '../support/data/backup.ts';
@@ -76,6 +77,28 @@ test('a single host becomes the first of a cluster by its journal, which has its
   await other.hooks.run('hook.remove', own);
   await first.follow(log.head.id);
   expect(first.ingest.hooks.records.live()).toEqual([]);
+});
+
+test('a new timeline in the log pauses chainhooks on every host, and any host lets them go on', async () => {
+  using directory = dataDirectory();
+  {
+    await using single = directHooks({ directory: directory.path });
+    for (const event of events.slice(0, -3)) single.ingest.receive(event);
+    await single.register(hook('one'));
+    await single.ingest.entries.follow([beginningAfter(single.ingest.position(), 1)], false, async () => {});
+  }
+  const log = initiated(directory.path);
+  await using first = openHost(log.client(), directory.path);
+  await first.follow(log.head.id);
+  await using other = openHost(log.client());
+  await other.follow(log.head.id);
+  const [paused] = other.ingest.hooks.records.all('default');
+  expect(paused).toMatchObject({ stage: 'paused' });
+  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
+  await other.hooks.run('hook.set_many_enabled', { consumer: 'default', enabled: true, filters: { paused: true } });
+  await first.follow(log.head.id);
+  expect(first.ingest.hooks.records.all('default')).toMatchObject([{ stage: 'catching_up' }]);
+  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
 });
 
 test('names from before the chain come to all hosts, once', async () => {

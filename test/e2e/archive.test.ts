@@ -92,7 +92,10 @@ test.each(seeds)(
       '--format',
       'json',
     );
-    expect(JSON.parse(status.stdout)).toMatchObject({ last_entry: journalRows(data).length, fault: null });
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      timelines: [{ name: 'first', last_entry: journalRows(data).length, fault: null }],
+      faults: [],
+    });
   },
   timeout,
 );
@@ -113,9 +116,12 @@ describe('the commands', () => {
     const status = await stackside('archive', 'status', path);
     expect(status.code).toBe(0);
     expect(status.stdout).toStartWith(
-      [`archive     ${path}`, 'chain       testnet (chain 0x80000000)', `sealed      ${names.length} segments`].join(
-        '\n',
-      ),
+      [
+        `archive     ${path}`,
+        'chain       testnet (chain 0x80000000)',
+        'timeline    first',
+        `sealed      ${names.length} segments`,
+      ].join('\n'),
     );
     expect(status.stdout).toContain(`\nlast entry  ${entries()}, received 20`);
     const list = await stackside('archive', 'list', `${path}/${IDENTITY}`);
@@ -124,6 +130,7 @@ describe('the commands', () => {
     const json = await stackside('archive', 'list', path, '--format', 'json');
     expect(JSON.parse(json.stdout.split('\n')[0] ?? '')).toEqual({
       name: names.toSorted()[0],
+      timeline: 'first',
       first: 1,
       last: expect.any(Number),
     });
@@ -184,7 +191,9 @@ describe('the commands', () => {
       expect.stringContaining('There are a backup and an archive at'),
     ]);
     const named = await stackside('restore', `${both}/${IDENTITY}`, '--data', at('of-archive'), '--until-entry', '3');
-    expect(named.stdout).toStartWith(`${at('of-archive')}: height 0, entry 3\nThe archive holds no keys`);
+    expect(named.stdout).toMatch(
+      /: height 0, entry 4\nEntry 4 begins the timeline 0{11}4-[0-9a-f]{64}, which leaves .*\nThe archive holds no keys/,
+    );
     expect((await stackside('restore', `${both}/${MANIFEST}`, '--data', at('of-manifest'))).code).toBe(0);
     expect(journalRows(at('of-manifest'))).toEqual(journalRows(source.path));
   });

@@ -56,8 +56,8 @@ export async function beginWithArchive(
     log({ event: 'host_restore_progress', entry, last });
   };
   await restoreArchive({
-    ...{ directory, place: placeAt(archive, directory), chainId, until: null },
-    ...{ machine: silentMachine, sendMany: sendManyIn(settings), log, turn: clock.turn },
+    ...{ directory, place: placeAt(archive, directory), chainId, until: null, timeline: null },
+    ...{ machine: silentMachine, sendMany: sendManyIn(settings), log, turn: clock.turn, now: clock.now },
     loading: ({ entry, position }) => say(entry, position),
     report: ({ entry, last }) => say(entry, last),
     making() {},

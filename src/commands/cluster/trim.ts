@@ -1,6 +1,13 @@
 /** `stackside cluster trim` and `stackside cluster drop`. */
-import { ArchiveDamagedError, contentsOf, linkedFrom, requireIdentity, sealedSegment } from '../../archive/archive.ts';
-import { basesOf } from '../../archive/base.ts';
+import {
+  ArchiveDamagedError,
+  chosenTimeline,
+  contentsOf,
+  linkedFrom,
+  requireIdentity,
+  sealedSegment,
+} from '../../archive/archive.ts';
+import { basesOf, type NamedBase } from '../../archive/base.ts';
 import { mapAhead } from '../../backup/backup.ts';
 import type { Place } from '../../backup/manifest.ts';
 import { placeAt } from '../../backup/place.ts';
@@ -23,6 +30,15 @@ interface Limit {
   why: string;
 }
 
+/** The newest base of the log's own timeline, as far as the log still has its entry. */
+async function newestBaseOf(log: PostgresLog, place: Place): Promise<NamedBase | undefined> {
+  for (const base of await basesOf(place)) {
+    const [entry] = await log.read(base.id - 1, 1);
+    if (entry?.id === base.id && sameChain(entry.chain, base.chain)) return base;
+  }
+  return undefined;
+}
+
 /** What limits trimming: the host that is furthest behind, and the newest base. @throws OperatorError where nothing can be trimmed */
 async function limitOf(log: PostgresLog, place: Place): Promise<Limit> {
   const slowest = slowestOf(await readHosts(log.access));
@@ -32,7 +48,7 @@ async function limitOf(log: PostgresLog, place: Place): Promise<Limit> {
       'Start a host with --cluster first.',
     );
   }
-  const [base] = await basesOf(place);
+  const base = await newestBaseOf(log, place);
   if (base === undefined) {
     throw new OperatorError(
       `The archive at ${place.location} has no base, with which a later host would begin.`,
@@ -52,13 +68,15 @@ async function limitOf(log: PostgresLog, place: Place): Promise<Limit> {
  * @throws OperatorError where the archive is damaged or of another log; what was removed before stays so
  */
 async function trimSegments(access: EngineAccess, place: Place, trimmed: Head, limit: number): Promise<Head> {
-  const { linked, fault } = linkedFrom(await contentsOf(place), trimmed.id + 1);
+  // The chain values tell whether it is the log's.
+  const timeline = await chosenTimeline(place, null);
+  const { linked, fault } = linkedFrom(await contentsOf(place, timeline), trimmed.id + 1);
   const wanted = linked.filter(({ range }) => range.last <= limit);
   const progress = progressLines(process.stderr);
   let last = trimmed;
   for await (const { range, before, entries } of mapAhead(wanted, async ({ range, after }) => ({
     range,
-    ...(await sealedSegment(place, range, after)),
+    ...(await sealedSegment(place, range, after, timeline)),
   }))) {
     const known = range.first === last.id + 1 ? before : entries[last.id - range.first]!.chain;
     if (!sameChain(known, last.chain)) throw otherLog(place, last.id);

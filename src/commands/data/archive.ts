@@ -6,6 +6,7 @@ import {
   IDENTITY,
   requireIdentity,
   sealedSegment,
+  timelinesIn,
   type Verified,
   verifiedArchive,
 } from '../../archive/archive.ts';
@@ -13,6 +14,7 @@ import { basesOf, newestBase } from '../../archive/base.ts';
 import { verifiedBases } from '../../archive/base-verify.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
+import { originName, type Timeline, timelineName } from '../../archive/timeline.ts';
 import type { Place } from '../../backup/manifest.ts';
 import { placeAt, withoutName } from '../../backup/place.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -21,6 +23,8 @@ import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { dataStateOf } from '../../store/files/backup.ts';
+import { openJournalReader } from '../../store/files/journal.ts';
+import { leaveIn } from '../../store/ingest/timelines.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
 import { duration, progressLines, secondaryIndexReport } from '../cli/progress.ts';
@@ -35,65 +39,98 @@ async function archiveAt(location: string): Promise<{ place: Place; chain: strin
 const MILLISECOND = 1_000;
 const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECOND).toISOString();
 
-/** Shows where an archive ends. @returns whether its segments follow each other */
+/** Where a timeline begins and ends: for JSON, and in lines. */
+async function timelineReport(place: Place, timeline: Timeline) {
+  const { segments, open, linked, last: sealed, fault, part } = await endOf(place, timeline);
+  const { name, origin } = timeline;
+  const newest = linked.at(-1);
+  const end = part ?? (newest === undefined ? null : await sealedSegment(place, newest.range, newest.after, timeline));
+  const last = end?.entries.at(-1);
+  const left = origin === null ? null : { parent: origin.parent, after: origin.left.id, at: timeText(origin.beganAt) };
+  const json = {
+    name,
+    leaves: left?.parent ?? null,
+    leaves_after_entry: left?.after ?? null,
+    began_at: left?.at ?? null,
+    segments: segments.length,
+    sealed_entry: sealed.id,
+    open_parts: open,
+    last_entry: last?.id ?? 0,
+    last_chain: last?.chain.toHex() ?? null,
+    last_received_at: last === undefined ? null : timeText(last.receivedAt),
+    fault,
+  };
+  const lines = [
+    `timeline    ${name}${left === null ? '' : `, which left ${left.parent} after entry ${left.after}, ${left.at}`}`,
+    `sealed      ${segments.length} segments, entries up to ${sealed.id}`,
+    `open        ${part === null ? 'nothing after them' : `${part.name}, entries ${part.first} to ${part.last}`}`,
+    last === undefined ? 'last entry  none' : `last entry  ${last.id}, received ${timeText(last.receivedAt)}`,
+    ...(fault === null ? [] : [`fault       ${fault}`]),
+  ];
+  return { json, lines };
+}
+
+/** Shows where the timelines of an archive end. @returns whether all can be read, and their segments follow each other */
 export async function reportArchive(location: string, format: OutputFormat): Promise<boolean> {
   const { place, chain } = await archiveAt(location);
-  const { segments, open, trimmed, linked, last: sealed, fault, part } = await endOf(place);
-  const newest = linked.at(-1);
-  const end = part ?? (newest === undefined ? null : await sealedSegment(place, newest.range, newest.after));
-  const last = end?.entries.at(-1);
+  const { timelines, faults } = await timelinesIn(place);
+  const reports = [];
+  for (const timeline of timelines) reports.push(await timelineReport(place, timeline));
+  const unread = faults.map(({ fault }) => fault);
+  const { trimmed } = await contentsOf(place);
   const bases = await basesOf(place);
   const base = await newestBase(place);
   if (format === 'json') {
-    process.stdout.write(
-      `${JSON.stringify({
-        location: place.location,
-        chain,
-        segments: segments.length,
-        trimmed_to: trimmed.id,
-        sealed_entry: sealed.id,
-        open_parts: open,
-        bases: bases.length,
-        base_entry: base?.position ?? null,
-        base_height: base?.height ?? null,
-        base_made_at: base?.created_at ?? null,
-        last_entry: last?.id ?? 0,
-        last_chain: last?.chain.toHex() ?? null,
-        last_received_at: last === undefined ? null : timeText(last.receivedAt),
-        fault,
-      })}\n`,
-    );
-    return fault === null;
+    const about = {
+      location: place.location,
+      chain,
+      trimmed_to: trimmed.id,
+      bases: bases.length,
+      base_entry: base?.position ?? null,
+      base_height: base?.height ?? null,
+      base_made_at: base?.created_at ?? null,
+      timelines: reports.map(({ json }) => json),
+      faults: unread,
+    };
+    process.stdout.write(`${JSON.stringify(about)}\n`);
+  } else {
+    const lines = [
+      [
+        `archive     ${place.location}`,
+        `chain       ${chain}`,
+        base === null
+          ? `base        ${bases.length === 0 ? 'none' : 'none that is sound'}; a restore begins with entry 1`
+          : `base        entry ${base.position}, height ${base.height}, made ${base.created_at}; ${bases.length} in all`,
+        ...(trimmed.id === 0
+          ? []
+          : [`removed     entries up to ${trimmed.id}: no index can be rebuilt from this archive`]),
+        ...unread.map((fault) => `fault       ${fault}`),
+      ],
+      ...reports.map((report) => report.lines),
+    ];
+    process.stdout.write(lines.map((some) => `${some.join('\n')}\n`).join(timelines.length > 1 ? '\n' : ''));
   }
-  process.stdout.write(
-    [
-      `archive     ${place.location}`,
-      `chain       ${chain}`,
-      `sealed      ${segments.length} segments, entries up to ${sealed.id}`,
-      `open        ${part === null ? 'nothing after them' : `${part.name}, entries ${part.first} to ${part.last}`}`,
-      base === null
-        ? `base        ${bases.length === 0 ? 'none' : 'none that is sound'}; a restore begins with entry 1`
-        : `base        entry ${base.position}, height ${base.height}, made ${base.created_at}; ${bases.length} in all`,
-      last === undefined ? 'last entry  none' : `last entry  ${last.id}, received ${timeText(last.receivedAt)}`,
-      ...(trimmed.id === 0
-        ? []
-        : [`removed     entries up to ${trimmed.id}: no index can be rebuilt from this archive`]),
-      ...(fault === null ? [] : [`fault       ${fault}`]),
-      '',
-    ].join('\n'),
-  );
-  return fault === null;
+  return unread.length === 0 && reports.every(({ json }) => json.fault === null);
 }
 
 /** Lists the objects of an archive with their entries. */
 export async function listArchive(location: string, format: OutputFormat): Promise<void> {
   const { place } = await archiveAt(location);
-  const { segments, open } = await contentsOf(place);
-  const rows = [
-    ...segments.map((range) => ({ name: segmentName(range), first: range.first, last: range.last })),
-    ...open.map((name) => ({ name, first: null, last: null })),
-    ...(await basesOf(place)).reverse().map(({ name, id }) => ({ name, first: id, last: id })),
-  ];
+  const { timelines } = await timelinesIn(place);
+  const rows: { name: string; timeline: string | null; first: number | null; last: number | null }[] = [];
+  for (const timeline of timelines) {
+    const { name: of, origin } = timeline;
+    const { segments, open } = await contentsOf(place, timeline);
+    if (origin !== null)
+      rows.push({ name: originName(of), timeline: of, first: origin.begins.id, last: origin.begins.id });
+    for (const range of segments) {
+      if (range.timeline !== of) continue;
+      rows.push({ name: segmentName(range), timeline: of, first: range.first, last: range.last });
+    }
+    for (const name of open) rows.push({ name, timeline: of, first: null, last: null });
+  }
+  // A base is of every timeline that has its entry.
+  for (const { name, id } of (await basesOf(place)).reverse()) rows.push({ name, timeline: null, first: id, last: id });
   const line = (row: (typeof rows)[number]): string => (format === 'json' ? JSON.stringify(row) : row.name);
   await printLines(rows.map(line));
 }
@@ -126,15 +163,29 @@ export async function verifyArchive(location: string, format: OutputFormat): Pro
   return isSound;
 }
 
-/** How the restore of an archive begins. */
-export type RestoreBeginning = Pick<ArchiveRestoreOptions, 'base' | 'wholeJournal'>;
+/** What is restored of an archive: up to where, of which timeline, the newest one if null, and how it begins. */
+export interface ArchiveChoice extends Pick<ArchiveRestoreOptions, 'base' | 'wholeJournal'> {
+  until: Until;
+  timeline: string | null;
+}
+
+/** What is said of a log whose last entry begins a timeline; nothing for any other. */
+function timelineText(directory: string, last: number): string {
+  const journal = openJournalReader(directory);
+  const entry = journal.read(last);
+  journal.close();
+  if (entry === undefined || leaveIn(entry) === null) return '';
+  return (
+    `Entry ${last} begins the timeline ${timelineName(entry)}, which leaves the archive's after entry ${last - 1}. Chainhooks are ` +
+    'paused until stackside hooks enable --paused.\n'
+  );
+}
 
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns what is printed */
 export async function restoreFromArchive(
   settings: SettingsOf<'restore'>,
   place: Place,
-  until: Until,
-  beginning: RestoreBeginning,
+  choice: ArchiveChoice,
 ): Promise<string> {
   const { data: directory, chainId } = settings;
   const lines = progressLines(process.stderr);
@@ -143,7 +194,7 @@ export async function restoreFromArchive(
     () => {},
     () =>
       restoreArchive({
-        ...{ directory, place, chainId, until, machine: silentMachine, sendMany: sendManyIn(settings), ...beginning },
+        ...{ directory, place, chainId, machine: silentMachine, sendMany: sendManyIn(settings), ...choice },
         skipped(name, why) {
           lines.erase();
           process.stderr.write(`${name} is skipped: ${why}.\n`);
@@ -163,10 +214,11 @@ export async function restoreFromArchive(
           }),
         making: indexes.making,
         turn: systemClock.turn,
+        now: systemClock.now,
       }),
   );
   lines.done();
   indexes.done();
   const { tip, position } = dataStateOf(directory);
-  return `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n`;
+  return `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n${timelineText(directory, position.id)}`;
 }

@@ -1,7 +1,6 @@
 /** `stackside backup` and `stackside restore`: backups of a data directory. */
 import { join } from 'node:path';
 import { IDENTITY, identityIn } from '../../archive/archive.ts';
-import type { Until } from '../../archive/restore.ts';
 import { makeBackup } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
 import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST, type Place } from '../../backup/manifest.ts';
@@ -16,7 +15,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sizeReport, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { type RestoreBeginning, restoreFromArchive } from './archive.ts';
+import { type ArchiveChoice, restoreFromArchive } from './archive.ts';
 
 /** Name of the staging directory inside the data directory, from which a backup is sent to S3. */
 const WORKSHOP = 'backup';
@@ -106,28 +105,23 @@ async function archiveAt(location: string, directory: string): Promise<Place | n
   );
 }
 
-/**
- * Restores a backup or an archive into a data directory, or continues an interrupted restore.
- * @param until the end of an archive's
- * @param beginning the base of an archive's, and whether its journal gets all entries
- */
+/** Restores a backup or an archive into a data directory, or continues an interrupted restore. */
 export async function runRestore(
   settings: SettingsOf<'restore'>,
   location: string,
-  until: Until = null,
-  beginning: RestoreBeginning = {},
+  choice: ArchiveChoice = { until: null, timeline: null },
 ): Promise<void> {
   const archive = await archiveAt(location, settings.data);
   if (archive !== null) {
-    process.stdout.write(await restoreFromArchive(settings, archive, until, beginning));
+    process.stdout.write(await restoreFromArchive(settings, archive, choice));
     process.stdout.write(noKeysText('archive', settings.data));
     return;
   }
-  const { base = null, wholeJournal = false } = beginning;
-  if (until !== null || base !== null || wholeJournal) {
+  const { until, timeline, base = null, wholeJournal = false } = choice;
+  if (until !== null || timeline !== null || base !== null || wholeJournal) {
     throw new OperatorError(
       `There is no archive at ${location}, and a backup is of one moment.`,
-      'Omit --until-height, --until-time, --until-entry, --base and --whole-journal, or give the location of an archive.',
+      'Omit --until-height, --until-time, --until-entry, --timeline, --base and --whole-journal, or give the location of an archive.',
     );
   }
   const { data: directory, chainId } = settings;

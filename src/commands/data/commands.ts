@@ -190,6 +190,7 @@ interface RestoreChoice {
   untilEntry?: number;
   base?: BaseChoice;
   wholeJournal: boolean;
+  timeline?: string;
 }
 
 export const restore = command({
@@ -211,6 +212,7 @@ export const restore = command({
       (text) => utcMicroseconds(text) ?? undefined,
     ).conflicts('untilEntry'),
     numberOption('--until-entry <number>', 'End with this entry of an archive', 1),
+    new Option('--timeline <name>', 'Timeline of an archive, as archive status shows it (default: the newest)'),
     checked(
       new Option('--base <entry|none>', 'Begin with the base of this entry of an archive, or with its first entry'),
       'the entry of a base, or none',
@@ -221,7 +223,11 @@ export const restore = command({
       'Bring all entries of an archive into the journal, not only those that come after its base',
     ),
   ],
-  async run({ settings }, { untilHeight, untilTime, untilEntry, ...choice }: RestoreChoice, location: string) {
+  async run(
+    { settings },
+    { untilHeight, untilTime, untilEntry, timeline, ...choice }: RestoreChoice,
+    location: string,
+  ) {
     const { runRestore } = await import('./backup.ts');
     const until =
       untilHeight !== undefined
@@ -231,7 +237,7 @@ export const restore = command({
           : untilEntry !== undefined
             ? { entry: untilEntry }
             : null;
-    await runRestore(settings, location, until, choice);
+    await runRestore(settings, location, { until, timeline: timeline ?? null, ...choice });
   },
 });
 
@@ -239,7 +245,7 @@ const ARCHIVE = ['<archive>', 'Archive: a directory, or s3://bucket/key'] as con
 
 const archiveStatus = command({
   name: 'status',
-  summary: 'Show the chain of an archive, its last entry and newest base, and what is missing',
+  summary: 'Show the chain of an archive, its newest base, the last entry of each timeline, and what is missing',
   example: 'stackside archive status s3://backups/stacks',
   settingsOf: 'archive',
   arguments: [ARCHIVE],
@@ -252,7 +258,7 @@ const archiveStatus = command({
 
 const archiveList = command({
   name: 'list',
-  summary: 'List the segments and bases of an archive',
+  summary: 'List the objects of an archive',
   example: 'stackside archive list s3://backups/stacks',
   settingsOf: 'archive',
   arguments: [ARCHIVE],

@@ -4,9 +4,10 @@
  * the log itself tells of which timeline it is.
  */
 import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { type Chance, systemChance } from '../../base/chance.ts';
 import { type Entry, type Head, headAfter } from '../log/entry.ts';
-import { COMMAND_PATH } from './commands.ts';
+import { COMMAND_PATH, commandOf } from './commands.ts';
 
 /** The type of the command. */
 export const TIMELINE_BEGIN = 'timeline.begin';
@@ -30,4 +31,11 @@ export function beginningAfter(head: Head, receivedAt: number, chance: Pick<Chan
   const text = JSON.stringify({ uuid: chance.uuid(), type: TIMELINE_BEGIN, args: leave });
   const event = { receivedAt, path: COMMAND_PATH, text };
   return { ...event, ...headAfter(head, event) };
+}
+
+/** Where the timeline that an entry begins leaves another; null for an entry that begins none. */
+export function leaveIn({ id, path, text }: Entry): Leave | null {
+  if (path !== COMMAND_PATH) return null;
+  const { type, args } = commandOf(text);
+  return type === TIMELINE_BEGIN && Value.Check(Leave, args) && args.entry === id - 1 ? args : null;
 }

@@ -47,8 +47,8 @@ export async function restoredFrom(
   options: Partial<ArchiveRestoreOptions> = {},
 ): Promise<number> {
   await restoreArchive({
-    ...{ directory, place, chainId: null, until: null, machine: silentMachine },
-    ...{ log: () => {}, report: () => {}, making: () => {}, turn: systemClock.turn },
+    ...{ directory, place, chainId: null, until: null, timeline: null, machine: silentMachine },
+    ...{ log: () => {}, report: () => {}, making: () => {}, turn: systemClock.turn, now: systemClock.now },
     ...options,
   });
   return dataStateOf(directory).position.id;

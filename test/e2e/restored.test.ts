@@ -1,0 +1,213 @@
+/**
+ * A machine is lost, and another is restored from its archive: the simulated node that fed it makes up for what was not archived
+ * yet. And one that is restored to an earlier entry, which goes on in the same archive.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chosenTimeline, endOf, IDENTITY } from '../../src/archive/archive.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
+import { RPC_TOKEN, startRpc } from '../../src/devnet/rpc.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { dataStateOf } from '../../src/store/files/backup.ts';
+import { type Received, type Receiver, receiver } from '../hooks/server.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { besideTheChain, journalRows, tables } from '../support/data/tables.ts';
+import { timeout } from '../support/property.ts';
+import { served } from '../support/servers/simulated-rpc.ts';
+import { until } from '../support/time/until.ts';
+import { type Server, stackside, startServer } from './stackside.ts';
+
+const BLOCKS = 30;
+/** Blocks that the server had when the machine was lost, and those that came in time for the archive. */
+const [HAD, ARCHIVED] = [24, 12];
+const chain = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
+// No RPC interface tells which Bitcoin transaction is the miner's.
+const withoutMiner = ({ path, body, time }: NodeEvent): NodeEvent => ({
+  ...{ path, time },
+  body: JSON.stringify({ ...JSON.parse(body), miner_txid: `0x${'00'.repeat(32)}` }),
+});
+const blocks = [withoutMiner(chain.genesis())];
+while (chain.tip.height < BLOCKS) {
+  const { height, indexBlockHash } = chain.tip;
+  const mined = chain.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 2 });
+  blocks.push(...mined.events.filter(({ path }) => path === '/new_block').map(withoutMiner));
+}
+
+let folder: DataDirectory;
+let rpc: ReturnType<typeof startRpc>;
+let target: Receiver;
+const at = (name: string): string => join(folder.path, name);
+const archive = (): string => at('archive');
+
+const serve = (data: string): Promise<Server> =>
+  startServer(
+    ...(['serve', '--data', data, '--archive', archive(), '--archive-every', '1', '--node-rpc', rpc.url] as const),
+    ...[
+      '--node-auth-file',
+      at('token'),
+      '--hook-targets',
+      '127.0.0.0/8',
+      '--token-metadata',
+      'off',
+      '--log-level',
+      'silent',
+    ],
+  );
+const hooks = (server: Server, data: string, ...args: string[]) =>
+  stackside('hooks', ...args, '--url', server.api, '--data', data);
+
+/** The tables of the chain; no RPC interface tells everything of a Bitcoin block. */
+const burnTables = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
+const chainTables = (directory: string) =>
+  Object.fromEntries(
+    Object.entries(tables(directory)).filter(([name]) => !(name in besideTheChain) && !burnTables.includes(name)),
+  );
+const faultsOf = (directory: string) =>
+  checkDirectory(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);
+
+/** Heights of the blocks in deliveries. */
+const heights = (deliveries: readonly Received[]): number[] =>
+  deliveries.flatMap(({ payload }) =>
+    payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
+  );
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, place) => from + place);
+
+/** One webhook id names one body. */
+function expectOneBodyEach(deliveries: readonly Received[]): void {
+  const bodies = new Map<string, string>();
+  for (const { headers, text } of deliveries) {
+    const id = headers['webhook-id'] ?? '';
+    expect(bodies.get(id) ?? text).toBe(text);
+    bodies.set(id, text);
+  }
+}
+
+beforeAll(async () => {
+  folder = dataDirectory();
+  rpc = startRpc(served(chain), { log: () => {} });
+  target = receiver();
+  writeFileSync(at('token'), RPC_TOKEN, { mode: 0o600 });
+  const hook = {
+    ...{ name: 'all', version: '1', chain: 'stacks', network: 'testnet' },
+    filters: { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'coinbase' }] },
+    options: { enable_on_registration: true },
+    action: { type: 'http_post', url: target.url },
+  };
+  writeFileSync(at('hook.json'), JSON.stringify(hook));
+  // The machine that is lost.
+  const server = await serve(at('lost'));
+  await postEvents(blocks.slice(0, 1), server.events);
+  expect((await hooks(server, at('lost'), 'add', at('hook.json'))).code).toBe(0);
+  await postEvents(blocks.slice(1, ARCHIVED + 1), server.events);
+  await until(async () => {
+    if ((await directoryFiles(archive()).list(IDENTITY)).length === 0) return false;
+    const { part } = await endOf(directoryFiles(archive()));
+    return part?.entries.some(({ text }) => text.includes(`"block_height":${ARCHIVED},`)) === true;
+  }, 'the archive has the first blocks');
+  await postEvents(blocks.slice(ARCHIVED + 1, HAD + 1), server.events);
+  await server.stop('SIGKILL');
+}, timeout);
+afterAll(async () => {
+  await rpc.stop();
+  target[Symbol.dispose]();
+  folder[Symbol.dispose]();
+});
+
+test(
+  'nothing of the chain is lost, and no block for a chainhook: what was not archived is filled from the node',
+  async () => {
+    const [data, filled] = [at('restored'), at('filled')];
+    for (const directory of [data, filled]) {
+      expect((await stackside('restore', archive(), '--data', directory)).code).toBe(0);
+    }
+    const before = target.received.length;
+    const server = await serve(data);
+    // The node goes on with its next block, and posts it until the server has what is below it.
+    await postEvents(blocks.slice(HAD + 1), server.events);
+    await until(() => heights(target.received.slice(before)).includes(BLOCKS), 'the last block is delivered');
+    const status = (await (await fetch(`${server.api}/extended/v1/status`)).json()) as { chain_tip: object };
+    expect(status.chain_tip).toMatchObject({ block_height: BLOCKS });
+    await server.stop();
+    using whole = ingestOf(blocks.map(received));
+    expect(chainTables(data)).toEqual(chainTables(whole.path));
+    expect(faultsOf(data)).toEqual([]);
+    expect([...new Set(heights(target.received))].toSorted((a, b) => a - b)).toEqual(range(1, BLOCKS));
+    expectOneBodyEach(target.received);
+
+    const { code, stdout, stderr } = await stackside(
+      ...['fill', '--data', filled, '--node-rpc', rpc.url, '--node-auth-file', at('token')],
+    );
+    expect([code, stderr]).toEqual([0, expect.any(String)]);
+    expect(stdout).toContain(`up to height ${BLOCKS}`);
+    expect(chainTables(filled)).toEqual(chainTables(whole.path));
+  },
+  timeout,
+);
+
+test(
+  'a server that was restored to an earlier entry delivers nothing until the operator says so, then all; both go on in one archive',
+  async () => {
+    const data = at('earlier');
+    const restored = await stackside(
+      'restore',
+      archive(),
+      '--data',
+      data,
+      '--until-height',
+      '6',
+      '--timeline',
+      'first',
+    );
+    expect(restored.stdout).toContain('Chainhooks are paused until stackside hooks enable --paused.');
+    const begins = dataStateOf(data).position.id;
+    const before = target.received.length;
+    const server = await serve(data);
+    await postEvents(blocks.slice(HAD + 1), server.events);
+    const fresh = JSON.parse((await hooks(server, data, 'add', at('hook.json'))).stdout) as { uuid: string };
+    const listed = (await hooks(server, data, 'list')).stdout;
+    expect(listed).toContain('streaming, disabled, paused');
+    expect(listed).toContain('new_timeline: the log was restored to an earlier entry');
+    // What another chainhook is sent comes after what would have been sent of the paused one.
+    expect((await hooks(server, data, 'test', fresh.uuid)).code).toBe(0);
+    expect(target.received.slice(before).every(({ headers }) => headers['x-chainhook-uuid'] === fresh.uuid)).toBe(true);
+    expect((await hooks(server, data, 'remove', fresh.uuid)).code).toBe(0);
+
+    const known = target.received.length;
+    const enabled = await hooks(server, data, 'enable', '--paused');
+    expect([enabled.code, enabled.stdout.trim()]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    await until(() => heights(target.received.slice(known)).includes(BLOCKS), 'the last block is delivered');
+    expect(
+      heights(target.received.slice(known))
+        .toSorted((a, b) => a - b)
+        .slice(-BLOCKS + 6),
+    ).toEqual(range(7, BLOCKS));
+    expectOneBodyEach(target.received);
+    expect((await hooks(server, data, 'enable')).stderr).toContain('Nothing says which chainhook to enable.');
+    await server.stop();
+    expect(faultsOf(data)).toEqual([]);
+
+    // So does the server with the whole archive. The machine that was lost comes back with what it had in its last seconds, which
+    // contradicts what that server archived, and writes nothing.
+    const whole = await serve(at('restored'));
+    await whole.stop();
+    const back = await serve(at('lost'));
+    await postEvents(blocks.slice(HAD + 1), back.events);
+    await back.stop();
+    const verified = await stackside('archive', 'verify', archive());
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('are sound')]);
+    const status = JSON.parse((await stackside('archive', 'status', archive(), '--format', 'json')).stdout);
+    const [first, second] = status.timelines;
+    expect(status.timelines).toHaveLength(2);
+    expect(first).toMatchObject({ name: 'first', last_entry: journalRows(at('restored')).length });
+    expect(second).toMatchObject({
+      ...{ leaves: 'first', leaves_after_entry: begins - 1, last_entry: journalRows(data).length, fault: null },
+    });
+    expect((await chosenTimeline(directoryFiles(archive()), null)).name).toBe(second.name);
+  },
+  timeout,
+);

@@ -1,0 +1,45 @@
+/** Places of an archive as they are at their worst: requests fail, and the one who writes ends at any of them. */
+import fc from 'fast-check';
+import type { Place } from '../../../src/backup/manifest.ts';
+import type { Seen } from '../property.ts';
+import type { S3Server } from './s3-server.ts';
+
+/** A place whose caller ends at one of its requests, which is done or not, and never answered. */
+export function mortal(
+  whole: Place,
+  lives: { requests: number; isDone: boolean },
+): { place: Place; died: Promise<void> } {
+  const death = Promise.withResolvers<void>();
+  let left = lives.requests;
+  const until =
+    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      left -= 1;
+      if (left > 0) return call(...given);
+      if (left === 0 && lives.isDone) await call(...given).catch(() => {});
+      death.resolve();
+      return new Promise<R>(() => {});
+    };
+  return {
+    died: death.promise,
+    place: {
+      location: whole.location,
+      ...{ read: until(whole.read), list: until(whole.list), create: until(whole.create) },
+      ...{ write: until(whole.write), remove: until(whole.remove) },
+    },
+  };
+}
+
+/** How a request fails. */
+export const fault = fc.constantFrom('refused', 'torn', 'unanswered', 'late', 'cut');
+/** Faults of the server: every third request, and which of them. */
+export function faulty(kinds: readonly string[], seen: Seen): S3Server['fail'] {
+  let count = 0;
+  return () => {
+    count += 1;
+    if (count % 3 !== 0) return null;
+    const kind = kinds[(count / 3) % kinds.length]!;
+    seen.add(kind);
+    return kind === 'refused' ? { status: 503, code: 'SlowDown' } : (kind as 'torn');
+  };
+}
