@@ -36,6 +36,17 @@ type ServerEvent =
   | { event: 'host_clock_differs'; seconds: number; remedy: string }
   | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
   /** `settings` holds the settings that differ from their defaults. */
+  /** `serve --from`: the data directory is restored from the archive at `place`. */
+  | { event: 'restore_begun'; place: string; chain: string }
+  | { event: 'restore_progress'; entry: number; of: number; height: number; left: string }
+  | { event: 'restore_base_loading'; entry: number; of: number; part: number; parts: number }
+  | { event: 'restore_base_skipped'; place: string; name: string; reason: string }
+  | { event: 'restored'; place: string; entry: number; height: number }
+  /** The data directory has data of the archive's log already; or the archive could not be asked whether it has. */
+  | { event: 'from_ignored'; place: string; entry: number }
+  | { event: 'from_not_compared'; place: string; problem: string }
+  | { event: 'archive_unsigned'; place: string; problem: string }
+  | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
   /** `nearest` is the variable that may have been meant. */
   | { event: 'variable_unknown'; variable: string; nearest: string | null }
@@ -127,6 +138,15 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   journal_not_trimmed: 'warn',
   archive_failing: 'error',
   archive_resumed: 'info',
+  archive_unsigned: 'warn',
+  archive_open_part_missing: 'warn',
+  restore_begun: 'info',
+  restore_progress: 'info',
+  restore_base_loading: 'info',
+  restore_base_skipped: 'warn',
+  restored: 'info',
+  from_ignored: 'info',
+  from_not_compared: 'warn',
   archive_base_made: 'info',
   archive_base_failing: 'error',
   archive_trimmed: 'info',

@@ -5,7 +5,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { mapAhead } from '../backup/backup.ts';
-import type { Place } from '../backup/manifest.ts';
+import type { BackupSource, PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
@@ -39,9 +39,10 @@ const REMEDY =
 
 /** A fault of an archive, by the name of the object or the entries that are missing. */
 export class ArchiveDamagedError extends OperatorError {
+  override readonly name = 'ArchiveDamagedError';
   /** @param fault the end of a sentence that begins with the archive */
   constructor(
-    { location }: Pick<Place, 'location'>,
+    { location }: Pick<BackupSource, 'location'>,
     readonly fault: string,
     options?: ErrorOptions,
   ) {
@@ -54,8 +55,8 @@ export class ArchiveDamagedError extends OperatorError {
  * @returns null where there is no such object
  * @throws ArchiveDamagedError as `sound` does; OperatorError where the place can't be read
  */
-async function readSoundly<T>(
-  place: Place,
+export async function readSoundly<T>(
+  place: BackupSource,
   name: string,
   most: number,
   sound: (bytes: Uint8Array) => Promise<T>,
@@ -76,21 +77,24 @@ async function readSoundly<T>(
 export const IDENTITY = 'archive.json';
 const LONGEST_IDENTITY = 64 * 1024;
 
-const Identity = Type.Object({
+export const Identity = Type.Object({
   format: Type.Literal(FORMAT),
   chain_id: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
   network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
   /** Chain value of entry 1, in hex. It has the time of receipt, so that two logs have the same one only as copies. */
   first: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  /** Whether everybody may read it: private commands are withheld. A private archive lacks the field. */
+  public: Type.Optional(Type.Literal(true)),
 });
 /** Which log an archive is of. */
 export type Identity = Static<typeof Identity>;
 
-export const identityOf = (chainId: number, first: Uint8Array): Identity => ({
+export const identityOf = (chainId: number, first: Uint8Array, isPublic: boolean): Identity => ({
   format: FORMAT,
   chain_id: chainId,
   network: networkOf(chainId).kind,
   first: first.toHex(),
+  ...(isPublic ? { public: true } : {}),
 });
 
 export const identityBytes = (identity: Identity): Buffer => Buffer.from(`${JSON.stringify(identity)}\n`);
@@ -104,7 +108,7 @@ export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' 
  * @returns null where there is no archive
  * @throws OperatorError where a newer program made it, or the object is damaged
  */
-export const identityIn = (place: Place): Promise<Identity | null> =>
+export const identityIn = (place: BackupSource): Promise<Identity | null> =>
   readSoundly(place, IDENTITY, LONGEST_IDENTITY, async (bytes) => {
     const identity = parsedJson(strictText(bytes) ?? '');
     const format = Object(identity).format;
@@ -119,7 +123,7 @@ export const identityIn = (place: Place): Promise<Identity | null> =>
   });
 
 /** @throws OperatorError where there is no archive */
-export async function requireIdentity(place: Place): Promise<Identity> {
+export async function requireIdentity(place: BackupSource): Promise<Identity> {
   const identity = await identityIn(place);
   if (identity !== null) return identity;
   throw new OperatorError(
@@ -152,7 +156,7 @@ const LONGEST_ORIGIN = 64 * 1024;
  * @returns null where there is no such object
  * @throws ArchiveDamagedError; OperatorError where the place can't be read
  */
-export const originIn = (place: Place, timeline: string): Promise<Origin | null> =>
+export const originIn = (place: PlaceReads, timeline: string): Promise<Origin | null> =>
   readSoundly(place, originName(timeline), LONGEST_ORIGIN, async (bytes) => {
     try {
       return readOrigin(timeline, bytes);
@@ -170,7 +174,7 @@ export interface Timelines {
 }
 
 /** Reads which timelines an archive has. @throws OperatorError where the place can't be read */
-export async function timelinesIn(place: Place): Promise<Timelines> {
+export async function timelinesIn(place: PlaceReads): Promise<Timelines> {
   const listed = await place.list('timeline-');
   const faults: Timelines['faults'] = [];
   const found: (Origin & { name: string })[] = [];
@@ -210,7 +214,7 @@ export async function timelinesIn(place: Place): Promise<Timelines> {
  * The timeline of a name; without one, the timeline that began last, among those that have entries of their own.
  * @throws OperatorError where there is none of the name, or what is damaged leaves open which one is the newest
  */
-export async function chosenTimeline(place: Place, name: string | null): Promise<Timeline> {
+export async function chosenTimeline(place: PlaceReads, name: string | null): Promise<Timeline> {
   const { timelines, faults } = await timelinesIn(place);
   if (name !== null) {
     const named = timelines.find((timeline) => timeline.name === name);
@@ -250,12 +254,15 @@ function sharedSegments(all: readonly SealedRange[], { name, origin }: Timeline)
 }
 
 /** Lists what a timeline has. A place may list late what was written last. @throws OperatorError */
-export async function contentsOf(place: Place, timeline = FIRST): Promise<Contents> {
+export async function contentsOf(place: PlaceReads, timeline = FIRST): Promise<Contents> {
   const names = await place.list('');
   const all = names.map(rangeOfName).filter((range) => range !== null);
+  const segments = sharedSegments(all, timeline).sort((a, b) => a.first - b.first || a.last - b.last);
+  const begins = segments[0]?.first ?? 1;
   return {
-    trimmed: trimmedIn(names),
-    segments: sharedSegments(all, timeline).sort((a, b) => a.first - b.first || a.last - b.last),
+    // What comes before the first segment of a partial list is neither there nor missed.
+    trimmed: place.isPartial === true && begins > 1 ? { id: begins - 1, chain: new Uint8Array() } : trimmedIn(names),
+    segments,
     open: names.filter((name) => isOpenName(name) && timelineOfName(name) === timeline.name),
   };
 }
@@ -265,7 +272,7 @@ export async function contentsOf(place: Place, timeline = FIRST): Promise<Conten
  * @param name of the object that has them
  * @throws ArchiveDamagedError
  */
-function requireTimeline(place: Place, timeline: Timeline, name: string, { first, entries }: Segment): void {
+function requireTimeline(place: BackupSource, timeline: Timeline, name: string, { first, entries }: Segment): void {
   for (let { origin } = timeline; origin !== null; origin = origin.timeline.origin) {
     const { id, chain } = origin.begins;
     const found = entries[id - first];
@@ -330,7 +337,7 @@ function faultBefore(next: SealedRange, last: Head): string | null {
 }
 
 /** @throws ArchiveDamagedError naming the object */
-async function verifiedSegment(place: Place, name: string, bytes: Uint8Array): Promise<Segment> {
+async function verifiedSegment(place: BackupSource, name: string, bytes: Uint8Array): Promise<Segment> {
   try {
     return await readSegment(bytes, rangeOfName(name));
   } catch (cause) {
@@ -339,7 +346,7 @@ async function verifiedSegment(place: Place, name: string, bytes: Uint8Array): P
   }
 }
 
-const segmentAt = (place: Place, name: string): Promise<Segment | null> =>
+const segmentAt = (place: BackupSource, name: string): Promise<Segment | null> =>
   readSoundly(place, name, LONGEST, (bytes) => verifiedSegment(place, name, bytes));
 
 /**
@@ -349,7 +356,7 @@ const segmentAt = (place: Place, name: string): Promise<Segment | null> =>
  * @throws ArchiveDamagedError; OperatorError where the place can't be read
  */
 export async function sealedSegment(
-  place: Place,
+  place: BackupSource,
   range: SealedRange,
   last: Head | null,
   timeline = FIRST,
@@ -377,7 +384,7 @@ export interface OpenPart extends Segment {
  * @returns null where it is gone: a sealed segment has replaced it
  * @throws ArchiveDamagedError; OperatorError where the place can't be read
  */
-export async function openPart(place: Place, name: string): Promise<OpenPart | null> {
+export async function openPart(place: BackupSource, name: string): Promise<OpenPart | null> {
   const segment = await segmentAt(place, name);
   return segment === null ? null : { name, ...segment };
 }
@@ -389,7 +396,7 @@ export async function openPart(place: Place, name: string): Promise<OpenPart | n
  * @throws ArchiveDamagedError where one is damaged, doesn't follow the sealed segments, or contradicts another
  */
 export async function newestOpenPart(
-  place: Place,
+  place: BackupSource,
   names: readonly string[],
   last: Head,
   timeline = FIRST,
@@ -422,7 +429,7 @@ export async function newestOpenPart(
 }
 
 /** The chain value that a timeline has for an entry; null where it lacks the entry. @throws ArchiveDamagedError */
-async function chainOn(place: Place, timeline: Timeline, entry: number): Promise<Uint8Array | null> {
+async function chainOn(place: PlaceReads, timeline: Timeline, entry: number): Promise<Uint8Array | null> {
   const { open, ...contents } = await contentsOf(place, timeline);
   const { linked, last } = linkedFrom(contents, entry);
   const found = linked[0];
@@ -434,7 +441,11 @@ async function chainOn(place: Place, timeline: Timeline, entry: number): Promise
 }
 
 /** Whether a timeline has an entry: this one, another one in its place, or none yet. @throws ArchiveDamagedError */
-export async function holds(place: Place, timeline: Timeline, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
+export async function holds(
+  place: PlaceReads,
+  timeline: Timeline,
+  { id, chain }: Head,
+): Promise<'this' | 'other' | 'none'> {
   const found = await chainOn(place, timeline, id);
   if (found === null) return 'none';
   return sameChain(found, chain) ? 'this' : 'other';
@@ -447,7 +458,7 @@ export interface ArchiveEnd extends LinkedSegments, Contents {
 }
 
 /** The end of a timeline, by the names of its segments, of which none is read. @throws as {@link newestOpenPart} */
-export async function endOf(place: Place, timeline = FIRST): Promise<ArchiveEnd> {
+export async function endOf(place: PlaceReads, timeline = FIRST): Promise<ArchiveEnd> {
   const contents = await contentsOf(place, timeline);
   const linked = linkedFrom(contents, contents.trimmed.id + 1);
   const part = linked.fault === null ? await newestOpenPart(place, contents.open, linked.last, timeline) : null;
@@ -473,7 +484,7 @@ export function faultIn(error: unknown): string {
  * What is wrong with where a timeline leaves the one before, as far as that one has the entry; null where nothing is.
  * @throws OperatorError where the place can't be read
  */
-async function faultOfOrigin(place: Place, name: string, { timeline, left }: OriginOf): Promise<string | null> {
+async function faultOfOrigin(place: PlaceReads, name: string, { timeline, left }: OriginOf): Promise<string | null> {
   let segment: Segment | null;
   try {
     const { linked, part } = await endOf(place, timeline);
@@ -490,7 +501,7 @@ async function faultOfOrigin(place: Place, name: string, { timeline, left }: Ori
 }
 
 /** Reads every object of an archive, and verifies it. @throws OperatorError where the place can't be read */
-export async function* verifiedArchive(place: Place): AsyncGenerator<Verified> {
+export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verified> {
   const { timelines, faults } = await timelinesIn(place);
   for (const fault of faults) yield { ...fault, first: 0, last: 0 };
   for (const timeline of timelines) {
@@ -504,7 +515,7 @@ export async function* verifiedArchive(place: Place): AsyncGenerator<Verified> {
 }
 
 /** Reads every object of a timeline, and verifies it. @throws OperatorError where the place can't be read */
-async function* verifiedTimeline(place: Place, timeline: Timeline): AsyncGenerator<Verified> {
+async function* verifiedTimeline(place: PlaceReads, timeline: Timeline): AsyncGenerator<Verified> {
   const { segments: listed, open, trimmed } = await contentsOf(place, timeline);
   const segments = listed.filter(({ last }) => last > trimmed.id);
   const steps = segments

@@ -3,10 +3,11 @@
  * as an open part. It begins where the archive ends by its own list, so that an interrupted archive goes on, and writes nothing
  * where the archive is of another log.
  */
-import type { Place } from '../backup/manifest.ts';
+import { hashOfPart, type Place } from '../backup/manifest.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import type { JournalReads } from '../store/files/journal.ts';
+import { publicEntry } from '../store/ingest/commands.ts';
 import { leaveIn } from '../store/ingest/timelines.ts';
 import { type Entry, firstEntries, type Head, type MostEntries, sameChain } from '../store/log/entry.ts';
 import {
@@ -26,7 +27,10 @@ import {
   timelinesIn,
   trimmedName,
 } from './archive.ts';
+import { baseAt, basesOf } from './base.ts';
+import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, headIn } from './head.ts';
 import {
+  FORMAT,
   isComplete,
   LONGEST,
   openName,
@@ -41,6 +45,7 @@ import {
   segmentContentOf,
   segmentName,
 } from './segment.ts';
+import type { Signer } from './signing.ts';
 import { FIRST, originBytes, originName, readOrigin, type Timeline, timelineName } from './timeline.ts';
 
 /**
@@ -68,6 +73,8 @@ export interface ArchiverOptions {
   place: Place;
   journal: Pick<JournalReads, 'entriesAfter' | 'chainAt' | 'lastId' | 'trimmedTo'>;
   clock: Clock;
+  /** Signs an archive that is for everybody, so that private commands are withheld; null for a private one. */
+  signer: Signer | null;
   /** Called with the number of the last entry that the archive has. */
   archived: (entry: number) => void;
   /** Where a segment ends; tests have shorter ones. */
@@ -80,10 +87,10 @@ const OWN_ARCHIVE = 'Give this log an archive of its own with another --archive.
 const diverged = (location: string, what: string): OperatorError =>
   new OperatorError(
     `The archive at ${location} is of another log: ${what}.`,
-    `Nothing was written to it. If this data is of an earlier state, restore it from the archive: stackside restore --until-… begins a timeline of its own there. Or import what it lacks. ${OWN_ARCHIVE}`,
+    `Nothing was written to it. If this data is of an earlier state, restore it from the archive: stackside restore --until-entry begins a timeline of its own there. Or import what it lacks. ${OWN_ARCHIVE}`,
   );
 
-/** @throws OperatorError where the archive is of another chain, or of another log by its first entry */
+/** @throws OperatorError where the archive is of another chain or another log, or is public and the own one isn't, or the reverse */
 function requireSame(location: string, found: Identity, own: Identity): void {
   if (found.chain_id !== own.chain_id) {
     throw new OperatorError(
@@ -91,10 +98,18 @@ function requireSame(location: string, found: Identity, own: Identity): void {
       OWN_ARCHIVE,
     );
   }
-  if (found.first === own.first) return;
+  if (found.first !== own.first) {
+    throw new OperatorError(
+      `The archive at ${location} is of another log: its entry 1 is another.`,
+      `Servers that don't share a log (--cluster) need an archive each. ${OWN_ARCHIVE}`,
+    );
+  }
+  if (found.public === own.public) return;
   throw new OperatorError(
-    `The archive at ${location} is of another log: its entry 1 is another.`,
-    `Servers that don't share a log (--cluster) need an archive each. ${OWN_ARCHIVE}`,
+    found.public === true
+      ? `The archive at ${location} is public, and --archive-public is not given.`
+      : `The archive at ${location} is private, and --archive-public is given.`,
+    `Nothing was written to it: an archive stays what it is. Give --archive-public for a public archive alone, or another --archive.`,
   );
 }
 
@@ -123,6 +138,26 @@ interface Other {
   error: OperatorError;
 }
 
+/**
+ * The newest sound base as the head names it, and the first entry that it needs; entry 1 without a base.
+ * @param last last entry of the head
+ */
+async function signableBase(place: Place, last: number): Promise<{ signed: ArchiveHead['base']; needs: number }> {
+  for (const named of await basesOf(place)) {
+    const { name, id } = named;
+    if (id > last) continue;
+    const bytes = await place.read(name, { least: 1, most: LONGEST });
+    if (bytes === null) continue;
+    try {
+      const base = await baseAt({ ...place, read: async () => bytes }, named);
+      if (base !== null) return { signed: { name, sha256: hashOfPart(bytes) }, needs: base.needs };
+    } catch (error) {
+      if (!(error instanceof ArchiveDamagedError)) throw error;
+    }
+  }
+  return { signed: null, needs: 1 };
+}
+
 /** Writes a log to an archive. One round runs at a time. */
 export class Archiver {
   readonly #options: ArchiverOptions;
@@ -138,6 +173,14 @@ export class Archiver {
   #open = new Map<string, number>();
   /** Last entry of the open part that this writer wrote last. */
   #opened = 0;
+  /** Which log the archive is of; null before the first entry. */
+  #identity: Identity | null = null;
+  /** The sealed segments that follow each other. */
+  #segments: SegmentRange[] = [];
+  /** The newest base, as it is signed, with the first entry that it needs; undefined where that must be looked up. */
+  #base: { signed: ArchiveHead['base']; needs: number } | undefined;
+  /** Last entry of the head that this writer signed last. */
+  #signed = 0;
 
   constructor(options: ArchiverOptions) {
     this.#options = options;
@@ -166,32 +209,48 @@ export class Archiver {
   }
 
   async #archive(round: Round, signal: AbortSignal): Promise<void> {
-    const { journal, clock, archived, segment = SEGMENT } = this.#options;
+    const { clock, archived, segment = SEGMENT } = this.#options;
     while (!signal.aborted) {
       const listed = this.#listed.get(this.#sealed.id + 1);
       if (listed !== undefined) {
-        this.#sealed = { id: listed.last, chain: listed.chain };
+        this.#noteSealed(listed);
         continue;
       }
       this.#requireNext();
-      const entries = [...firstEntries(journal.entriesAfter(this.#sealed.id), segment)];
+      const entries = [...firstEntries(this.#entriesAfter(this.#sealed.id), segment)];
       // The first entry of a timeline is archived as such alone, whatever of the timeline before is there or is listed.
       const begins = beginningOf(entries, this.#sealed.chain, this.#timeline.origin?.begins.id);
       if (begins !== null) {
         await this.#beginTimeline(round, begins, this.#sealed.id + 1);
         continue;
       }
-      if (!isComplete(entries, segment)) return this.#writeOpen(this.#openName(round), entries);
+      if (!isComplete(entries, segment)) {
+        await this.#writeOpen(this.#openName(round), entries);
+        return this.#sign(this.#openName(round), entries.at(-1) ?? this.#sealed);
+      }
       await this.#seal(entries);
       archived(this.#sealed.id);
       await pause(clock, SEGMENT_MS, signal);
     }
   }
 
+  /**
+   * The entries after a number as the archive has them. A segment ends by what it has, so that a journal that has commands and one
+   * that withholds them make the same public segments.
+   */
+  *#entriesAfter(id: number): Generator<Entry> {
+    const { journal, signer } = this.#options;
+    for (const entry of journal.entriesAfter(id)) yield signer === null ? entry : publicEntry(entry);
+  }
+
   /** Compares the archive with the journal, before anything is written. @throws OperatorError where they differ */
   async #begin(round: Round): Promise<void> {
     this.#sealed = START;
-    await this.#requireIdentity(round.chainId);
+    this.#segments = [];
+    this.#signed = 0;
+    this.#base = undefined;
+    this.#identity = await this.#requireIdentity(round.chainId);
+    await this.#requireOwnSignature();
     const { timelines, faults } = await timelinesIn(this.#options.place);
     this.#timeline = await this.#ownTimeline(timelines);
     const other = await this.#note(round);
@@ -260,7 +319,7 @@ export class Archiver {
       return own !== null && sameChain(own, chain);
     });
     if (shared === undefined || journal.lastId() === shared.id) throw error;
-    const begins = beginningOf(firstEntries(journal.entriesAfter(shared.id), ONE), shared.chain);
+    const begins = beginningOf(firstEntries(this.#entriesAfter(shared.id), ONE), shared.chain);
     if (begins === null) throw error;
     return begins;
   }
@@ -288,21 +347,71 @@ export class Archiver {
     if (other !== null) throw other.error;
   }
 
-  async #requireIdentity(chainId: number): Promise<void> {
-    const { place, journal } = this.#options;
+  /** @returns which log the archive is of; null before the first entry */
+  async #requireIdentity(chainId: number): Promise<Identity | null> {
+    const { place, journal, signer } = this.#options;
+    const isPublic = signer !== null;
     const found = await identityIn(place);
     const first = journal.chainAt(1);
     if (first !== null) {
-      const own = identityOf(chainId, first);
-      if (found !== null) return requireSame(place.location, found, own);
-      if (await place.create(IDENTITY, identityBytes(own))) return;
-      requireSame(place.location, await requireIdentity(place), own);
-    } else if (found !== null) {
+      const own = identityOf(chainId, first, isPublic);
+      if (found === null && (await place.create(IDENTITY, identityBytes(own)))) return own;
+      requireSame(place.location, found ?? (await requireIdentity(place)), own);
+      return own;
+    }
+    if (found !== null) {
       // The segments tell whether a trimmed journal is of the same log.
-      requireSame(place.location, found, identityOf(chainId, Uint8Array.fromHex(found.first)));
+      requireSame(place.location, found, identityOf(chainId, Uint8Array.fromHex(found.first), isPublic));
     } else {
       this.#requireNext();
     }
+    return found;
+  }
+
+  /** @throws OperatorError where a public archive is signed with another key */
+  async #requireOwnSignature(): Promise<void> {
+    const { place, signer } = this.#options;
+    if (signer === null) return;
+    try {
+      await headIn(place, signer.publicKey);
+    } catch (error) {
+      if (error instanceof ArchiveDamagedError) return;
+      if (!(error instanceof ArchiveUntrustedError)) throw error;
+      throw new OperatorError(
+        error.message,
+        `All hosts of a log sign with the same archive.key: copy it from the host that signed. To sign with another key from now on, remove ${HEAD} from the archive, and publish the new key.`,
+        { cause: error },
+      );
+    }
+  }
+
+  #noteSealed({ first, last, chain }: SegmentRange): void {
+    this.#sealed = { id: last, chain };
+    this.#segments.push({ first, last, chain });
+    // A base that was made meanwhile is signed with the next segment.
+    this.#base = undefined;
+  }
+
+  /** Signs the head of a public archive, if it has changed. @param name of this writer's open part */
+  async #sign(name: string, { id, chain }: Head): Promise<void> {
+    const { place, clock, signer } = this.#options;
+    if (signer === null || this.#identity === null || id === this.#signed) return;
+    this.#base ??= await signableBase(place, id);
+    const { signed: base, needs } = this.#base;
+    const from = this.#segments.findIndex(({ last }) => last >= needs);
+    const head: ArchiveHead = {
+      format: FORMAT,
+      archive: this.#identity,
+      written_at: new Date(clock.now()).toISOString(),
+      entry: id,
+      chain: chain.toHex(),
+      base,
+      // The last one says where the open part begins.
+      segments: this.#segments.slice(from < 0 ? -1 : from).map(segmentName),
+      open: id === this.#sealed.id ? null : name,
+    };
+    await place.write(HEAD, headBytes(head, signer));
+    this.#signed = id;
   }
 
   /** @throws OperatorError where the journal was trimmed beyond what the archive has */
@@ -351,7 +460,7 @@ export class Archiver {
     if (other !== undefined) throw diverged(place.location, `it has ${other} where the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
     if (!(await place.create(name, await packedSegment(content)))) await this.#requireContent(name, content);
-    this.#sealed = { id: last, chain };
+    this.#noteSealed({ first, last, chain });
     for (const [part, end] of this.#open) {
       if (end > last) continue;
       await place.remove(part);

@@ -3,7 +3,7 @@
  * loads its rows into a new index. Each step goes on where an interrupted one ended.
  */
 import { mapAhead } from '../backup/backup.ts';
-import type { Place } from '../backup/manifest.ts';
+import type { PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { networkOf } from '../chain/network.ts';
@@ -56,7 +56,7 @@ async function unfitOf(
 }
 
 export interface ChoosingOptions {
-  place: Place;
+  place: PlaceReads;
   chainId: number;
   choice: BaseChoice;
   /** Whether a base comes after the end of the restore. */
@@ -74,7 +74,7 @@ const OTHER_BASE =
   'Give an older base with --base, or --base none to begin with entry 1; stackside archive list shows the bases.';
 
 /** A base that was begun with, or that is wanted by its entry. @throws OperatorError where it is gone */
-async function requireBase(place: Place, named: NamedBase): Promise<ChosenBase> {
+async function requireBase(place: PlaceReads, named: NamedBase): Promise<ChosenBase> {
   const base = await baseAt(place, named);
   if (base !== null) return { ...base, name: named.name };
   throw new OperatorError(`The archive at ${place.location} lacks ${named.name}.`, OTHER_BASE);
@@ -105,7 +105,7 @@ export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase |
 }
 
 /** The base of a name, which a restore was begun with. */
-export async function begunBase(place: Place, name: string): Promise<ChosenBase> {
+export async function begunBase(place: PlaceReads, name: string): Promise<ChosenBase> {
   const named = baseOfName(name);
   if (named === null) throw new Error('a restore begins with a base that has a name');
   return requireBase(place, named);
@@ -114,7 +114,7 @@ export async function begunBase(place: Place, name: string): Promise<ChosenBase>
 export interface FillingOptions {
   /** The directory in which the files are made. */
   staging: string;
-  place: Place;
+  place: PlaceReads;
   base: ChosenBase;
   /** Whether the journal gets all entries, also those that the index doesn't need. */
   isWhole: boolean;
@@ -127,7 +127,7 @@ export interface FillingOptions {
 }
 
 /** @throws ArchiveDamagedError where a segment doesn't follow the journal's last entry */
-function requireNext(place: Place, segment: Segment, { id, chain }: Head): void {
+function requireNext(place: PlaceReads, segment: Segment, { id, chain }: Head): void {
   const there = segment.first === id + 1 ? segment.before : segment.entries.find((entry) => entry.id === id)?.chain;
   if (there !== undefined && sameChain(there, chain)) return;
   throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
@@ -180,7 +180,7 @@ interface TablePart {
 }
 
 /** The parts in the order in which they are loaded. @throws ArchiveDamagedError where the base has other tables than the program */
-function partsOf(place: Place, { name, tables }: ChosenBase, known: readonly BaseTable[]): TablePart[] {
+function partsOf(place: PlaceReads, { name, tables }: ChosenBase, known: readonly BaseTable[]): TablePart[] {
   const shape = (one: { name: string; columns: readonly string[] }): string => `${one.name}(${one.columns.join(', ')})`;
   const wanted = known.map((table) => shape({ name: table.name, columns: table.columns.map((column) => column.name) }));
   const found = tables.map(shape);
@@ -201,7 +201,7 @@ export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'place'
   making: (progress: SecondaryIndexProgress) => void;
 }
 
-function load(place: Place, loader: BaseLoader, { table, part }: TablePart, rows: readonly unknown[]): void {
+function load(place: PlaceReads, loader: BaseLoader, { table, part }: TablePart, rows: readonly unknown[]): void {
   try {
     loader.load(table, rows);
   } catch (cause) {

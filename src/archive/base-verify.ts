@@ -1,11 +1,11 @@
 /** Verifies the bases of an archive: their manifests, the chain values of their entries, and each of their parts once. */
 import { mapAhead } from '../backup/backup.ts';
-import type { Place } from '../backup/manifest.ts';
+import type { PlaceReads } from '../backup/manifest.ts';
 import { ArchiveDamagedError, faultIn, holds, timelinesIn, type Verified } from './archive.ts';
 import { type BaseManifest, type BasePart, baseAt, basesOf, type NamedBase, partName, rowsOfPart } from './base.ts';
 
 /** @returns null where the base was removed meanwhile @throws ArchiveDamagedError */
-async function soundBase(place: Place, named: NamedBase): Promise<BaseManifest | null> {
+async function soundBase(place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> {
   const base = await baseAt(place, named);
   if (base === null) return null;
   const found = new Set<string>();
@@ -20,7 +20,7 @@ async function soundBase(place: Place, named: NamedBase): Promise<BaseManifest |
 }
 
 /** Reads every base of an archive and every part that one needs, and verifies it. @throws OperatorError where the place can't be read */
-export async function* verifiedBases(place: Place): AsyncGenerator<Verified> {
+export async function* verifiedBases(place: PlaceReads): AsyncGenerator<Verified> {
   const seen = new Set<string>();
   for (const named of await basesOf(place)) {
     const { name, id } = named;

@@ -13,7 +13,7 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
-import { compressedPart, hashOfPart, longestCompressed, type Place } from '../backup/manifest.ts';
+import { compressedPart, hashOfPart, longestCompressed, type PlaceReads } from '../backup/manifest.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
@@ -105,7 +105,7 @@ export function baseOfName(name: string): NamedBase | null {
 }
 
 /** The bases of an archive, the newest first. @throws OperatorError where the place can't be read */
-export async function basesOf(place: Place): Promise<NamedBase[]> {
+export async function basesOf(place: PlaceReads): Promise<NamedBase[]> {
   const names = await place.list(BASES);
   return names
     .map(baseOfName)
@@ -155,7 +155,7 @@ export const packedPart = compressedPart;
 const decompress = promisify(zstdDecompress);
 
 /** The content of an object. @throws ArchiveDamagedError that names it */
-async function decompressed(place: Place, name: string, object: Uint8Array, most: number): Promise<Buffer> {
+async function decompressed(place: PlaceReads, name: string, object: Uint8Array, most: number): Promise<Buffer> {
   try {
     return await decompress(object, { maxOutputLength: most });
   } catch (cause) {
@@ -164,7 +164,7 @@ async function decompressed(place: Place, name: string, object: Uint8Array, most
   }
 }
 
-async function contentOf(place: Place, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
+async function contentOf(place: PlaceReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
   const object = await place.read(name, { least: 1, most: longestCompressed(bytes) });
   if (object === null) throw new ArchiveDamagedError(place, `${name}, a part of a base, is missing`);
   const content = await decompressed(place, name, object, bytes);
@@ -173,7 +173,7 @@ async function contentOf(place: Place, name: string, { sha256, bytes }: BasePart
 }
 
 /** Reads a part once more where it is damaged: a server may end a body as if it were complete. */
-async function soundContent(place: Place, name: string, part: BasePart): Promise<Buffer> {
+async function soundContent(place: PlaceReads, name: string, part: BasePart): Promise<Buffer> {
   try {
     return await contentOf(place, name, part);
   } catch (error) {
@@ -187,7 +187,7 @@ async function soundContent(place: Place, name: string, part: BasePart): Promise
  * @returns lists of values, as far as anybody knows
  * @throws ArchiveDamagedError that names it; OperatorError where the place can't be read
  */
-export async function rowsOfPart(place: Place, part: BasePart): Promise<unknown[]> {
+export async function rowsOfPart(place: PlaceReads, part: BasePart): Promise<unknown[]> {
   const name = partName(part.sha256);
   const text = strictText(await soundContent(place, name, part));
   const rows = text?.endsWith('\n') ? parsedJson(`[${text.slice(0, -1).replaceAll('\n', ',')}]`) : undefined;
@@ -218,7 +218,7 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
  * @returns null where it is gone
  * @throws ArchiveDamagedError that names it; OperatorError where a newer program made it, or the place can't be read
  */
-export async function baseAt(place: Place, named: NamedBase): Promise<BaseManifest | null> {
+export async function baseAt(place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> {
   const { name } = named;
   const read = async (): Promise<BaseManifest | null> => {
     const object = await place.read(name, { least: 1, most: LONGEST_MANIFEST });
@@ -245,7 +245,7 @@ export async function baseAt(place: Place, named: NamedBase): Promise<BaseManife
 }
 
 /** The newest base whose manifest is sound; archive verify names the others. @returns null where there is none */
-export async function newestBase(place: Place): Promise<BaseManifest | null> {
+export async function newestBase(place: PlaceReads): Promise<BaseManifest | null> {
   for (const named of await basesOf(place)) {
     const base = await baseAt(place, named).catch((error: unknown) => {
       if (error instanceof ArchiveDamagedError) return null;

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { mapAhead } from '../backup/backup.ts';
-import type { Place } from '../backup/manifest.ts';
+import type { PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
@@ -64,7 +64,7 @@ interface BaseLoading {
 
 export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'sendMany' | 'log'> {
   directory: string;
-  place: Place;
+  place: PlaceReads;
   /** The chain that the archive must have; null for any. */
   chainId: number | null;
   until: Until;
@@ -110,7 +110,7 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
 }
 
 /** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
-async function* segmentsFrom(place: Place, timeline: Timeline, entry: number): AsyncGenerator<Segment> {
+async function* segmentsFrom(place: PlaceReads, timeline: Timeline, entry: number): AsyncGenerator<Segment> {
   const { open, ...contents } = await contentsOf(place, timeline);
   const { linked, last, fault } = linkedFrom(contents, entry);
   yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after, timeline));
@@ -126,7 +126,7 @@ const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.entr
  * Whether the last entry that was applied is the one that this restore began a timeline with, after its end.
  * @throws ArchiveDamagedError where this restore began with entries of another log
  */
-function hasBegun(place: Place, { entries }: Segment, ingest: Ingest): boolean {
+function hasBegun(place: PlaceReads, { entries }: Segment, ingest: Ingest): boolean {
   const { id, chain } = ingest.position();
   const before = entries.find((entry) => entry.id === id);
   if (before === undefined || sameChain(before.chain, chain)) return false;
@@ -147,29 +147,55 @@ async function beginTimeline(ingest: Ingest, { turn, now }: ArchiveRestoreOption
 /** Whether an entry is the one that the restore ends with, so that what comes after it need not even be sound. */
 const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry' in until && entry >= until.entry;
 
-/** Applies the entries up to the end; after an end that was named, the log begins a timeline. */
+/**
+ * Applies the entries up to the end; after an end that was named, the log begins a timeline. A restore takes hours, in which the archive
+ * grows: then what came meanwhile follows.
+ */
 async function applyEntries(
   ingest: Ingest,
   options: ArchiveRestoreOptions,
   timeline: Timeline,
   last: number,
 ): Promise<void> {
-  const { place, until, report, turn } = options;
   const from = ingest.position().id;
-  for await (const segment of segmentsFrom(place, timeline, from)) {
+  for (
+    let begin = from;
+    !(await applyListed(ingest, options, timeline, { from, last }));
+    begin = ingest.position().id
+  ) {
+    if (ingest.position().id === begin) return;
+  }
+}
+
+/** Applies the entries of the segments that the archive lists now. @returns whether an earlier end was reached */
+async function applyListed(
+  ingest: Ingest,
+  options: ArchiveRestoreOptions,
+  timeline: Timeline,
+  { from, last }: { from: number; last: number },
+): Promise<boolean> {
+  const { place, until, report, turn } = options;
+  const begun = lastApplied(ingest);
+  // Whether a restore that was interrupted had begun a timeline is told by what the archive has in place of its last entry.
+  const first = ingest.position().id + (begun !== undefined && leaveIn(begun) !== null ? 0 : 1);
+  for await (const segment of segmentsFrom(place, timeline, first)) {
     const position = ingest.position();
-    if (hasBegun(place, segment, ingest)) return;
+    if (hasBegun(place, segment, ingest)) return true;
     const left = segment.entries.filter(({ id }) => id > position.id);
     const beyond = left.findIndex((entry) => isBeyond(entry, until));
     await ingest.entries.follow(beyond < 0 ? left : left.slice(0, beyond), false, turn);
     const entry = ingest.position().id;
-    report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
-    if (beyond >= 0 || isEnd(entry, until)) return beginTimeline(ingest, options);
+    if (left.length > 0) report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
+    if (beyond >= 0 || isEnd(entry, until)) {
+      await beginTimeline(ingest, options);
+      return true;
+    }
   }
+  return false;
 }
 
 /** The last entry of those that follow each other from one on. @param wanted open parts are read only where the sealed segments end before it */
-async function lastFrom(place: Place, timeline: Timeline, entry: number, wanted: number): Promise<number> {
+async function lastFrom(place: PlaceReads, timeline: Timeline, entry: number, wanted: number): Promise<number> {
   const { open, ...contents } = await contentsOf(place, timeline);
   if (entry <= contents.trimmed.id) return contents.trimmed.id;
   const { last: sealed } = linkedFrom(contents, entry);

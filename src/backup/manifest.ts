@@ -228,10 +228,16 @@ export interface BackupSource {
   read(name: string, bounds: SizeBounds): Promise<Uint8Array | null>;
 }
 
-/** A place whose files are read, listed and written one by one. Its functions throw OperatorError. */
-export interface Place extends BackupSource {
+/** A place whose files are read and listed. Its functions throw OperatorError. */
+export interface PlaceReads extends BackupSource {
   /** Names that begin with a text, sorted. */
   list(beginning: string): Promise<string[]>;
+  /** Whether it lists only what a reader needs to begin with. */
+  readonly isPartial?: true;
+}
+
+/** A place whose files are also written one by one. */
+export interface Place extends PlaceReads {
   /**
    * Writes a file unless one has the name, which stays as it is then.
    * @returns whether it was written; where an answer is lost, false may mean that an attempt before has written it

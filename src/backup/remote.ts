@@ -1,4 +1,4 @@
-/** Backups and archives on other machines: on S3, or (backups, for reading) on a web server with the files. */
+/** Backups and archives on other machines: on S3, or for reading on a web server with the files. */
 import { createHash, createHmac } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { S3Client } from 'bun';
@@ -12,30 +12,33 @@ const MISSING: ReadonlySet<number> = new Set([404, 410]);
 
 /** A URL for messages, without user, password and query, which may be secrets. */
 function shownUrl(url: URL): string {
-  return `${url.origin}${url.pathname}`;
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** A backup below a URL, whose query is sent with each request. */
+/** The files below a URL, whose query is sent with each request. */
 export function webSource(url: URL, clock: Clock): BackupSource {
   const location = shownUrl(url);
-  const transfer: Transfer = {
-    location,
+  const transferOf = (file: string): Transfer => ({
+    location: file,
     clock,
     redirect: 'follow',
     refused: ({ status }) =>
       MISSING.has(status)
         ? null
         : new OperatorError(
-            `The server of ${location} refuses to send the backup, with status ${status}.`,
+            `The server refuses to send ${file}, with status ${status}.`,
             'Check the URL, and that the server lets this machine read the files below it.',
           ),
-  };
+  });
   const fileUrl = (name: string): string => {
     const file = new URL(url);
     file.pathname = `${url.pathname.replace(/\/+$/, '')}/${name}`;
     return file.href;
   };
-  return { location, read: (name, bounds) => getFile(transfer, () => fileUrl(name), bounds) };
+  return {
+    location,
+    read: (name, bounds) => getFile(transferOf(`${location}/${name}`), () => fileUrl(name), bounds),
+  };
 }
 
 const MISSING_CREDENTIALS = 'ERR_S3_MISSING_CREDENTIALS';

@@ -7,8 +7,9 @@ import { directFetch } from '../http/direct-fetch.ts';
 
 /** Waits before the retries, in milliseconds. */
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
-/** Milliseconds without progress in either direction after which a request is given up. */
+/** Milliseconds in which a request gets its answer, or at least so many bytes of it; else it is given up. */
 const STALL_MS = 60_000;
+const LEAST_BYTES = 64 * 1024;
 /** Maximum bytes of an error response that are read. */
 const LONGEST_ERROR = 64 * 1024;
 
@@ -44,27 +45,51 @@ class TryAgain extends Error {
   override readonly name = 'TryAgain';
 }
 
-/** Aborts a request without progress. @returns its signal, the function that notes progress, and the one that ends the guard */
+/**
+ * Aborts a request that stalls, or whose answer comes so slowly that it never ends.
+ * @returns its signal, the function that notes the bytes that came, and the one that ends the guard
+ */
 function stallGuard({ after }: Clock) {
   const late = new AbortController();
-  const begin = () => after(STALL_MS, () => late.abort(new DOMException('nothing came', 'TimeoutError')));
+  let came = 0;
+  const begin = (): (() => void) =>
+    after(STALL_MS, () => {
+      if (came < LEAST_BYTES) return late.abort(new DOMException('too little came', 'TimeoutError'));
+      came = 0;
+      cancel = begin();
+    });
   let cancel = begin();
   return {
     signal: late.signal,
-    heard(): void {
-      cancel();
-      cancel = begin();
+    heard(bytes: number): void {
+      came += bytes;
     },
     end: () => cancel(),
   };
 }
 type StallGuard = ReturnType<typeof stallGuard>;
 
+/** Codes of errors about the certificate of a server, which no other attempt mends. */
+const CERTIFICATE: ReadonlySet<unknown> = new Set([
+  ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'CERT_SIGNATURE_FAILURE', 'CERT_UNTRUSTED'],
+  ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'CERT_REVOKED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH'],
+]);
+
+/** @throws OperatorError if a request with TLS led to an answer without */
+function requireTls(asked: string, { url, redirected }: Response, location: string): void {
+  if (!redirected || !asked.startsWith('https:') || url.startsWith('https:')) return;
+  throw new OperatorError(
+    `${location} redirects to a server without TLS.`,
+    'Nothing of it was used. Give another address of the same files.',
+  );
+}
+
 /** Makes one attempt. @throws TryAgain if the connection failed, or the refusal may pass */
 async function tried<T>(
   url: string,
   init: BunFetchRequestInit,
-  { clock, redirect, headers = {}, refused, mayPass = () => false }: Transfer,
+  { location, clock, redirect, headers = {}, refused, mayPass = () => false }: Transfer,
   consume: (response: Response, guard: StallGuard) => Promise<T>,
 ): Promise<T | null> {
   const guard = stallGuard(clock);
@@ -77,6 +102,7 @@ async function tried<T>(
       headers: { 'accept-encoding': 'identity', ...headers, ...init.headers },
       signal: guard.signal,
     });
+    requireTls(url, response, location);
     if (SUCCESS.has(response.status)) return await consume(response, guard);
     const text = new TextDecoder().decode((await readUpTo(response.body, LONGEST_ERROR, guard.heard)) ?? undefined);
     const { status } = response;
@@ -87,6 +113,14 @@ async function tried<T>(
     return null;
   } catch (error) {
     if (error instanceof OperatorError || error instanceof TryAgain) throw error;
+    const code = Object(error).code;
+    if (CERTIFICATE.has(code)) {
+      throw new OperatorError(
+        `The certificate of the server of ${location} is not valid: ${code}.`,
+        'Check the address, and the clock of this machine. NODE_EXTRA_CA_CERTS names the certificate of an authority of your own.',
+        { cause: error },
+      );
+    }
     // Whatever error the connection had, the next one may work.
     throw new TryAgain('the connection failed', { cause: error });
   } finally {
@@ -142,7 +176,7 @@ export function getFile(
       if (bytes !== null) return bytes;
       throw new OperatorError(
         `${transfer.location} sends more than the ${most} bytes that it may send.`,
-        'Copy the backup once more from where it was made, or take another.',
+        'Copy the files once more from where they were made, or take others.',
       );
     }),
   );

@@ -28,7 +28,7 @@ export class OperatorError extends Error {
 
 /** A temporary error: repeating the command may help. */
 export class PassingError extends OperatorError {
-  override readonly name = 'PassingError';
+  override readonly name: string = 'PassingError';
   override readonly exitCode = EXIT.again;
 }
 

@@ -1,5 +1,6 @@
 /** Settings of the data directory, of the chain in it, and of the indexes by which contracts are found by decoded values. */
 import { Type } from '@sinclair/typebox';
+import { PUBLIC_KEY } from '../archive/signing.ts';
 import { OperatorError } from '../base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
@@ -145,6 +146,42 @@ export const dataSettings = group('Data and chain', {
     read: integer,
     help: 'Seconds after which new entries are sent to the archive; those of so many seconds are lost with the machine',
     accepts: 'a number from 1 to 3600',
+  }),
+  archivePublic: setting({
+    commands: servers,
+    flag: '--archive-public',
+    variables: ['STACKSIDE_ARCHIVE_PUBLIC'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'The archive is for everybody: chainhooks, their secrets, requests to the faucets and other commands are withheld, and it is signed with archive.key of the data directory',
+    accepts: 'true or false',
+  }),
+  from: setting({
+    commands: ['serve'],
+    flag: '--from <url|dir|s3://bucket/key>',
+    variables: ['STACKSIDE_FROM'],
+    type: textOrNone(),
+    absent: 'none',
+    help: 'Archive from which an empty data directory is restored before the server starts; ignored once there is data of its log',
+    accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/key',
+  }),
+  archiveKey: setting({
+    commands: ['serve', 'restore', 'archive'],
+    flag: '--archive-key <ed25519:key>',
+    variables: ['STACKSIDE_ARCHIVE_KEY'],
+    type: Type.Union([Type.Null(), Type.String({ pattern: PUBLIC_KEY })], { default: null }),
+    absent: 'none',
+    help: 'Public key that the archive to be read must be signed with; its operator has it of stackside archive key',
+    accepts: 'ed25519: and a key in base64, as stackside archive key prints it',
+  }),
+  archiveUnsigned: setting({
+    commands: ['serve', 'restore', 'archive'],
+    flag: '--archive-unsigned',
+    variables: ['STACKSIDE_ARCHIVE_UNSIGNED'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'Read a public archive although nobody vouches for it: whoever runs its server may have invented any block and balance in it',
+    accepts: 'true or false',
   }),
   archiveBase: setting({
     commands: servers,

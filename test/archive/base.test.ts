@@ -71,7 +71,7 @@ test('the tables of a base are all that are functions of the log', () => {
   using directory = ingestOf([]);
   using db = new Database(indexPath(directory.path), { readonly: true });
   const all = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  using snapshot = snapshotForBase(directory.path);
+  using snapshot = snapshotForBase(directory.path, false);
   const names = snapshot.tables.map(({ name }) => name);
   expect([...names, ...Object.keys(localTables)].sort()).toEqual(all.map(({ name }) => name).sort());
   expect(names).toEqual(expect.arrayContaining(Object.keys(growingTables)));
@@ -109,7 +109,7 @@ test(
         let earlier: { snapshot: BaseSnapshot; height: number; hash: Uint8Array } | null = null;
         let isMade = false;
         await grownWith(given, source, async () => {
-          const snapshot = snapshotForBase(source);
+          const snapshot = snapshotForBase(source, false);
           if (snapshot.state === null) return snapshot[Symbol.dispose]();
           await archive(source, place);
           const base = await baseIn(source, place);
@@ -135,7 +135,7 @@ test(
         if (wholeIndex(into).hooks!.length > 0) seen.add('with hooks');
         const { snapshot, height, hash } = earlier as { snapshot: BaseSnapshot; height: number; hash: Uint8Array };
         using before = snapshot;
-        using after = snapshotForBase(source);
+        using after = snapshotForBase(source, false);
         if (!after.isCanonical(height, hash)) return seen.add('fork since');
         seen.add('canonical');
         for (const name of Object.keys(growingTables)) {
@@ -489,7 +489,7 @@ test(
               ).run(row as never);
             }
           }
-          using snapshot = snapshotForBase(from.path);
+          using snapshot = snapshotForBase(from.path, false);
           using loader = openBaseLoader(into.path, { mainnet: null, testnet: null })!;
           const table = loader.tables.find(({ name }) => name === 'transaction_bodies')!;
           for (const { content } of partsOfRows(snapshot.rows(table, null), { least: 1, usual: 50, most: 300 })) {
@@ -509,7 +509,7 @@ test(
 );
 
 test('each part costs what it holds: no table is scanned for a part, and none sorted but by principals', () => {
-  using snapshot = snapshotForBase(early);
+  using snapshot = snapshotForBase(early, false);
   using db = new Database(indexPath(early), { readonly: true });
   const plan = (sql: string): string =>
     db
@@ -518,7 +518,7 @@ test('each part costs what it holds: no table is scanned for a part, and none so
       .map(({ detail }) => detail)
       .join('; ');
   for (const table of snapshot.tables) {
-    const statements = rowStatements(table);
+    const statements = rowStatements(table, false);
     expect(plan(statements.all)).toMatch(/^SCAN t(?: USING (?:COVERING )?INDEX sqlite_autoindex_\w+)?$/);
     if (table.grows === null) continue;
     if (table.grows.isFirst)

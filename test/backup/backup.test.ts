@@ -311,7 +311,7 @@ test.each(['ftp://host/backup', 'https://host/backup', 'S4://bucket/key'])(
     const backup = runBackup({ data: directory.path } as never, location, false);
     await expect(backup).rejects.toMatchObject({ message: problem, remedy: expect.stringContaining('Give a path') });
     if (location.startsWith('https:')) return;
-    const restore = runRestore({ data: directory.path } as never, location);
+    const restore = runRestore({ data: directory.path, archiveKey: null } as never, location);
     await expect(restore).rejects.toMatchObject({ message: problem, remedy: expect.stringContaining('Give a path') });
   },
 );

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import type { OwnCommand } from '../../src/commands/cli/command.ts';
 import { createProgram } from '../../src/commands/cli/program.ts';
 import { readSettings, readSettingsOf, settings, settingsOfCommand } from '../../src/settings/config.ts';
 import { absentText, changedSettings, jsonValue, printedValue } from '../../src/settings/describe.ts';
@@ -23,6 +24,10 @@ function commandsNamed(name: string): readonly Command[] {
   if (found === undefined) throw new Error(`there is no command ${name}`);
   return found.commands.length === 0 ? [found] : found.commands;
 }
+
+/** Those of them that take the settings of the name: `archive key` takes others than the commands beside it. */
+const takingSettingsOf = (name: string): readonly Command[] =>
+  commandsNamed(name).filter((one) => (one as OwnCommand).settingsOf === name);
 
 const all = Object.values(settings) as Grouped[];
 const commandNames = [...new Set(all.flatMap(({ commands }) => commands))];
@@ -55,7 +60,7 @@ describe('docs/settings.md', () => {
     expect(rows.length).toBe(all.length);
     const refused = rows.flatMap(({ flag, commands }) =>
       commands
-        .flatMap(commandsNamed)
+        .flatMap(takingSettingsOf)
         .filter((command) => flag !== '' && !takes(command, flag))
         .map((command) => `${command.name()} ${flag}`),
     );
@@ -111,7 +116,7 @@ describe('the pages', () => {
 describe('every command', () => {
   for (const name of commandNames) {
     test(`${name} shows each of its settings in its help, with those that have no flag`, () => {
-      for (const command of commandsNamed(name)) {
+      for (const command of takingSettingsOf(name)) {
         const help = command.helpInformation();
         for (const [, { flag, variables }] of settingsOfCommand(name)) expect(help).toContain(flag ?? variables[0]);
         const hasHidden = settingsOfCommand(name).some(([, { flag }]) => flag === null);

@@ -3,7 +3,6 @@ import {
   chainOfIdentity,
   contentsOf,
   endOf,
-  IDENTITY,
   requireIdentity,
   sealedSegment,
   timelinesIn,
@@ -12,11 +11,13 @@ import {
 } from '../../archive/archive.ts';
 import { basesOf, newestBase } from '../../archive/base.ts';
 import { verifiedBases } from '../../archive/base-verify.ts';
+import { madeSigner } from '../../archive/key-file.ts';
+import { archiveLocation, isWeb, openArchive, type Trust } from '../../archive/open.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import { originName, type Timeline, timelineName } from '../../archive/timeline.ts';
-import type { Place } from '../../backup/manifest.ts';
-import { placeAt, withoutName } from '../../backup/place.ts';
+import type { PlaceReads } from '../../backup/manifest.ts';
+import { placeAt } from '../../backup/place.ts';
 import { systemClock } from '../../base/clock.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
@@ -29,9 +30,23 @@ import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
 import { duration, progressLines, secondaryIndexReport } from '../cli/progress.ts';
 
-/** The archive at a location, or at the location of its identity. @throws OperatorError where there is none */
-async function archiveAt(location: string): Promise<{ place: Place; chain: string }> {
-  const place = placeAt(withoutName(location, IDENTITY), null);
+/** What is printed where the open part is missing behind the head that was signed. */
+export const lacksOpenPart = (name: string, entry: number): void =>
+  void process.stderr.write(
+    `${name} is not there as it was signed, so that the last entries up to ${entry} are missing; they may arrive later.\n`,
+  );
+
+/** Opens an archive to look at it, which needs no key: what is shown of it may be wrong then. @throws OperatorError where there is none */
+async function archiveAt(
+  { archiveKey, archiveUnsigned }: Trust,
+  given: string,
+): Promise<{ place: PlaceReads; chain: string }> {
+  const location = archiveLocation(given);
+  const isSigned = archiveKey !== null || isWeb(location);
+  const trust = { archiveKey, archiveUnsigned };
+  const place = isSigned
+    ? await openArchive({ location, directory: null, trust, clock: systemClock, lacks: lacksOpenPart })
+    : placeAt(location, null);
   return { place, chain: chainOfIdentity(await requireIdentity(place)) };
 }
 
@@ -40,7 +55,7 @@ const MILLISECOND = 1_000;
 const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECOND).toISOString();
 
 /** Where a timeline begins and ends: for JSON, and in lines. */
-async function timelineReport(place: Place, timeline: Timeline) {
+async function timelineReport(place: PlaceReads, timeline: Timeline) {
   const { segments, open, linked, last: sealed, fault, part } = await endOf(place, timeline);
   const { name, origin } = timeline;
   const newest = linked.at(-1);
@@ -71,8 +86,8 @@ async function timelineReport(place: Place, timeline: Timeline) {
 }
 
 /** Shows where the timelines of an archive end. @returns whether all can be read, and their segments follow each other */
-export async function reportArchive(location: string, format: OutputFormat): Promise<boolean> {
-  const { place, chain } = await archiveAt(location);
+export async function reportArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
+  const { place, chain } = await archiveAt(trust, location);
   const { timelines, faults } = await timelinesIn(place);
   const reports = [];
   for (const timeline of timelines) reports.push(await timelineReport(place, timeline));
@@ -114,8 +129,8 @@ export async function reportArchive(location: string, format: OutputFormat): Pro
 }
 
 /** Lists the objects of an archive with their entries. */
-export async function listArchive(location: string, format: OutputFormat): Promise<void> {
-  const { place } = await archiveAt(location);
+export async function listArchive(trust: Trust, location: string, format: OutputFormat): Promise<void> {
+  const { place } = await archiveAt(trust, location);
   const { timelines } = await timelinesIn(place);
   const rows: { name: string; timeline: string | null; first: number | null; last: number | null }[] = [];
   for (const timeline of timelines) {
@@ -135,14 +150,14 @@ export async function listArchive(location: string, format: OutputFormat): Promi
   await printLines(rows.map(line));
 }
 
-async function* verifiedObjects(place: Place): AsyncGenerator<Verified> {
+async function* verifiedObjects(place: PlaceReads): AsyncGenerator<Verified> {
   yield* verifiedArchive(place);
   yield* verifiedBases(place);
 }
 
 /** Reads and verifies every object of an archive. @returns whether nothing is wrong */
-export async function verifyArchive(location: string, format: OutputFormat): Promise<boolean> {
-  const { place } = await archiveAt(location);
+export async function verifyArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
+  const { place } = await archiveAt(trust, location);
   const progress = progressLines(process.stderr);
   let [sound, isSound] = [0, true];
   for await (const found of verifiedObjects(place)) {
@@ -184,7 +199,7 @@ function timelineText(directory: string, last: number): string {
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns what is printed */
 export async function restoreFromArchive(
   settings: SettingsOf<'restore'>,
-  place: Place,
+  place: PlaceReads,
   choice: ArchiveChoice,
 ): Promise<string> {
   const { data: directory, chainId } = settings;
@@ -221,4 +236,9 @@ export async function restoreFromArchive(
   indexes.done();
   const { tip, position } = dataStateOf(directory);
   return `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n${timelineText(directory, position.id)}`;
+}
+
+/** Prints the public key of a data directory, which readers of its public archive give. */
+export function printArchiveKey(directory: string): void {
+  process.stdout.write(`${madeSigner(directory).publicKey}\n`);
 }

@@ -1,9 +1,17 @@
 /** `stackside backup` and `stackside restore`: backups of a data directory. */
 import { join } from 'node:path';
 import { IDENTITY, identityIn } from '../../archive/archive.ts';
+import { HEAD } from '../../archive/head.ts';
+import { archiveLocation, isWeb, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { makeBackup } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
-import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST, type Place } from '../../backup/manifest.ts';
+import {
+  type BackupSource,
+  type BackupTarget,
+  LONGEST_MANIFEST,
+  MANIFEST,
+  type PlaceReads,
+} from '../../backup/manifest.ts';
 import { placeAt, requireOutside, schemeOf, withoutName } from '../../backup/place.ts';
 import { s3Place, webSource } from '../../backup/remote.ts';
 import { restoreBackup } from '../../backup/restore.ts';
@@ -15,7 +23,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sizeReport, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { type ArchiveChoice, restoreFromArchive } from './archive.ts';
+import { type ArchiveChoice, lacksOpenPart, restoreFromArchive } from './archive.ts';
 
 /** Name of the staging directory inside the data directory, from which a backup is sent to S3. */
 const WORKSHOP = 'backup';
@@ -91,18 +99,37 @@ const noKeysText = (what: string, directory: string): string =>
   `The ${what} holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
   `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`;
 
-/** The archive at a location; null where there is a backup, or nothing. @throws OperatorError where there are both */
-async function archiveAt(location: string, directory: string): Promise<Place | null> {
-  const scheme = schemeOf(location);
-  if ((scheme !== null && scheme !== 's3') || location.endsWith(`/${MANIFEST}`)) return null;
-  const place = placeAt(withoutName(location, IDENTITY), directory);
-  if ((await identityIn(place)) === null) return null;
-  const isNamed = location.endsWith(`/${IDENTITY}`);
-  if (isNamed || (await place.read(MANIFEST, { least: 0, most: LONGEST_MANIFEST })) === null) return place;
+/** Whether a place has a file of a name, which begins a backup or an archive. */
+const has = async (source: BackupSource, name: string): Promise<boolean> =>
+  (await source.read(name, { least: 0, most: LONGEST_MANIFEST })) !== null;
+
+/** Whether there is an archive at a location, and not a backup, or nothing. @throws OperatorError where there are both */
+async function isArchive(location: string, directory: string): Promise<boolean> {
+  if (location.endsWith(`/${MANIFEST}`)) return false;
+  const isNamed = archiveLocation(location) !== location;
+  if (isWeb(location)) {
+    // Some servers deny what they lack: a backup is found, as it always was, before an archive is asked for.
+    const source = sourceAt(location, directory);
+    return isNamed || (!(await has(source, MANIFEST)) && (await has(source, HEAD)));
+  }
+  if (![null, 's3'].includes(schemeOf(location))) return false;
+  const place = placeAt(archiveLocation(location), directory);
+  if ((await identityIn(place)) === null) return false;
+  if (isNamed || !(await has(place, MANIFEST))) return true;
   throw new OperatorError(
     `There are a backup and an archive at ${place.location}.`,
     `Give ${place.location}/${MANIFEST} for the backup, or ${place.location}/${IDENTITY} for the archive.`,
   );
+}
+
+/** The archive at a location; null where there is a backup, or nothing. @throws OperatorError */
+async function archiveAt(settings: SettingsOf<'restore'>, location: string): Promise<PlaceReads | null> {
+  const { data: directory, archiveKey, archiveUnsigned } = settings;
+  // Who gives a key wants nothing else than what is signed with it.
+  const isMeant = archiveKey !== null || (archiveUnsigned && isWeb(location));
+  if (!isMeant && !(await isArchive(location, directory))) return null;
+  if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
+  return openArchive({ location, directory, trust: settings, clock: systemClock, lacks: lacksOpenPart });
 }
 
 /** Restores a backup or an archive into a data directory, or continues an interrupted restore. */
@@ -111,7 +138,7 @@ export async function runRestore(
   location: string,
   choice: ArchiveChoice = { until: null, timeline: null },
 ): Promise<void> {
-  const archive = await archiveAt(location, settings.data);
+  const archive = await archiveAt(settings, location);
   if (archive !== null) {
     process.stdout.write(await restoreFromArchive(settings, archive, choice));
     process.stdout.write(noKeysText('archive', settings.data));

@@ -198,9 +198,7 @@ export const restore = command({
   summary: 'Restore a backup or an archive into an empty data directory, from where the last restore stopped',
   example: 'stackside restore s3://backups/stacks-2026-11-22 --data /srv/stacks',
   settingsOf: 'restore',
-  arguments: [
-    ['<location>', 'Backup or archive: a directory or s3://bucket/key; a backup also the URL of a web server'],
-  ],
+  arguments: [['<location>', 'Backup or archive: a directory, s3://bucket/key, or the URL on a web server']],
   options: [
     numberOption('--until-height <height>', 'End before the first block of an archive that is higher', 0).conflicts([
       'untilTime',
@@ -241,7 +239,7 @@ export const restore = command({
   },
 });
 
-const ARCHIVE = ['<archive>', 'Archive: a directory, or s3://bucket/key'] as const;
+const ARCHIVE = ['<archive>', 'Archive: a directory, s3://bucket/key, or the URL of a public one'] as const;
 
 const archiveStatus = command({
   name: 'status',
@@ -250,9 +248,9 @@ const archiveStatus = command({
   settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints one object')],
-  async run(_reading, { format }: { format: OutputFormat }, location: string) {
+  async run({ settings }, { format }: { format: OutputFormat }, location: string) {
     const { reportArchive } = await import('./archive.ts');
-    if (!(await reportArchive(location, format))) process.exitCode = EXIT.found;
+    if (!(await reportArchive(settings, location, format))) process.exitCode = EXIT.found;
   },
 });
 
@@ -263,9 +261,9 @@ const archiveList = command({
   settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object, with its entries')],
-  async run(_reading, { format }: { format: OutputFormat }, location: string) {
+  async run({ settings }, { format }: { format: OutputFormat }, location: string) {
     const { listArchive } = await import('./archive.ts');
-    await listArchive(location, format);
+    await listArchive(settings, location, format);
   },
 });
 
@@ -276,9 +274,20 @@ const archiveVerify = command({
   settingsOf: 'archive',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object')],
-  async run(_reading, { format }: { format: OutputFormat }, location: string) {
+  async run({ settings }, { format }: { format: OutputFormat }, location: string) {
     const { verifyArchive } = await import('./archive.ts');
-    if (!(await verifyArchive(location, format))) process.exitCode = EXIT.found;
+    if (!(await verifyArchive(settings, location, format))) process.exitCode = EXIT.found;
+  },
+});
+
+const archiveKey = command({
+  name: 'key',
+  summary: 'Print the public key of a public archive; the first time, the private key is made in the data directory',
+  example: 'stackside archive key --data /srv/stacks',
+  settingsOf: 'status',
+  async run({ settings }) {
+    const { printArchiveKey } = await import('./archive.ts');
+    printArchiveKey(settings.data);
   },
 });
 
@@ -286,10 +295,10 @@ const archiveVerify = command({
 export function addArchiveCommands(program: OwnCommand): void {
   const archive = program
     .command('archive')
-    .summary('Archives of the log: status, list, verify')
+    .summary('Archives of the log: status, list, verify, key')
     .description('Archives of the log, which stackside serve --archive writes and stackside restore reads.')
     .addHelpText('after', '\nExample:\n  stackside archive status s3://backups/stacks');
-  for (const declared of [archiveStatus, archiveList, archiveVerify]) addCommand(archive, declared);
+  for (const declared of [archiveStatus, archiveList, archiveVerify, archiveKey]) addCommand(archive, declared);
 }
 
 /** Default of `--wait`, in seconds. */

@@ -9,6 +9,8 @@ export interface ArchiveThreadStart {
   directory: string;
   /** The archive. */
   location: string;
+  /** Whether it is for everybody, and signed with the key of the data directory. */
+  isPublic: boolean;
 }
 
 /** A base that an archive has. */

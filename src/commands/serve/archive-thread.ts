@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Archiver } from '../../archive/archiver.ts';
 import { type BaseManifest, newestBase } from '../../archive/base.ts';
 import { makeBase } from '../../archive/base-writer.ts';
+import { requiredSigner } from '../../archive/key-file.ts';
 import { type ArchiveKeep, retain } from '../../archive/retention.ts';
 import { placeAt } from '../../backup/place.ts';
 import { lazy } from '../../base/cache.ts';
@@ -28,7 +29,7 @@ const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary 
 
 /** Looks at the newest base, and makes one if that is wanted. */
 async function runBase(
-  { directory, location }: ArchiveThreadStart,
+  { directory, location, isPublic }: ArchiveThreadStart,
   { make, keep }: { make: boolean; keep: ArchiveKeep },
   tell: (news: BaseNews) => void,
   signal: AbortSignal,
@@ -40,7 +41,7 @@ async function runBase(
   using closing = new DisposableStack();
   const journal = openJournalReader(directory);
   closing.defer(() => journal.close());
-  const snapshot = closing.use(snapshotForBase(directory));
+  const snapshot = closing.use(snapshotForBase(directory, isPublic));
   if (snapshot.state === null) return;
   const base = await makeBase(
     {
@@ -61,7 +62,7 @@ export function runArchiveThread(): void {
   const port = parentPort;
   if (port === null) throw new Error('this runs in a thread of its own');
   const start = workerData as ArchiveThreadStart;
-  const { directory, location } = start;
+  const { directory, location, isPublic } = start;
   const say = (message: FromArchiveThread): void => port.postMessage(message);
   const archiver = lazy(
     () =>
@@ -69,6 +70,7 @@ export function runArchiveThread(): void {
         place: placeAt(location, directory),
         journal: openJournalReader(directory),
         clock: systemClock,
+        signer: isPublic ? requiredSigner(directory) : null,
         archived: (entry) => say({ kind: 'archived', entry }),
       }),
   );

@@ -5,7 +5,7 @@ import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
 import { placeAt } from '../../backup/place.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { errorOfMessage, type OperatorError, PassingError } from '../../base/errors.ts';
+import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { archiveMetrics } from '../../metrics/archive.ts';
@@ -197,7 +197,24 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   };
 }
 
-/** Refuses a place in which nothing can be archived. @throws OperatorError */
-export function requireArchivable({ archive, data }: Pick<Settings, 'archive' | 'data'>): void {
+/** Refuses settings with which nothing could be archived. @throws OperatorError */
+export function requireArchivable({
+  archive,
+  archivePublic,
+  data,
+  journalKeep,
+}: Pick<Settings, 'archive' | 'archivePublic' | 'data' | 'journalKeep'>): void {
   if (archive !== null) placeAt(archive, data);
+  if (!archivePublic) return;
+  if (archive === null) {
+    throw new OperatorError(
+      '--archive-public is given, but no archive.',
+      'Name the archive with --archive, or omit --archive-public.',
+    );
+  }
+  if (journalKeep === null) return;
+  throw new OperatorError(
+    '--journal-keep and --archive-public are given, and a public archive lacks the private commands of the journal.',
+    'Omit --journal-keep, or archive privately.',
+  );
 }

@@ -6,6 +6,7 @@ import type { Steering } from '../../api/devnet.ts';
 import type { Operations } from '../../api/operations.ts';
 import type { HostsState, ServerStatus } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
+import { servedSigner } from '../../archive/key-file.ts';
 import { type Every, pause } from '../../base/clock.ts';
 import { DiskFullError, EXIT, OperatorError, PassingError } from '../../base/errors.ts';
 import { secretFileText } from '../../base/files.ts';
@@ -38,6 +39,7 @@ import { startRetention } from '../../store/ingest/retention.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
+import { interruptible } from '../cli/output.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, requireHost, type ServedCluster } from '../cluster/host.ts';
 import { beginWithArchive } from '../cluster/late-host.ts';
@@ -52,6 +54,7 @@ import { baseThread, startBases } from './bases.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
+import { startFrom } from './from.ts';
 import { always, gapFilling } from './gap-filling.ts';
 import { askStartingAccounts, beginHistory, requireWholeForHosts, untilForkBelow } from './history-start.ts';
 import { serveHooks } from './hooks.ts';
@@ -246,17 +249,18 @@ function archiveLog(
   ingest: Ingest,
   cluster: ServedCluster | null,
 ): ServedArchive {
-  const { data: directory, archiveEvery: seconds, archiveBase: hours, hostName } = settings;
+  const { data: directory, archiveEvery: seconds, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
+  if (isPublic) servedSigner(directory, cluster !== null);
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
   };
-  const rounds = archiveThread({ directory, location });
+  const rounds = archiveThread({ directory, location, isPublic });
   const host = hostName ?? hostname();
   const { clock } = environment;
   const archiving = startArchiving({ location, seconds, host, lease, rounds, ingest, clock, registry, log });
   const { archiveKeep: days, archiveKeepSegments: segmentDays } = settings;
-  const making = baseThread({ directory, location }, { days, segmentDays });
+  const making = baseThread({ directory, location, isPublic }, { days, segmentDays });
   const bases = startBases({ location, hours, lease, archive: archiving.status, making, clock, registry, log });
   return {
     status() {
@@ -676,6 +680,14 @@ export async function runServe({ settings, sources }: Reading<'serve'>): Promise
   const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
   for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
   try {
+    const { from } = settings;
+    const { log, environment } = presenter;
+    if (from !== null) {
+      await interruptible(
+        () => {},
+        () => startFrom({ from, settings, clock: environment.clock, log }),
+      );
+    }
     await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
   } catch (error) {
     const known = operatorErrorOf(error, settings.data);

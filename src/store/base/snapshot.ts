@@ -1,6 +1,7 @@
 /** A snapshot of an index for a base: where it stands, and its rows as lines of JSON. */
 import type { Database } from 'bun:sqlite';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
+import { columnsOfCommands, tablesOfCommands } from '../files/backup.ts';
 import { needsRebuild, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import { oldestNeeded } from '../ingest/retention.ts';
@@ -54,14 +55,21 @@ function valueSql({ name, type, isNullable }: BaseColumn): string {
   return isNullable ? `iif(${column} IS NULL, NULL, hex(${column}))` : `hex(${column})`;
 }
 
-const lineOf = ({ columns }: BaseTable): string => `json_array(${columns.map(valueSql).join(', ')}) AS line`;
+function lineOf({ name, columns }: BaseTable, isPublic: boolean): string {
+  const zero = isPublic ? columnsOfCommands[name] : undefined;
+  const values = columns.map((column) => (column.name === zero ? '0' : valueSql(column)));
+  return `json_array(${values.join(', ')}) AS line`;
+}
 const orderOf = ({ order }: BaseTable): string => order.map((term) => `t.${term}`).join(', ');
 
-/** Statements that read a table from its beginning, from a place on, and between two places by each principal. */
-export function rowStatements(table: BaseTable) {
+/**
+ * Statements that read a table from its beginning, from a place on, and between two places by each principal.
+ * @param isPublic whether they leave out what private commands wrote
+ */
+export function rowStatements(table: BaseTable, isPublic: boolean) {
   const { name, grows } = table;
   const at = grows === null ? 'NULL' : `t.${grows.column}`;
-  const select = `SELECT ${at} AS at, ${lineOf(table)}`;
+  const select = `SELECT ${at} AS at, ${lineOf(table, isPublic)}`;
   return {
     all: `${select} FROM ${name} t ORDER BY ${orderOf(table)}`,
     after: `${select} FROM ${name} t WHERE ${at} > ?1 ORDER BY ${orderOf(table)}`,
@@ -104,7 +112,7 @@ function* betweenHeights(db: Database, table: BaseTable, after: number | null): 
   const { grows } = table;
   if (grows === null) throw new Error('the table grows');
   const { column } = grows;
-  const rows = db.query<RowLine, [number, number]>(rowStatements(table).between);
+  const rows = db.query<RowLine, [number, number]>(rowStatements(table, false).between);
   let from = after ?? -1;
   for (const height of heightsBetween(db, column === 'height' ? from : Math.floor((from + 1) / PLACES) - 1)) {
     const to = lastAt(column, height);
@@ -133,9 +141,10 @@ function stateOf(db: Database): BaseState | null {
 /**
  * Takes a snapshot of the index of a directory, while the writer may go on. The write-ahead log can't be emptied before the snapshot
  * is closed.
+ * @param isPublic whether the base is for everybody: then it has what a journal makes that withholds private commands
  * @throws OperatorError where there is no index, or one of another version
  */
-export function snapshotForBase(directory: string): BaseSnapshot {
+export function snapshotForBase(directory: string, isPublic: boolean): BaseSnapshot {
   const db = openReader(directory);
   try {
     db.run('BEGIN');
@@ -147,7 +156,8 @@ export function snapshotForBase(directory: string): BaseSnapshot {
       tables: baseTables(db),
       isCanonical: (height, indexBlockHash) => canonical.get(height, indexBlockHash) !== null,
       *rows(table, after) {
-        const { all, after: from } = rowStatements(table);
+        if (isPublic && tablesOfCommands.includes(table.name)) return;
+        const { all, after: from } = rowStatements(table, isPublic);
         if (table.grows?.isFirst === false) yield* betweenHeights(db, table, after);
         else if (after === null) yield* db.query<RowLine, []>(all).iterate();
         else yield* db.query<RowLine, [number]>(from).iterate(after);

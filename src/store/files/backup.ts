@@ -151,8 +151,8 @@ export function dataStateOf(directory: string): DataState {
   };
 }
 
-/** The tables that commands write, so that a journal without commands doesn't fill them. */
-const tablesOfCommands = [
+/** The tables that private commands write, so that a journal without these doesn't fill them. */
+export const tablesOfCommands: readonly string[] = [
   'hooks',
   'hook_secrets',
   'hook_deliveries',
@@ -167,6 +167,9 @@ const tablesOfCommands = [
   'old_subdomains',
 ];
 
+/** Columns of other tables that private commands write, which are 0 without these. */
+export const columnsOfCommands: Readonly<Record<string, string>> = { hook_progress: 'epoch' };
+
 /**
  * Removes all that commands wrote from an index that is to be published: the chainhooks with their secrets, requests to the
  * faucets, and the names from before the chain.
@@ -178,7 +181,7 @@ export function forgetPrivateData(directory: string): void {
     db.run('PRAGMA secure_delete = ON');
     db.transaction(() => {
       for (const table of tablesOfCommands) db.run(`DELETE FROM ${table}`);
-      db.run('UPDATE hook_progress SET epoch = 0');
+      for (const [table, column] of Object.entries(columnsOfCommands)) db.run(`UPDATE ${table} SET ${column} = 0`);
     })();
   } finally {
     db.close();

@@ -12,7 +12,7 @@ import { PassingError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/store-failure.ts';
-import type { Entry } from '../log/entry.ts';
+import { type Entry, withheld } from '../log/entry.ts';
 import { LogUnavailableError } from '../log/shared-log.ts';
 import type { ReceivedEvent, TransactionListener } from './event.ts';
 
@@ -160,6 +160,13 @@ export function commandOf(text: string): EntryCommand {
 
 /** Whether a command concerns the hosts of its log alone. What was asked about tokens, everybody can ask. */
 export const isPrivateCommand = (text: string): boolean => !commandOf(text).type.startsWith('tokens.');
+
+/**
+ * An entry as everybody may read it: private commands are withheld.
+ * @throws PayloadError for an entry of commands that is none
+ */
+export const publicEntry = (entry: Entry): Entry =>
+  entry.path === COMMAND_PATH && isPrivateCommand(entry.text) ? withheld(entry) : entry;
 
 /** The time of an entry in Unix milliseconds. */
 export const millisecondsOf = ({ receivedAt }: Pick<ReceivedEvent, 'receivedAt'>): number =>

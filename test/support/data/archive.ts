@@ -2,7 +2,7 @@
 import { Archiver, type ArchiverOptions } from '../../../src/archive/archiver.ts';
 import { type BaseWriterOptions, type MadeBase, makeBase } from '../../../src/archive/base-writer.ts';
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
-import type { Place } from '../../../src/backup/manifest.ts';
+import type { Place, PlaceReads } from '../../../src/backup/manifest.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
@@ -21,7 +21,7 @@ export function archiverOf(directory: string, place: Place, options: Partial<Arc
   const journal = openJournalReader(directory);
   const archived: number[] = [];
   const archiver = new Archiver({
-    ...{ place, journal, clock: impatientClock, segment: SHORT },
+    ...{ place, journal, clock: impatientClock, signer: null, segment: SHORT },
     archived: (entry) => archived.push(entry),
     ...options,
   });
@@ -35,14 +35,19 @@ export function archiverOf(directory: string, place: Place, options: Partial<Arc
 }
 
 /** Archives all that a directory has. */
-export async function archive(directory: string, place: Place, host = 'one'): Promise<void> {
-  using archiver = archiverOf(directory, place);
+export async function archive(
+  directory: string,
+  place: Place,
+  host = 'one',
+  options: Partial<ArchiverOptions> = {},
+): Promise<void> {
+  using archiver = archiverOf(directory, place, options);
   await archiver.round(host);
 }
 
 /** Restores an archive. @returns its last entry */
 export async function restoredFrom(
-  place: Place,
+  place: PlaceReads,
   directory: string,
   options: Partial<ArchiveRestoreOptions> = {},
 ): Promise<number> {
@@ -72,11 +77,12 @@ export async function baseIn(
   directory: string,
   place: Place,
   options: Partial<BaseWriterOptions> = {},
+  isPublic = false,
 ): Promise<MadeBase | null> {
   using closing = new DisposableStack();
   const journal = openJournalReader(directory);
   closing.defer(() => journal.close());
-  const snapshot = closing.use(snapshotForBase(directory));
+  const snapshot = closing.use(snapshotForBase(directory, isPublic));
   if (snapshot.state === null) throw new Error('there is nothing to make a base of');
   const given = { place, snapshot, journal, program: 'test', clock: impatientClock, size: SMALL };
   const signal = new AbortController().signal;

@@ -1,0 +1,125 @@
+/**
+ * The head of a public archive: `head.json`, the one object by which a reader begins. It names what there is to read, so that a
+ * mirror needs no list, and is signed (`signing.ts`), so that a mirror need not be trusted. Its payload is JSON:
+ *
+ *     {"format":1,"archive":{…as archive.json…},"written_at":"<ISO 8601>","entry":<last entry>,"chain":"<its chain value, hex>",
+ *      "base":{"name":"base-…","sha256":"<of the object, hex>"} or null,"segments":["segment-…",…],"open":"open-…" or null}
+ *
+ * Where there is a base, the segments begin with the one that has the first entry that the base needs.
+ *
+ * The head is written after all that it names, which its chain values prove: a segment has one in its name, and the open part must
+ * have the last entry with the head's. Objects of a mirror may be of different moments. Then the open part may lack the last entry
+ * or begin later; it counts as missing, and the reader gets the sealed segments alone.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import type { BackupSource } from '../backup/manifest.ts';
+import { OperatorError } from '../base/errors.ts';
+import { parsedJson } from '../base/json.ts';
+import { strictText } from '../codec/utf8.ts';
+import { ArchiveDamagedError, Identity, linkedFrom, readSoundly, START } from './archive.ts';
+import { baseOfName } from './base.ts';
+import { FORMAT, isOpenName, rangeOfName } from './segment.ts';
+import {
+  type Envelope,
+  envelopeBytes,
+  envelopeOf,
+  namedKeys,
+  type Signer,
+  unverifiedPayload,
+  verifiedPayload,
+} from './signing.ts';
+
+export const HEAD = 'head.json';
+/** The type of the payload, for which alone a signature counts. */
+export const HEAD_TYPE = 'application/vnd.stackside.archive-head+json';
+/** Maximum bytes of the object: that of a hundred thousand segments has some 16 MB. */
+const LONGEST_HEAD = 64 * 1024 * 1024;
+
+const ArchiveHead = Type.Object({
+  format: Type.Literal(FORMAT),
+  archive: Identity,
+  /** When it was written, by the clock of the writer. */
+  written_at: Type.String({ maxLength: 40 }),
+  entry: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  chain: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  /** The newest base, and the hash of its manifest's object; null where there is none. */
+  base: Type.Union([
+    Type.Object({ name: Type.String(), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
+    Type.Null(),
+  ]),
+  segments: Type.Array(Type.String()),
+  open: Type.Union([Type.String(), Type.Null()]),
+});
+/** What a public archive has, as its operator says. */
+export type ArchiveHead = Static<typeof ArchiveHead>;
+
+/** The bytes of `head.json`. */
+export const headBytes = (head: ArchiveHead, signer: Signer): Buffer =>
+  envelopeBytes(HEAD_TYPE, Buffer.from(JSON.stringify(head)), signer);
+
+/** What an archive says is not proven by the key that its reader trusts. */
+export class ArchiveUntrustedError extends OperatorError {
+  override readonly name = 'ArchiveUntrustedError';
+}
+
+const COMPARE_KEYS =
+  'Nothing of it was used. Compare --archive-key with the key that the operator of the archive publishes elsewhere than there.';
+
+/** The payload that the holder of a key signed. @param key null if nobody vouches for it @throws ArchiveUntrustedError */
+function payloadOf(location: string, envelope: Envelope, key: string | null): Buffer {
+  if (key === null) return unverifiedPayload(envelope);
+  const payload = verifiedPayload(envelope, HEAD_TYPE, key);
+  if (payload !== null) return payload;
+  const named = namedKeys(envelope);
+  const others = named.length > 0 && !named.includes(key);
+  throw new ArchiveUntrustedError(
+    others
+      ? `${HEAD} of the archive at ${location} is signed with ${named.join(' and ')}, and not with ${key}.`
+      : `${HEAD} of the archive at ${location} has no valid signature by ${key}.`,
+    COMPARE_KEYS,
+  );
+}
+
+/** What contradicts itself in a head, as the end of a sentence; null if nothing does. */
+function contradictionIn({ base, segments, open, entry, chain }: ArchiveHead): string | null {
+  const ranges = segments.map(rangeOfName);
+  if (base !== null && (baseOfName(base.name)?.id ?? Number.POSITIVE_INFINITY) > entry)
+    return 'names a base that is none';
+  if (ranges.includes(null)) return 'names a segment that is none';
+  if (open !== null && !isOpenName(open)) return 'names an open part that is none';
+  const { last, fault } = linkedFrom(
+    { segments: ranges.filter((range) => range !== null), trimmed: START },
+    (base === null ? null : ranges[0]?.first) ?? 1,
+  );
+  if (fault !== null) return 'names segments that do not follow each other';
+  const isEnd = last.id === entry && last.chain.toHex() === chain;
+  return (open === null ? isEnd : last.id < entry) ? null : 'names another last entry than its objects have';
+}
+
+/** @throws ArchiveDamagedError; ArchiveUntrustedError; OperatorError for a newer format */
+function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: string | null): ArchiveHead {
+  const envelope = envelopeOf(bytes);
+  if (envelope === null) throw new ArchiveDamagedError(source, `${HEAD} is no signed object`);
+  const head = parsedJson(strictText(payloadOf(source.location, envelope, key)) ?? '');
+  const format = Object(head).format;
+  if (typeof format === 'number' && format > FORMAT) {
+    throw new OperatorError(
+      `The archive at ${source.location} has format ${format}; this program knows format ${FORMAT}.`,
+      'Use the newer Stackside that made it.',
+    );
+  }
+  if (!Value.Check(ArchiveHead, head)) throw new ArchiveDamagedError(source, `${HEAD} doesn't say what there is`);
+  const contradiction = contradictionIn(head);
+  if (contradiction !== null) throw new ArchiveDamagedError(source, `${HEAD} ${contradiction}`);
+  return head;
+}
+
+/**
+ * Reads the head of an archive.
+ * @param key the public key that its reader trusts; null if nobody vouches for the head
+ * @returns null where there is none
+ * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError where the place can't be read, or the format is newer
+ */
+export const headIn = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
+  readSoundly(source, HEAD, LONGEST_HEAD, async (bytes) => headOf(source, bytes, key));

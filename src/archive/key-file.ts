@@ -1,0 +1,60 @@
+/** The private key of a public archive, in a file of the data directory. No backup and no archive holds it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../base/errors.ts';
+import { storedSecret, wholeFile } from '../base/files.ts';
+import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
+import { newPrivateKey, type Signer, signerOf } from './signing.ts';
+
+/** Name of the key file in a data directory. */
+export const ARCHIVE_KEY = 'archive.key';
+
+const keyFile = (directory: string): string => join(directory, ARCHIVE_KEY);
+
+/** The signer of a data directory; null where it has no key. @throws OperatorError if the file can't be read, or holds no key */
+function storedSigner(directory: string): Signer | null {
+  const text = storedSecret(keyFile(directory));
+  if (text === null) return null;
+  const signer = signerOf(text);
+  if (signer !== null) return signer;
+  throw new OperatorError(
+    `${keyFile(directory)} holds no Ed25519 key in PKCS#8 and PEM.`,
+    'Put back the file as it was. With a new key, everybody who reads the archive needs the new public key.',
+  );
+}
+
+/**
+ * Like {@link storedSigner}, but makes the key if there is none; of several processes that make it at the same time, one succeeds.
+ * @throws OperatorError if the file can't be read or written, or holds no key
+ */
+export function madeSigner(directory: string): Signer {
+  const stored = storedSigner(directory);
+  if (stored !== null) return stored;
+  makePrivateDirectory(directory);
+  const file = wholeFile(keyFile(directory), FILE_MODE);
+  try {
+    writeFileSync(file.partial, `${newPrivateKey()}\n`);
+    file.commitNew();
+  } finally {
+    file.discard();
+  }
+  return madeSigner(directory);
+}
+
+/** Like {@link storedSigner}. @throws OperatorError also if there is no key */
+export function requiredSigner(directory: string): Signer {
+  const stored = storedSigner(directory);
+  if (stored !== null) return stored;
+  throw new OperatorError(
+    `There is no key to sign the public archive with: ${keyFile(directory)} is missing.`,
+    'All hosts of a cluster need the same file. Copy that of another host there, or make the first one with stackside archive key.',
+  );
+}
+
+/**
+ * The signer of a server. A host of a cluster doesn't make a key, since the archive has one for all hosts.
+ * @param isShared whether the server is a host of a cluster
+ * @throws OperatorError if the file can't be read or written, or holds no key; if the host has no key
+ */
+export const servedSigner = (directory: string, isShared: boolean): Signer =>
+  isShared ? requiredSigner(directory) : madeSigner(directory);

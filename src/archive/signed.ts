@@ -1,0 +1,123 @@
+/**
+ * A public archive as its readers have it: by its head, on any place from which objects can be read by their names, such as a static
+ * web server, which has no list.
+ */
+import { type BackupSource, hashOfPart, type PlaceReads } from '../backup/manifest.ts';
+import type { SizeBounds } from '../backup/transfer.ts';
+import { PassingError } from '../base/errors.ts';
+import { sameChain } from '../store/log/entry.ts';
+import { ArchiveDamagedError, IDENTITY, identityBytes } from './archive.ts';
+import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts';
+import { packedSegment, rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
+
+/** An archive is older than its reader has seen it. */
+export class ArchiveOlderError extends PassingError {
+  override readonly name = 'ArchiveOlderError';
+}
+
+/** The head that a reader has seen of an archive. */
+type SeenHead = Pick<ArchiveHead, 'archive' | 'entry' | 'chain'>;
+
+/** @throws ArchiveOlderError, ArchiveUntrustedError where a head contradicts one that was seen before */
+function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | null): void {
+  if (seen === null || seen.archive.first !== head.archive.first) return;
+  if (head.entry < seen.entry) {
+    throw new ArchiveOlderError(
+      `${HEAD} of the archive at ${location} ends with entry ${head.entry}, and an earlier one had entry ${seen.entry}.`,
+      'The mirror is older than before: run the command again later, or give another mirror of the same archive.',
+    );
+  }
+  if (head.entry > seen.entry || head.chain === seen.chain) return;
+  throw new ArchiveUntrustedError(
+    `${HEAD} of the archive at ${location} has another entry ${head.entry} than an earlier one.`,
+    'Its operator signed two logs. Ask which one is right, or restore into an empty directory.',
+  );
+}
+
+export interface SignedArchiveOptions {
+  source: BackupSource;
+  /** The public key that the reader trusts; null if nobody vouches for what the archive says. */
+  key: string | null;
+  /** The newest head that was seen before; null if none was. */
+  seen: SeenHead | null;
+  /** Called with each head that is read. */
+  saw: (head: ArchiveHead) => void;
+  /** Called if the open part is not there as the head says: the name, and the last entry that is missing. */
+  lacks: (name: string, entry: number) => void;
+}
+
+/**
+ * Reads an archive by its head: lists what the head names, and reads of the open part what the head proves.
+ * @throws (each function) as {@link headIn}; ArchiveOlderError
+ */
+export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): PlaceReads {
+  let { seen } = options;
+  let current: ArchiveHead | null = null;
+  /** The last entry that was said to be missing. */
+  let lacked = 0;
+
+  async function newest(): Promise<ArchiveHead> {
+    const head = await headIn(source, key);
+    if (head === null) {
+      throw new ArchiveUntrustedError(
+        `There is no public archive at ${source.location}: it has no ${HEAD}.`,
+        'Check the location; stackside serve --archive-public makes a public archive.',
+      );
+    }
+    requireNotOlder(source.location, head, seen);
+    seen = head;
+    current = head;
+    saw(head);
+    return head;
+  }
+
+  async function openPart(head: ArchiveHead, name: string, bounds: SizeBounds): Promise<Uint8Array | null> {
+    const bytes = await source.read(name, bounds);
+    const part = bytes === null ? null : await provenPart(bytes, head);
+    if (part === null && lacked !== head.entry) lacks(name, head.entry);
+    lacked = part === null ? head.entry : 0;
+    return part;
+  }
+
+  /** @throws ArchiveDamagedError where it is not the object that was signed */
+  async function signedBase(
+    { name, sha256 }: NonNullable<ArchiveHead['base']>,
+    bounds: SizeBounds,
+  ): Promise<Uint8Array | null> {
+    const bytes = await source.read(name, bounds);
+    if (bytes === null || hashOfPart(bytes) === sha256) return bytes;
+    throw new ArchiveDamagedError(source, `${name} is not the base that was signed`);
+  }
+
+  return {
+    location: source.location,
+    isPartial: true,
+    async list(beginning) {
+      const { base, segments, open } = await newest();
+      return [IDENTITY, ...(base === null ? [] : [base.name]), ...segments, ...(open === null ? [] : [open])]
+        .filter((name) => name.startsWith(beginning))
+        .sort();
+    },
+    async read(name, bounds) {
+      const head = current ?? (await newest());
+      if (name === IDENTITY) return identityBytes(head.archive);
+      if (name === head.base?.name) return signedBase(head.base, bounds);
+      return name === head.open ? openPart(head, name, bounds) : source.read(name, bounds);
+    },
+  };
+}
+
+/** The open part as far as the head proves it. @returns null if the object doesn't have that */
+async function provenPart(object: Uint8Array, { segments, entry, chain }: ArchiveHead): Promise<Uint8Array | null> {
+  try {
+    const { first, before, entries } = await readSegment(object, null);
+    const proven = entries.slice(0, Math.max(0, entry - first + 1));
+    const end = proven.at(-1);
+    const sealed = rangeOfName(segments.at(-1) ?? '')?.last ?? 0;
+    if (first !== sealed + 1 || end?.id !== entry || !sameChain(end.chain, Uint8Array.fromHex(chain))) return null;
+    return await packedSegment(segmentContent(before, proven));
+  } catch (error) {
+    if (error instanceof SegmentError) return null;
+    throw error;
+  }
+}

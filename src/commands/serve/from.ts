@@ -1,0 +1,165 @@
+/** `serve --from`: an empty data directory is restored from an archive before the server starts. */
+import { chainOfIdentity, type Identity, requireIdentity } from '../../archive/archive.ts';
+import { filesAt, openArchive, UNSIGNED } from '../../archive/open.ts';
+import { restoreArchive } from '../../archive/restore.ts';
+import { noteArchive, seenArchive } from '../../archive/seen-head.ts';
+import type { PlaceReads } from '../../backup/manifest.ts';
+import type { Clock } from '../../base/clock.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { chainIdText } from '../../chain/network.ts';
+import { silentMachine } from '../../hooks/machine.ts';
+import { isLogged, type Log } from '../../log.ts';
+import type { Settings } from '../../settings/config.ts';
+import { sendManyIn } from '../../settings/data.ts';
+import { type DataState, dataStateOf } from '../../store/files/backup.ts';
+import { openJournalReader } from '../../store/files/journal.ts';
+import { fileSizes } from '../../store/files/status.ts';
+import { isUnfinished } from '../../store/files/unfinished.ts';
+import { duration } from '../cli/progress.ts';
+
+/** Milliseconds between two lines of the log about a restore. */
+const SAY_MS = 5_000;
+
+interface From {
+  /** The location of the archive. */
+  from: string;
+  settings: Settings;
+  clock: Clock;
+  log: Log;
+}
+
+/** @param directory the data directory, if what is seen of the archive is noted there */
+const opened = ({ from, settings, clock, log }: From, directory: string | null): Promise<PlaceReads> => {
+  const { location } = filesAt(from, settings.data, clock);
+  return openArchive({
+    ...{ location: from, directory, trust: settings, clock },
+    lacks: (name, entry) => log({ event: 'archive_open_part_missing', place: location, name, entry }),
+  });
+};
+
+/** The chain value of entry 1 in hex; null where the journal lacks it. */
+function firstOf(directory: string): string | null {
+  const journal = openJournalReader(directory);
+  try {
+    return journal.chainAt(1)?.toHex() ?? null;
+  } finally {
+    journal.close();
+  }
+}
+
+/** @throws OperatorError where the data are of another log than an archive, as far as they tell */
+function requireSameLog(directory: string, { chainId }: DataState, location: string, archive: Identity): void {
+  const own = firstOf(directory);
+  const difference =
+    chainId !== archive.chain_id
+      ? `is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainId === null ? 'none' : chainIdText(chainId)}`
+      : own !== null && own !== archive.first
+        ? `is of another log than the data in ${directory}: its entry 1 is another`
+        : null;
+  if (difference === null) return;
+  throw new OperatorError(
+    `The archive at ${location} ${difference}.`,
+    'Omit --from to serve the data that is there, or give an empty directory with --data.',
+  );
+}
+
+/** Compares an archive with the data that is there, unless that was done before. @throws OperatorError where they differ */
+async function passOver(given: From, state: DataState): Promise<void> {
+  const { from, settings, clock, log } = given;
+  const { data: directory } = settings;
+  const { location } = filesAt(from, directory, clock);
+  const { id: entry, chain } = state.position;
+  if (entry === 0) {
+    throw new OperatorError(
+      `${directory} has the files of a server without an entry, so that nothing is restored into it.`,
+      'Remove index.db and journal.db from it, and start again; or omit --from.',
+    );
+  }
+  const seen = seenArchive(directory);
+  if (seen === null || !seen.is_of_data || seen.location !== location) {
+    try {
+      const archive = await requireIdentity(await opened(given, null));
+      requireSameLog(directory, state, location, archive);
+      noteArchive(directory, { location, archive, entry, chain: chain.toHex(), is_of_data: true });
+    } catch (error) {
+      // The data is served in any case, and needs no archive.
+      if (!(error instanceof PassingError)) throw error;
+      log({ event: 'from_not_compared', place: location, problem: error.message });
+    }
+  }
+  log({ event: 'from_ignored', place: location, entry });
+}
+
+/** Restores, and says in the log how far that is. @throws OperatorError */
+async function restore(given: From): Promise<void> {
+  const { settings, clock, log } = given;
+  const { data: directory, chainId } = settings;
+  const place = await opened(given, directory);
+  const { location } = place;
+  const archive = await requireIdentity(place);
+  log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
+  const began = clock.monotonic();
+  let said = began;
+  /** Whether it is time to say something. */
+  const isDue = (): boolean => {
+    const now = clock.monotonic();
+    if (now - said < SAY_MS) return false;
+    said = now;
+    return true;
+  };
+  await restoreArchive({
+    ...{
+      directory,
+      place,
+      chainId,
+      until: null,
+      timeline: null,
+      machine: silentMachine,
+      sendMany: sendManyIn(settings),
+    },
+    // The blocks go by by the thousand.
+    log: (event) => isLogged(event.event, 'error') && log(event),
+    report({ entry, from, last, height }) {
+      if (!isDue()) return;
+      const rate = ((entry - from) * 1_000) / (said - began);
+      log({ event: 'restore_progress', entry, of: last, height, left: duration((last - entry) / rate) });
+    },
+    loading({ entry, position, part, parts }) {
+      if (isDue()) log({ event: 'restore_base_loading', entry, of: position, part, parts });
+    },
+    skipped: (name, why) => log({ event: 'restore_base_skipped', place: location, name, reason: why }),
+    making(index) {
+      if (isDue()) log({ event: 'secondary_index_begun', ...index });
+    },
+    turn: clock.turn,
+    now: clock.now,
+  });
+  const { position, tip } = dataStateOf(directory);
+  const own = { entry: position.id, chain: position.chain.toHex() };
+  // The head that was seen may have entries that are missing there now.
+  noteArchive(directory, { ...own, ...seenArchive(directory), location, archive, is_of_data: true });
+  log({ event: 'restored', place: location, entry: position.id, height: tip?.height ?? 0 });
+}
+
+/**
+ * Restores an empty data directory from an archive, or goes on with an interrupted restore. Where data is there, the archive is
+ * compared with it, once, and passed over; so the same command starts a server the first time and ever after.
+ * @throws OperatorError
+ */
+export async function startFrom(given: From): Promise<void> {
+  const { from, settings, clock, log } = given;
+  const { data: directory, mode, archiveUnsigned } = settings;
+  if (mode === 'read') {
+    throw new OperatorError(
+      '--from is given, and --mode is read.',
+      'Give --from to the process that writes to the data directory.',
+    );
+  }
+  if (!isUnfinished(directory, 'restore') && fileSizes(directory).size > 0) {
+    await passOver(given, dataStateOf(directory));
+    return;
+  }
+  if (archiveUnsigned)
+    log({ event: 'archive_unsigned', place: filesAt(from, directory, clock).location, problem: UNSIGNED });
+  await restore(given);
+}

@@ -1,0 +1,547 @@
+/** Reading a public archive behind a mirror, which may be late, broken or hostile. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ArchiveDamagedError, IDENTITY } from '../../src/archive/archive.ts';
+import { type ArchiveHead, ArchiveUntrustedError, HEAD, HEAD_TYPE, headBytes, headIn } from '../../src/archive/head.ts';
+import { openArchive, type Trust } from '../../src/archive/open.ts';
+import { noteArchive, seenArchive } from '../../src/archive/seen-head.ts';
+import { packedSegment, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
+import { ArchiveOlderError, signedArchive } from '../../src/archive/signed.ts';
+import { envelopeBytes, newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { webSource } from '../../src/backup/remote.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { EXIT, OperatorError, PassingError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { openIngest } from '../../src/store/ingest/ingest.ts';
+import { nextChain } from '../../src/store/log/entry.ts';
+import { archive, restoredFrom } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { logWithCommands } from '../support/data/log-with-commands.ts';
+import { journalRows, tables } from '../support/data/tables.ts';
+import { type WebServer, webServer } from '../support/servers/web-server.ts';
+import { impatientClock } from '../support/time/impatient-clock.ts';
+import { until } from '../support/time/until.ts';
+
+const events = [...devnetEvents({ seed: 15, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
+const signer = signerOf(newPrivateKey())!;
+const KEY = signer.publicKey;
+const made: DataDirectory[] = [];
+const folder = (): string => {
+  made.push(dataDirectory());
+  return join(made.at(-1)!.path, 'new');
+};
+const servers: WebServer[] = [];
+afterAll(() => {
+  for (const one of [...servers, ...made]) one[Symbol.dispose]();
+});
+
+let source: string;
+let original: string;
+/** A private archive of the same log. */
+let whole: string;
+beforeAll(async () => {
+  const directory = await logWithCommands(events);
+  made.push(directory);
+  source = directory.path;
+  original = folder();
+  await archive(source, directoryFiles(original), 'one', { signer });
+  whole = folder();
+  await archive(source, directoryFiles(whole));
+});
+
+/** A copy of the archive behind a web server, to be spoiled. */
+function mirror(of = original): { path: string; web: WebServer; segments: string[] } {
+  const path = folder();
+  cpSync(of, path, { recursive: true });
+  const web = webServer(path);
+  servers.push(web);
+  return {
+    path,
+    web,
+    segments: readdirSync(path)
+      .filter((name) => name.startsWith('segment-'))
+      .sort(),
+  };
+}
+
+interface Given {
+  trust?: Partial<Trust>;
+  into?: string;
+  lacked?: number[];
+}
+
+/** Restores from a location. @returns its last entry */
+async function restored(location: string, { trust = { archiveKey: KEY }, into = folder(), lacked = [] }: Given = {}) {
+  const place = await openArchive({
+    ...{ location, directory: into },
+    trust: { archiveKey: null, archiveUnsigned: false, ...trust },
+    clock: impatientClock,
+    lacks: (_, entry) => lacked.push(entry),
+  });
+  return restoredFrom(place, into);
+}
+
+/** The error with which work ends, of a class. */
+async function failure<T extends OperatorError>(
+  work: Promise<unknown>,
+  of: abstract new (...given: never[]) => T,
+): Promise<T> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof of) return error;
+  throw new Error(`it is no ${of.name}`, { cause: error });
+}
+
+const entries = (): number => journalRows(source).length;
+const sealed = (segments: readonly string[]): number => rangeOfName(segments.at(-1)!)!.last;
+const headOf = async (path: string): Promise<ArchiveHead> => (await headIn(directoryFiles(path), KEY))!;
+const sign = (path: string, head: ArchiveHead): void => writeFileSync(join(path, HEAD), headBytes(head, signer));
+
+test('a static web server and a key are enough', async () => {
+  const { web } = mirror();
+  const into = folder();
+  expect(await restored(web.url, { into })).toBe(entries());
+  expect(tables(into)).toEqual(tables(source));
+  expect(web.asked.filter((name) => name === IDENTITY)).toEqual([]);
+  expect(seenArchive(into)).toMatchObject({ location: web.url, entry: entries() });
+  for (const location of [`${web.url}/`, `${web.url}/${HEAD}`, `${web.url}/${IDENTITY}`]) {
+    expect(await restored(location)).toBe(entries());
+  }
+});
+
+test('a directory is read with a key, too, and needs no list', async () => {
+  expect(await restored(original)).toBe(entries());
+});
+
+describe('whom one trusts:', () => {
+  test('without a key nothing of a public archive is read, unless that is said', async () => {
+    const { path, web } = mirror();
+    for (const location of [web.url, path]) {
+      const error = await failure(restored(location, { trust: {} }), OperatorError);
+      expect(error.message).toBe(`The archive at ${location} is public, and no key is given that it is signed with.`);
+      expect(error.remedy).toContain('may have invented any block');
+      expect(await restored(location, { trust: { archiveUnsigned: true } })).toBe(entries());
+    }
+    const both = failure(restored(web.url, { trust: { archiveKey: KEY, archiveUnsigned: true } }), OperatorError);
+    expect((await both).message).toBe('--archive-key and --archive-unsigned are both given.');
+  });
+
+  test('a private archive is read without a key, by who can list it', async () => {
+    const at = whole;
+    expect(await restored(at, { trust: {} })).toBe(entries());
+    expect((await failure(restored(at), ArchiveUntrustedError)).message).toBe(
+      `There is no public archive at ${at}: it has no ${HEAD}.`,
+    );
+    const { web } = mirror(at);
+    expect((await failure(restored(web.url), ArchiveUntrustedError)).message).toBe(
+      `There is no public archive at ${web.url}: it has no ${HEAD}.`,
+    );
+  });
+
+  test('another key than the one that signed', async () => {
+    const { web } = mirror();
+    const other = signerOf(newPrivateKey())!.publicKey;
+    const into = folder();
+    const error = await failure(restored(web.url, { trust: { archiveKey: other }, into }), ArchiveUntrustedError);
+    expect(error.message).toBe(`${HEAD} of the archive at ${web.url} is signed with ${KEY}, and not with ${other}.`);
+    expect([existsSync(join(into, 'restore')), seenArchive(into)]).toEqual([false, null]);
+  });
+
+  test('a head that was changed, or is signed as something else', async () => {
+    const { path, web } = mirror();
+    const head = await headOf(path);
+    const forged = { ...head, entry: head.entry - 1 };
+    const { signatures } = JSON.parse(readFileSync(join(path, HEAD), 'utf8'));
+    const payload = Buffer.from(JSON.stringify(forged));
+    const another = signerOf(newPrivateKey())!;
+    const [{ sig }] = JSON.parse(envelopeBytes(HEAD_TYPE, payload, another).toString()).signatures;
+    const spoiled = [
+      JSON.stringify({ payloadType: HEAD_TYPE, payload: payload.toString('base64'), signatures }),
+      // The hint is a lie.
+      JSON.stringify({
+        payloadType: HEAD_TYPE,
+        payload: payload.toString('base64'),
+        signatures: [{ keyid: KEY, sig }],
+      }),
+      JSON.stringify({ payloadType: HEAD_TYPE, payload: payload.toString('base64'), signatures: [] }),
+      envelopeBytes('text/plain', payload, signer),
+    ];
+    for (const bytes of spoiled) {
+      writeFileSync(join(path, HEAD), bytes);
+      expect((await failure(restored(web.url), ArchiveUntrustedError)).message).toBe(
+        `${HEAD} of the archive at ${web.url} has no valid signature by ${KEY}.`,
+      );
+    }
+  });
+
+  test('a head that is none, contradicts itself, or has a newer format', async () => {
+    const { path, web, segments } = mirror();
+    const head = await headOf(path);
+    for (const text of ['', 'nothing', '{}', '<html></html>']) {
+      writeFileSync(join(path, HEAD), text);
+      if (text === '') {
+        // A server may end a body early: that passes.
+        continue;
+      }
+      expect((await failure(restored(web.url), ArchiveDamagedError)).message).toContain(`${HEAD} is no signed object`);
+    }
+    const contradictions: [Partial<Record<keyof ArchiveHead, unknown>>, string][] = [
+      [{ entry: '1' }, "doesn't say what there is"],
+      [{ segments: [...segments, 'part'] }, 'names a segment that is none'],
+      [{ segments: ['../../etc/passwd'] }, 'names a segment that is none'],
+      [{ open: '../../etc/passwd' }, 'names an open part that is none'],
+      [{ segments: segments.slice(1) }, 'names segments that do not follow each other'],
+      [{ segments: segments.toReversed() }, 'names segments that do not follow each other'],
+      [{ entry: sealed(segments) }, 'names another last entry than its objects have'],
+      [{ open: null }, 'names another last entry than its objects have'],
+    ];
+    for (const [change, fault] of contradictions) {
+      sign(path, { ...head, ...change } as ArchiveHead);
+      expect((await failure(restored(web.url), ArchiveDamagedError)).message).toBe(
+        `The archive at ${web.url} is damaged: ${HEAD} ${fault}.`,
+      );
+    }
+    sign(path, { ...head, format: 2 } as unknown as ArchiveHead);
+    expect((await failure(restored(web.url), OperatorError)).message).toBe(
+      `The archive at ${web.url} has format 2; this program knows format 1.`,
+    );
+  });
+});
+
+describe('a mirror that is older:', () => {
+  test('a head that is older than the one that this directory saw', async () => {
+    const { path, web } = mirror();
+    const into = folder();
+    const head = await headOf(path);
+    noteArchive(into, {
+      location: 'elsewhere',
+      archive: head.archive,
+      entry: head.entry + 1,
+      chain: head.chain,
+      is_of_data: false,
+    });
+    const error = await failure(restored(web.url, { into }), ArchiveOlderError);
+    expect(error.exitCode).toBe(EXIT.again);
+    expect(error.message).toBe(
+      `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, and an earlier one had entry ${head.entry + 1}.`,
+    );
+    // A directory that was emptied, and another archive, have nothing to do with it.
+    noteArchive(into, {
+      ...{ location: 'elsewhere', archive: { ...head.archive, first: 'ab'.repeat(32) } },
+      ...{ entry: head.entry + 1, chain: head.chain, is_of_data: false },
+    });
+    expect(await restored(web.url, { into })).toBe(head.entry);
+  });
+
+  test('two heads of one key that contradict each other', async () => {
+    const { path, web } = mirror();
+    const into = folder();
+    const { archive: identity, entry } = await headOf(path);
+    noteArchive(into, { location: 'elsewhere', archive: identity, entry, chain: 'ab'.repeat(32), is_of_data: false });
+    expect((await failure(restored(web.url, { into }), ArchiveUntrustedError)).message).toBe(
+      `${HEAD} of the archive at ${web.url} has another entry ${entry} than an earlier one.`,
+    );
+  });
+
+  test('a head that goes back while it is read', async () => {
+    const { path } = mirror();
+    const place = signedArchive({
+      ...{ source: directoryFiles(path), key: KEY, seen: null },
+      ...{ saw: () => {}, lacks: () => {} },
+    });
+    await place.list('');
+    const half = folder();
+    await archive(await kept(0.5), directoryFiles(half), 'one', { signer });
+    cpSync(join(half, HEAD), join(path, HEAD));
+    await failure(place.list(''), ArchiveOlderError);
+  });
+
+  test('objects of any two moments yield a state that was, and say what is missing', async () => {
+    const moments = [];
+    for (const share of [0.3, 0.5, 0.55, 0.8, 1]) {
+      const at = folder();
+      await archive(await kept(share), directoryFiles(at), 'one', { signer });
+      moments.push(at);
+    }
+    const last = journalRows(source);
+    let older = 0;
+    for (const [a, heads] of moments.entries()) {
+      for (const [b, rest] of moments.entries()) {
+        const path = folder();
+        cpSync(rest, path, { recursive: true });
+        cpSync(join(heads, HEAD), join(path, HEAD));
+        const { entry, segments } = await headOf(heads);
+        const into = folder();
+        const lacked: number[] = [];
+        if (b < a && segments.some((name) => !existsSync(join(path, name)))) {
+          const error = await failure(restored(path, { into }), ArchiveDamagedError);
+          expect(error.message).toMatch(/segment-.* is missing\.$/);
+          // The mirror catches up, and the same command goes on.
+          cpSync(heads, path, { recursive: true });
+          expect(await restored(path, { into })).toBe(entry);
+        } else {
+          const found = await restored(path, { into, lacked });
+          older += lacked.length;
+          const end = segments.length === 0 ? 0 : sealed(segments);
+          expect(found).toBe(lacked.length === 0 ? entry : end);
+        }
+        const rows = journalRows(into);
+        expect(rows.map(({ id, receivedAt }) => [id, receivedAt])).toEqual(
+          last.slice(0, rows.length).map(({ id, receivedAt }) => [id, receivedAt]),
+        );
+      }
+    }
+    expect(older).toBeGreaterThan(2);
+  });
+});
+
+/** The data of the source up to a share of its entries. */
+async function kept(share: number): Promise<string> {
+  const into = folder();
+  const journal = openJournalReader(source);
+  const ingest = openIngest({ directory: into, chainId: null, machine: silentMachine, log: () => {} });
+  try {
+    const first = [...journal.entriesAfter(0)].slice(0, Math.ceil(entries() * share));
+    await ingest.entries.follow(first, false, systemClock.turn);
+  } finally {
+    ingest.close();
+    journal.close();
+  }
+  return into;
+}
+
+test('what the archive got while it was restored follows', async () => {
+  const path = folder();
+  await archive(await kept(0.4), directoryFiles(path), 'one', { signer });
+  const begun = (await headOf(path)).entry;
+  const { web } = mirror(path);
+  const served = servers.at(-1)!;
+  let grown = false;
+  served.answer = async (name) => {
+    if (!grown && name.startsWith('segment-')) {
+      grown = true;
+      await archive(source, directoryFiles(path), 'one', { signer });
+    }
+    return existsSync(join(path, name)) ? new Response(readFileSync(join(path, name))) : null;
+  };
+  expect(begun).toBeLessThan(entries());
+  expect(await restored(web.url)).toBe(entries());
+});
+
+describe('a mirror that is broken or hostile is refused, with the name of the object:', () => {
+  const cases: [string, (at: ReturnType<typeof mirror>) => void | Promise<void>, RegExp][] = [
+    ['a segment is missing', ({ path, segments }) => rmSync(join(path, segments[1]!)), /segment-\S+\.zst is missing/],
+    [
+      'a segment is rotten',
+      ({ path, segments }) => {
+        const bytes = readFileSync(join(path, segments[1]!));
+        bytes[bytes.length >> 1]! ^= 0x10;
+        writeFileSync(join(path, segments[1]!), bytes);
+      },
+      /segment-\S+\.zst is no sound segment/,
+    ],
+    [
+      'two segments are swapped',
+      ({ path, segments }) => {
+        const bytes = readFileSync(join(path, segments[1]!));
+        cpSync(join(path, segments[2]!), join(path, segments[1]!));
+        writeFileSync(join(path, segments[2]!), bytes);
+      },
+      /segment-\S+\.zst is no sound segment: it is the segment of entries \d+ to \d+, and its name is of another/,
+    ],
+    [
+      'a segment is forged, with a checksum of its own',
+      async ({ path, segments }) => {
+        const file = join(path, segments[1]!);
+        const { before, entries: found } = await readSegment(readFileSync(file), rangeOfName(segments[1]!));
+        let chain = before;
+        const forged = found.map((entry) => {
+          const changed = { ...entry, text: entry.text.replace('"', '" ') };
+          chain = nextChain(chain, changed);
+          return { ...changed, chain };
+        });
+        writeFileSync(file, await packedSegment(segmentContent(before, forged)));
+      },
+      /segment-\S+\.zst is no sound segment: .* its name is of another/,
+    ],
+  ];
+  test.each(cases)('%s', async (_, spoil, fault) => {
+    const at = mirror();
+    await spoil(at);
+    const into = folder();
+    const error = await failure(restored(at.web.url, { into }), ArchiveDamagedError);
+    expect(error.message).toMatch(fault);
+    expect(error.message).toContain(at.web.url);
+    // Another mirror has it, and the same restore goes on there.
+    expect(await restored(mirror().web.url, { into })).toBe(entries());
+  });
+
+  test('an open part that goes on where the head ends, or is forged, adds nothing', async () => {
+    const { path, web, segments } = mirror();
+    const file = join(path, 'open-one.zst');
+    const { before, entries: found } = await readSegment(readFileSync(file), null);
+    let chain = before;
+    const forge = (index: number) => {
+      chain = before;
+      return found.map((entry, at) => {
+        const changed = at === index ? { ...entry, text: `${entry.text} ` } : entry;
+        chain = nextChain(chain, changed);
+        return { ...changed, chain };
+      });
+    };
+    for (const index of [0, found.length - 1]) {
+      writeFileSync(file, await packedSegment(segmentContent(before, forge(index))));
+      const lacked: number[] = [];
+      expect(await restored(web.url, { lacked })).toBe(sealed(segments));
+      expect(lacked).toEqual([entries()]);
+    }
+    // With unproven entries after those that are proven, these alone count.
+    const extra = { ...found.at(-1)!, id: found.at(-1)!.id + 1 };
+    extra.chain = nextChain(found.at(-1)!.chain, extra);
+    writeFileSync(file, await packedSegment(segmentContent(before, [...found, extra])));
+    expect(await restored(web.url)).toBe(entries());
+  });
+
+  test('a body without an end', async () => {
+    const { web } = mirror();
+    const chunk = new Uint8Array(1024 * 1024);
+    let isCancelled = false;
+    web.answer = (name) =>
+      name === HEAD
+        ? new Response(
+            new ReadableStream({
+              pull: (controller) => controller.enqueue(chunk),
+              cancel() {
+                isCancelled = true;
+              },
+            }),
+          )
+        : null;
+    expect((await failure(restored(web.url), OperatorError)).message).toMatch(
+      new RegExp(`^${web.url}/${HEAD} sends more than the \\d+ bytes that it may send\\.$`),
+    );
+    await until(() => isCancelled, 'the server notices that nobody reads on');
+  });
+
+  test('a refusal', async () => {
+    const { web, segments } = mirror();
+    web.answer = (name) => (name === segments[1] ? new Response('no', { status: 403 }) : null);
+    expect((await failure(restored(web.url), OperatorError)).message).toBe(
+      `The server refuses to send ${web.url}/${segments[1]}, with status 403.`,
+    );
+  });
+
+  test('redirects lead to other hosts, whose files are proven like those of the mirror', async () => {
+    const { path, web } = mirror();
+    const other = webServer(path);
+    servers.push(other);
+    web.answer = (name) => Response.redirect(`${other.url.replace('127.0.0.1', 'localhost')}/${name}`);
+    expect(await restored(web.url)).toBe(entries());
+    other.answer = (name) => (name.startsWith('segment-') ? new Response('something else') : null);
+    expect((await failure(restored(web.url), ArchiveDamagedError)).message).toMatch(/is no sound segment/);
+    web.answer = (name) => Response.redirect(`${web.url}/${name}`);
+    const looping = webFilesWith(web.url, impatient().clock);
+    expect(await failure(looping.read(HEAD, { least: 1, most: 1_000 }), PassingError)).toBeInstanceOf(PassingError);
+  });
+
+  test('http to another machine', async () => {
+    for (const location of ['http://example.com/stacks', 'http://192.0.2.1/stacks', 'http://[2001:db8::1]/stacks']) {
+      expect((await failure(restored(location), OperatorError)).message).toBe(
+        `${location} has no TLS, so that anybody on the way can withhold or delay what it sends.`,
+      );
+    }
+  });
+});
+
+const webFilesWith = (url: string, clock: Clock) => webSource(new URL(url), clock);
+
+/** Waits before another try are over at once; the bound of a request ends when the test says so. */
+function impatient(): { clock: Clock; pass(): void; bounds(): number } {
+  const bounds = new Set<() => void>();
+  return {
+    clock: {
+      ...systemClock,
+      after(milliseconds, call) {
+        if (milliseconds < 20_000) {
+          queueMicrotask(call);
+          return () => {};
+        }
+        const one = () => {
+          bounds.delete(one);
+          call();
+        };
+        bounds.add(one);
+        return () => bounds.delete(one);
+      },
+    },
+    pass() {
+      for (const call of [...bounds]) call();
+    },
+    bounds: () => bounds.size,
+  };
+}
+
+test('a mirror that sends a byte now and then is given up, and one that sends enough is not', async () => {
+  const path = folder();
+  cpSync(original, path, { recursive: true });
+  const body = Buffer.alloc(200_000, 'a');
+  const { clock, pass } = impatient();
+  /** Bytes that the server sends between two looks at the clock. */
+  for (const [least, step] of [
+    [false, 10],
+    [true, 70_000],
+  ] as const) {
+    let tries = 0;
+    let go = Promise.withResolvers<void>();
+    let waiting = 0;
+    using web = webServer(path);
+    web.answer = () => {
+      tries += 1;
+      let sent = 0;
+      return new Response(
+        new ReadableStream({
+          async pull(controller) {
+            controller.enqueue(body.subarray(sent, sent + step));
+            sent += step;
+            if (sent >= body.length) return controller.close();
+            waiting += 1;
+            await go.promise;
+          },
+        }),
+      );
+    };
+    const reading = webFilesWith(web.url, clock)
+      .read(HEAD, { least: 1, most: 1_000_000 })
+      .then(
+        (bytes) => bytes?.length ?? 0,
+        (error: unknown) => error,
+      );
+    let isDone = false;
+    void reading.then(() => {
+      isDone = true;
+    });
+    let seen = 0;
+    while (!isDone) {
+      await until(() => isDone || waiting > seen, 'the server waits');
+      seen = waiting;
+      // What was sent has arrived, as far as a turn of the loop can tell.
+      for (let turn = 0; turn < 50; turn++) await systemClock.turn();
+      pass();
+      go.resolve();
+      go = Promise.withResolvers();
+    }
+    const found = await reading;
+    if (least) expect([found, tries]).toEqual([body.length, 1]);
+    else {
+      expect(found).toBeInstanceOf(PassingError);
+      expect((found as PassingError).message).toContain(`${web.url}/${HEAD} can't be reached`);
+      expect(tries).toBe(6);
+    }
+  }
+});

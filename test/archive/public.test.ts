@@ -1,0 +1,244 @@
+/** Public archives: what they withhold, what their head says, and who may write to them. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { zstdDecompressSync } from 'bun';
+import { IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
+import { packedManifest } from '../../src/archive/base.ts';
+import { HEAD, HEAD_TYPE, headIn } from '../../src/archive/head.ts';
+import { rangeOfName } from '../../src/archive/segment.ts';
+import { signedArchive } from '../../src/archive/signed.ts';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { hashOfPart, type Place } from '../../src/backup/manifest.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { copyData, withholdEntries } from '../../src/store/files/backup.ts';
+import { COMMAND_PATH, isPrivateCommand, publicEntry } from '../../src/store/ingest/commands.ts';
+import { type Entry, withheld } from '../../src/store/log/entry.ts';
+import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { openAt } from '../support/data/ingest.ts';
+import { logWithCommands, PRIVATE } from '../support/data/log-with-commands.ts';
+import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
+
+const events = [...devnetEvents({ seed: 12, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
+const signer = signerOf(newPrivateKey())!;
+const made: DataDirectory[] = [];
+const folder = (): string => {
+  made.push(dataDirectory());
+  return join(made.at(-1)!.path, 'new');
+};
+afterAll(() => {
+  for (const directory of made) directory[Symbol.dispose]();
+});
+
+let source: string;
+let path: string;
+let place: Place;
+beforeAll(async () => {
+  const directory = await logWithCommands(events);
+  made.push(directory);
+  source = directory.path;
+  path = folder();
+  place = directoryFiles(path);
+  await archive(source, place, 'one', { signer });
+});
+
+/** What the objects say: those of zstd decompressed, and payloads out of their base64. */
+const contents = (of: string): Buffer =>
+  Buffer.concat(
+    readdirSync(of).map((name) => {
+      const bytes = readFileSync(join(of, name));
+      if (name.endsWith('.zst')) return Buffer.from(zstdDecompressSync(bytes));
+      return name === HEAD
+        ? Buffer.concat([bytes, Buffer.from(JSON.parse(bytes.toString()).payload, 'base64')])
+        : bytes;
+    }),
+  );
+
+const objects = (of: string, but: readonly string[] = []): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(of)
+      .filter((name) => !but.includes(name))
+      .map((name) => [name, readFileSync(join(of, name)).toString('hex')]),
+  );
+
+test('a public archive has no byte of a private command, and proves every entry', async () => {
+  const plain = folder();
+  await archive(source, directoryFiles(plain));
+  const [published, whole] = [contents(path), contents(plain)];
+  for (const text of PRIVATE) expect([whole.includes(text), published.includes(text)]).toEqual([true, false]);
+  const rows = journalRows(source);
+  const commands = rows.filter((row) => row.path === COMMAND_PATH);
+  expect(commands.length).toBeGreaterThan(2);
+  for (const { text } of commands) expect(published.includes(JSON.parse(text).uuid)).toBe(false);
+  for await (const { fault } of verifiedArchive(place)) expect(fault).toBeNull();
+  const into = folder();
+  await restoredFrom(place, into);
+  expect(journalRows(into)).toEqual(
+    rows.map((row) => (row.path === COMMAND_PATH ? { ...row, ...pathAndText(row) } : row)),
+  );
+  expect(tables(into)).toEqual(tables(source));
+  const left = wholeIndex(into);
+  expect([left.hooks, left.hook_secrets, left.faucet_requests]).toEqual([[], [], []]);
+});
+
+const pathAndText = (row: { path: string; text: string }) => {
+  const { path: at, text } = withheld({ ...row, id: 1, receivedAt: 0, chain: new Uint8Array() });
+  return { path: at, text };
+};
+
+test('commands that ask about tokens are published, and any other is withheld', () => {
+  const entry = (type: string): Entry => ({
+    ...{ id: 1, receivedAt: 0, path: COMMAND_PATH, chain: new Uint8Array(32) },
+    text: JSON.stringify({ uuid: 'one', type, args: {} }),
+  });
+  const [asked, unknown] = [entry('tokens.refresh'), entry('of.a.later.version')];
+  expect(publicEntry(asked)).toBe(asked);
+  expect(publicEntry(unknown)).toEqual(withheld(unknown));
+  expect(() => publicEntry({ ...asked, text: 'no command' })).toThrow('The entry is no command');
+});
+
+test('a journal that has commands and one that withholds them make the same objects', async () => {
+  const copy = folder();
+  copyData(source, copy);
+  openAt(copy)[Symbol.dispose]();
+  withholdEntries(copy, COMMAND_PATH, isPrivateCommand);
+  const second = folder();
+  await archive(copy, directoryFiles(second), 'one', { signer });
+  expect(objects(second, [HEAD])).toEqual(objects(path, [HEAD]));
+});
+
+test('the head names all that there is, and is signed for its type', async () => {
+  const rows = journalRows(source);
+  const head = await headIn(place, signer.publicKey);
+  const names = readdirSync(path).sort();
+  expect(head).toEqual({
+    format: 1,
+    archive: JSON.parse(readFileSync(join(path, IDENTITY), 'utf8')),
+    written_at: expect.stringMatching(/^20\d\d-.*Z$/),
+    entry: rows.length,
+    chain: expect.any(String),
+    base: null,
+    segments: names.filter((name) => name.startsWith('segment-')),
+    open: 'open-one.zst',
+  });
+  expect(names).toEqual([IDENTITY, HEAD, ...head!.segments, 'open-one.zst'].sort());
+  expect(JSON.parse(readFileSync(join(path, HEAD), 'utf8')).payloadType).toBe(HEAD_TYPE);
+});
+
+test('the head is written last, and only where something is new', async () => {
+  const at = folder();
+  const written: string[] = [];
+  const under = directoryFiles(at);
+  const noted: Place = {
+    ...under,
+    create: (name, bytes) => {
+      written.push(name);
+      return under.create(name, bytes);
+    },
+    write: (name, bytes) => {
+      written.push(name);
+      return under.write(name, bytes);
+    },
+  };
+  using archiver = archiverOf(source, noted, { signer });
+  await archiver.round();
+  expect(written.at(-1)).toBe(HEAD);
+  expect(written.filter((name) => name === HEAD)).toHaveLength(1);
+  const count = written.length;
+  await archiver.round();
+  expect(written).toHaveLength(count);
+});
+
+test('a private archive has no head', async () => {
+  const at = folder();
+  await archive(source, directoryFiles(at));
+  expect(existsSync(join(at, HEAD))).toBe(false);
+  expect(JSON.parse(readFileSync(join(at, IDENTITY), 'utf8')).public).toBeUndefined();
+});
+
+test('a private writer and a public archive refuse each other', async () => {
+  const before = objects(path);
+  expect(await refusal(archive(source, place))).toBe(
+    `The archive at ${path} is public, and --archive-public is not given.`,
+  );
+  expect(objects(path)).toEqual(before);
+  const at = folder();
+  await archive(source, directoryFiles(at));
+  const private_ = objects(at);
+  expect(await refusal(archive(source, directoryFiles(at), 'one', { signer }))).toBe(
+    `The archive at ${at} is private, and --archive-public is given.`,
+  );
+  expect(objects(at)).toEqual(private_);
+});
+
+test('a host with another key is refused, until the head is removed', async () => {
+  const at = folder();
+  const own = directoryFiles(at);
+  await archive(source, own, 'one', { signer });
+  const other = signerOf(newPrivateKey())!;
+  expect(await refusal(archive(source, own, 'two', { signer: other }))).toBe(
+    `${HEAD} of the archive at ${at} is signed with ${signer.publicKey}, and not with ${other.publicKey}.`,
+  );
+  await own.remove(HEAD);
+  await archive(source, own, 'two', { signer: other });
+  expect((await headIn(own, other.publicKey))!.open).toBe('open-two.zst');
+});
+
+test('a head that is torn is written anew', async () => {
+  const at = folder();
+  const own = directoryFiles(at);
+  await archive(source, own, 'one', { signer });
+  writeFileSync(join(at, HEAD), readFileSync(join(at, HEAD)).subarray(0, 100));
+  await archive(source, own, 'one', { signer });
+  expect((await headIn(own, signer.publicKey))!.entry).toBe(journalRows(source).length);
+});
+
+test('a base has nothing of private commands, is signed, and is what a newcomer begins with', async () => {
+  const at = folder();
+  const own = directoryFiles(at);
+  await archive(source, own, 'one', { signer });
+  const whole = folder();
+  cpSync(at, whole, { recursive: true });
+  const base = (await baseIn(source, own, {}, true))!;
+  await baseIn(source, directoryFiles(whole));
+  const [published, all] = [contents(at), contents(whole)];
+  for (const text of PRIVATE) {
+    const forms = [text, Buffer.from(text).toString('hex').toUpperCase(), text.toUpperCase()];
+    expect([text, forms.some((form) => published.includes(form))]).toEqual([text, false]);
+  }
+  expect(PRIVATE.filter((text) => all.includes(text) || all.includes(text.toUpperCase())).length).toBeGreaterThan(2);
+  // The one who wrote the head first doesn't know of the base; the next writer does.
+  await archive(source, own, 'one', { signer });
+  const head = (await headIn(own, signer.publicKey))!;
+  expect(head.base).toEqual({ name: base.name, sha256: hashOfPart(readFileSync(join(at, base.name))) });
+  expect(rangeOfName(head.segments[0]!)!.last).toBeGreaterThanOrEqual(base.manifest.needs);
+  const begun: string[] = [];
+  const signed = signedArchive({ source: own, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
+  const into = folder();
+  expect(await restoredFrom(signed, into, { loading: ({ name }) => begun.push(name) })).toBe(
+    journalRows(source).length,
+  );
+  expect(new Set(begun)).toEqual(new Set([base.name]));
+  expect(tables(into)).toEqual(tables(source));
+  const left = wholeIndex(into);
+  expect([left.hooks, left.hook_secrets, left.faucet_requests]).toEqual([[], [], []]);
+  // It equals what the entries make, so that nobody can tell with what a server began.
+  const replayed = folder();
+  await restoredFrom(signed, replayed, { base: 'none' });
+  expect(wholeIndex(into)).toEqual(wholeIndex(replayed));
+});
+
+test('another base than the one that was signed is refused by its name', async () => {
+  const at = folder();
+  const own = directoryFiles(at);
+  await archive(source, own, 'one', { signer });
+  const { name, manifest } = (await baseIn(source, own, {}, true))!;
+  await archive(source, own, 'one', { signer });
+  await own.write(name, await packedManifest({ ...manifest, created_at: 'another time' }));
+  const signed = signedArchive({ source: own, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
+  expect(await refusal(restoredFrom(signed, folder()))).toBe(
+    `The archive at ${at} is damaged: ${name} is not the base that was signed.`,
+  );
+});

@@ -1,0 +1,148 @@
+/** Keys and signatures of public archives, against vectors of others. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ArchiveHead, headBytes } from '../../src/archive/head.ts';
+import { ARCHIVE_KEY, madeSigner, requiredSigner, servedSigner } from '../../src/archive/key-file.ts';
+import {
+  envelopeBytes,
+  envelopeOf,
+  newPrivateKey,
+  PUBLIC_KEY,
+  signerOf,
+  verifiedPayload,
+} from '../../src/archive/signing.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+
+/** RFC 8032, section 7.1, test 1: the private key in the form of RFC 8410. */
+const SECRET = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
+const PUBLIC = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
+const OF_EMPTY =
+  'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b';
+const PEM = [
+  '-----BEGIN PRIVATE KEY-----',
+  Buffer.from(`302e020100300506032b657004220420${SECRET}`, 'hex').toString('base64'),
+  '-----END PRIVATE KEY-----',
+].join('\n');
+
+test('docs/archive.md has a head with its signature', () => {
+  const page = readFileSync(join(import.meta.dir, '../../docs/archive.md'), 'utf8');
+  const signer = signerOf(PEM)!;
+  const [, payload = ''] = /```json\n(.*)\n```/.exec(page) ?? [];
+  const head = JSON.parse(payload) as ArchiveHead;
+  const envelope = envelopeOf(headBytes(head, signer))!;
+  expect(Buffer.from(envelope.payload, 'base64').toString()).toBe(payload);
+  expect(page).toContain(signer.publicKey);
+  expect(page).toContain(`\`${envelope.signatures[0]!.sig}\``);
+});
+
+const folder = dataDirectory();
+afterAll(() => folder[Symbol.dispose]());
+
+test('a key and a signature are those of RFC 8032', () => {
+  const signer = signerOf(PEM)!;
+  expect(signer.publicKey).toBe(`ed25519:${Buffer.from(PUBLIC, 'hex').toString('base64')}`);
+  expect(signer.publicKey).toMatch(new RegExp(PUBLIC_KEY));
+  expect(Buffer.from(signer.sign(new Uint8Array())).toString('hex')).toBe(OF_EMPTY);
+});
+
+describe('an envelope', () => {
+  const signer = signerOf(PEM)!;
+  const payload = Buffer.from('hello world');
+  const TYPE = 'http://example.com/HelloWorld';
+  const bytes = envelopeBytes(TYPE, payload, signer);
+
+  test('signs the bytes that the specification of DSSE gives for its example', () => {
+    const signed = Buffer.from('DSSEv1 29 http://example.com/HelloWorld 11 hello world');
+    expect(JSON.parse(bytes.toString())).toEqual({
+      payloadType: TYPE,
+      payload: 'aGVsbG8gd29ybGQ=',
+      signatures: [{ keyid: signer.publicKey, sig: Buffer.from(signer.sign(signed)).toString('base64') }],
+    });
+  });
+
+  test('gives its payload to who has the key, for its type alone', () => {
+    const envelope = envelopeOf(bytes)!;
+    expect(verifiedPayload(envelope, TYPE, signer.publicKey)).toEqual(payload);
+    expect(verifiedPayload(envelope, 'http://example.com/Other', signer.publicKey)).toBeNull();
+    const retyped = { ...envelope, payloadType: 'http://example.com/Other' };
+    expect(verifiedPayload(retyped, 'http://example.com/Other', signer.publicKey)).toBeNull();
+    const other = signerOf(newPrivateKey())!;
+    expect(verifiedPayload(envelope, TYPE, other.publicKey)).toBeNull();
+    // One of several signatures is enough, so that an archive can change its key.
+    const both = {
+      ...envelope,
+      signatures: [...envelopeOf(envelopeBytes(TYPE, payload, other))!.signatures, ...envelope.signatures],
+    };
+    expect(verifiedPayload(both, TYPE, other.publicKey)).toEqual(payload);
+    expect(verifiedPayload(both, TYPE, signer.publicKey)).toEqual(payload);
+    expect(verifiedPayload({ ...envelope, signatures: [] }, TYPE, signer.publicKey)).toBeNull();
+  });
+
+  test('with any byte changed is no envelope, or has no valid signature', () => {
+    let accepted = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 1;
+      const envelope = envelopeOf(changed);
+      const found = envelope === null ? null : verifiedPayload(envelope, TYPE, signer.publicKey);
+      // The hint, white space, and bits that base64 leaves unused prove nothing; the payload stays the same then.
+      if (found !== null) {
+        accepted += 1;
+        expect(found).toEqual(payload);
+      }
+    }
+    expect(accepted).toBeLessThan(signer.publicKey.length + 10);
+    for (const text of ['', 'null', '[]', '{"payload":1}', '\u0000']) expect(envelopeOf(Buffer.from(text))).toBeNull();
+  });
+});
+
+describe('the file of the key', () => {
+  const directory = (name: string): string => join(folder.path, name);
+
+  test('is made once, for its owner alone, and openssl reads it', () => {
+    const at = directory('new');
+    const { publicKey } = madeSigner(at);
+    expect(madeSigner(at).publicKey).toBe(publicKey);
+    expect(servedSigner(at, true).publicKey).toBe(publicKey);
+    const file = join(at, ARCHIVE_KEY);
+    if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { stdout } = Bun.spawnSync(['openssl', 'pkey', '-in', file, '-pubout', '-outform', 'DER']);
+    expect(stdout.subarray(-32).toString('base64')).toBe(publicKey.slice('ed25519:'.length));
+  });
+
+  test('may be made by openssl', () => {
+    const at = directory('openssl');
+    madeSigner(at);
+    Bun.spawnSync(['openssl', 'genpkey', '-algorithm', 'ed25519', '-out', join(at, ARCHIVE_KEY)]);
+    expect(madeSigner(at).publicKey).toMatch(new RegExp(PUBLIC_KEY));
+  });
+
+  test('is not made by a host of a cluster, whose other hosts would lack it', () => {
+    expect(() => servedSigner(directory('host'), true)).toThrow(
+      `There is no key to sign the public archive with: ${join(directory('host'), ARCHIVE_KEY)} is missing.`,
+    );
+    expect(() => requiredSigner(directory('host'))).toThrow(OperatorError);
+  });
+
+  test('is never replaced where it holds something else', () => {
+    const at = directory('other');
+    madeSigner(at);
+    const file = join(at, ARCHIVE_KEY);
+    const others = [
+      'nothing',
+      '',
+      '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
+      Bun.spawnSync(['openssl', 'genpkey', '-algorithm', 'x25519']).stdout.toString(),
+    ];
+    for (const text of others) {
+      writeFileSync(file, text);
+      expect(() => madeSigner(at)).toThrow(`${file} holds no Ed25519 key in PKCS#8 and PEM.`);
+      expect(readFileSync(file, 'utf8')).toBe(text);
+    }
+    if (process.getuid?.() === 0) return;
+    chmodSync(file, 0);
+    expect(() => madeSigner(at)).toThrow(`${file} can't be read.`);
+  });
+});

@@ -1,0 +1,206 @@
+/**
+ * A public archive as its operator and its readers have it: one server archives into the directory of a static web server, and
+ * another one begins with that and follows its own node. STACKSIDE_BINARY names an executable.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { zstdDecompressSync } from 'bun';
+import { HEAD, headIn } from '../../src/archive/head.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { EXIT } from '../../src/base/errors.ts';
+import { postEvents } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { journalRows } from '../support/data/tables.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
+import { type WebServer, webServer } from '../support/servers/web-server.ts';
+import { until } from '../support/time/until.ts';
+import { type Server, stackside, stacksideIn, startServer } from './stackside.ts';
+
+const events = [...devnetEvents({ seed: 17, blocks: 30, accounts: 5, transactionsPerBlock: 2, forkEvery: 7 })];
+const half = events.length >> 1;
+/** Texts of a chainhook and its secret, which nobody else may know. */
+const PRIVATE = ['name-of-nobody-else', 'receiver-of-nobody-else', '/stackside/command'];
+
+let folder: DataDirectory;
+let first: Server;
+let key: string;
+let web: WebServer;
+const at = (name: string): string => join(folder.path, name);
+
+beforeAll(async () => {
+  folder = dataDirectory();
+  const printed = await stackside('archive', 'key', '--data', at('first'));
+  key = printed.stdout.trim();
+  const archive = ['--archive', at('archive'), '--archive-public', '--archive-every', '1'];
+  first = await startServer(
+    'serve',
+    '--data',
+    at('first'),
+    '--node-rpc',
+    NO_NODE,
+    '--hook-targets',
+    'loopback',
+    ...archive,
+  );
+  web = webServer(at('archive'));
+  await postEvents(events.slice(0, 20), first.events);
+  writeFileSync(
+    at('hook.json'),
+    JSON.stringify({
+      ...{ name: PRIVATE[0], version: '1', chain: 'stacks', network: 'testnet' },
+      filters: { events: [{ type: 'coinbase' }] },
+      action: { type: 'http_post', url: `http://127.0.0.1:9/${PRIVATE[1]}` },
+    }),
+  );
+  const added = await stackside('hooks', 'add', at('hook.json'), '--url', first.api, '--data', at('first'));
+  expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
+  await postEvents(events.slice(20, half), first.events);
+  const entries = journalRows(at('first')).length;
+  await until(async () => (await archived()) >= entries, 'the archive has the events and the command');
+});
+afterAll(async () => {
+  await first.stop();
+  web[Symbol.dispose]();
+  folder[Symbol.dispose]();
+});
+
+/** The last entry of the archive, by its head. */
+const archived = async (): Promise<number> => (await headIn(directoryFiles(at('archive')), key))?.entry ?? 0;
+
+/** Routes about the chain, which two servers of one node answer alike. */
+const CHAIN = [
+  '/extended/v3/transactions?limit=50',
+  '/extended/v2/blocks/latest',
+  '/extended/v2/burn-blocks?limit=30',
+  '/extended/v1/tx?limit=50',
+  '/stackside/v1/forks',
+  '/stackside/v1/contracts',
+  '/metadata/v1/ft',
+];
+/** And those that tell when something was received, which only two servers of one log answer alike. */
+const ALL = [...CHAIN, '/extended/v1/tx/mempool?limit=50', '/extended/v3/mempool/transactions?limit=50'];
+
+async function answers({ api }: Server, routes: readonly string[]): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const route of routes) {
+    const response = await fetch(api + route);
+    expect([route, response.status]).toEqual([route, 200]);
+    found[route] = await response.text();
+  }
+  return found;
+}
+
+test('a newcomer begins with a static web server, answers the same, and follows its own node', async () => {
+  const given = ['--data', at('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-key', key];
+  const second = await startServer('serve', ...given);
+  expect(web.asked.some((name) => name.startsWith('open-'))).toBe(true);
+  const before = await answers(second, ALL);
+  expect(before).toEqual(await answers(first, ALL));
+  for (const { events: url } of [first, second]) await postEvents(events.slice(half), url);
+  const after = await answers(second, CHAIN);
+  expect(after).toEqual(await answers(first, CHAIN));
+  expect(after['/extended/v2/blocks/latest']).not.toBe(before['/extended/v2/blocks/latest']);
+  await second.stop();
+  const asked = web.asked.length;
+  // The same command is the service's command ever after.
+  const again = await startServer('serve', ...given);
+  expect(await answers(again, CHAIN)).toEqual(after);
+  await again.stop();
+  expect(web.asked).toHaveLength(asked);
+  const said = (await again.log())
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+  expect(said.map(({ msg }) => msg)).toContain('from_ignored');
+  expect(checkDirectory(at('second'), { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
+    [],
+  );
+});
+
+test('no object has a byte of what is private, and all are proven', async () => {
+  const texts = journalRows(at('first')).filter(({ path }) => path === '/stackside/command');
+  expect(texts.length).toBeGreaterThan(0);
+  const uuids = texts.map(({ text }) => (JSON.parse(text) as { uuid: string }).uuid);
+  let count = 0;
+  for (const name of readdirSync(at('archive'))) {
+    const bytes = readFileSync(join(at('archive'), name));
+    const content = name.endsWith('.zst')
+      ? Buffer.from(zstdDecompressSync(bytes))
+      : name === HEAD
+        ? Buffer.from(JSON.parse(bytes.toString()).payload, 'base64')
+        : bytes;
+    for (const text of [...PRIVATE, ...uuids]) expect([name, content.includes(text)]).toEqual([name, false]);
+    count += 1;
+  }
+  expect(count).toBeGreaterThan(2);
+  const verified = await stackside('archive', 'verify', web.url, '--archive-key', key);
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('objects are sound')]);
+});
+
+test('the commands take the URL and the key', async () => {
+  const status = await stackside('archive', 'status', web.url, '--archive-key', key, '--format', 'json');
+  expect(JSON.parse(status.stdout)).toMatchObject({ location: web.url, last_entry: await archived(), fault: null });
+  const list = await stackside('archive', 'list', web.url, '--archive-key', key);
+  expect(list.stdout).toContain('open-');
+  const restored = await stackside('restore', `${web.url}/${HEAD}`, '--archive-key', key, '--data', at('restored'));
+  expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining(`entry ${await archived()}\n`)]);
+  const unsigned = await stackside('restore', web.url, '--archive-unsigned', '--data', at('unsigned'));
+  expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('Nobody vouches for this archive')]);
+});
+
+test('without a key, or with another, nothing is restored', async () => {
+  const other = (await stackside('archive', 'key', '--data', at('other'))).stdout.trim();
+  expect(other).not.toBe(key);
+  for (const [given, problem] of [
+    [[], 'is public, and no key is given that it is signed with'],
+    [['--archive-key', other], `is signed with ${key}, and not with ${other}`],
+  ] as const) {
+    const served = await stackside('serve', '--data', at('third'), '--from', web.url, ...given);
+    expect([served.code, served.stderr]).toEqual([EXIT.operator, expect.stringContaining(problem)]);
+    const restored = await stackside('restore', web.url, '--data', at('third'), ...given);
+    expect([restored.code, restored.stderr]).toEqual([EXIT.operator, expect.stringContaining(problem)]);
+  }
+});
+
+/** A certificate for a host, which no authority signed. @returns the paths of it and of its key */
+function certificate(name: string, host: string): { cert: string; key: string } {
+  const files = { cert: at(`${name}.pem`), key: at(`${name}.key`) };
+  const { exitCode, stderr } = Bun.spawnSync([
+    ...['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-keyout', files.key, '-out', files.cert, '-subj', '/CN=test', '-addext', `subjectAltName=${host}`],
+  ]);
+  if (exitCode !== 0) throw new Error(stderr.toString());
+  return files;
+}
+const pem = (files: { cert: string; key: string }) => ({
+  cert: readFileSync(files.cert, 'utf8'),
+  key: readFileSync(files.key, 'utf8'),
+});
+
+test('a certificate must be valid, and https is not left by a redirect', async () => {
+  const own = certificate('own', 'IP:127.0.0.1');
+  const other = certificate('other', 'DNS:mirror.example.org');
+  using secure = webServer(at('archive'), pem(own));
+  using misnamed = webServer(at('archive'), pem(other));
+  const restore = (variables: Record<string, string>, url: string, name: string) =>
+    stacksideIn(variables, 'restore', url, '--archive-key', key, '--data', at(name));
+  const unknown = await restore({}, secure.url, 'of-unknown');
+  expect([unknown.code, unknown.stderr]).toEqual([
+    EXIT.operator,
+    expect.stringContaining(`The certificate of the server of ${secure.url}/${HEAD} is not valid: `),
+  ]);
+  const wrong = await restore({ NODE_EXTRA_CA_CERTS: other.cert }, misnamed.url, 'of-wrong');
+  expect([wrong.code, wrong.stderr]).toEqual([EXIT.operator, expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID')]);
+  const trusted = { NODE_EXTRA_CA_CERTS: own.cert };
+  expect((await restore(trusted, secure.url, 'of-trusted')).code).toBe(0);
+  secure.answer = (name) => Response.redirect(`${web.url}/${name}`);
+  const left = await restore(trusted, secure.url, 'of-left');
+  expect([left.code, left.stderr]).toEqual([
+    EXIT.operator,
+    expect.stringContaining(`${secure.url}/${HEAD} redirects to a server without TLS.`),
+  ]);
+});

@@ -1,0 +1,212 @@
+/** `serve --from`: what an empty data directory is made of, and what becomes of one with data. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HEAD, headBytes, headIn } from '../../src/archive/head.ts';
+import { seenArchive } from '../../src/archive/seen-head.ts';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { requireArchivable } from '../../src/commands/serve/archiving.ts';
+import { startFrom } from '../../src/commands/serve/from.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { archive, refusal } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { journalRows, tables } from '../support/data/tables.ts';
+import { type WebServer, webServer } from '../support/servers/web-server.ts';
+import { impatientClock } from '../support/time/impatient-clock.ts';
+
+const events = [...devnetEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(
+  received,
+);
+const signer = signerOf(newPrivateKey())!;
+const made: DataDirectory[] = [];
+const kept = (directory: DataDirectory): string => {
+  made.push(directory);
+  return directory.path;
+};
+const folder = (): string => join(kept(dataDirectory()), 'new');
+let source: string;
+let path: string;
+let web: WebServer;
+beforeAll(async () => {
+  source = kept(ingestOf(events));
+  path = folder();
+  await archive(source, directoryFiles(path), 'one', { signer });
+  web = webServer(path);
+});
+afterAll(() => {
+  for (const one of [web, ...made]) one[Symbol.dispose]();
+});
+
+/** Starts from a location. @returns what the log said */
+async function from(location: string, data: string, given: Record<string, unknown> = { archiveKey: signer.publicKey }) {
+  const said: LogEvent[] = [];
+  const settings = readSettings({ data, from: location, ...given }, {});
+  await startFrom({ from: location, settings, clock: impatientClock, log: (event) => said.push(event) });
+  return said;
+}
+
+const names = (said: readonly LogEvent[]): string[] => said.map(({ event }) => event);
+
+test('an empty data directory is restored, and the same command passes over its data ever after', async () => {
+  const data = folder();
+  expect(await from(web.url, data)).toEqual([
+    { event: 'restore_begun', place: web.url, chain: '0x80000000' },
+    { event: 'restored', place: web.url, entry: events.length, height: 8 },
+  ]);
+  expect(tables(data)).toEqual(tables(source));
+  const asked = web.asked.length;
+  expect(await from(web.url, data)).toEqual([{ event: 'from_ignored', place: web.url, entry: events.length }]);
+  expect(web.asked).toHaveLength(asked);
+});
+
+test('the log says how far it is', async () => {
+  let now = 0;
+  const said: LogEvent[] = [];
+  const settings = readSettings({ data: folder(), from: web.url, archiveKey: signer.publicKey }, {});
+  const clock = { ...systemClock, monotonic: () => (now += 4_000) };
+  await startFrom({ from: web.url, settings, clock, log: (event) => said.push(event) });
+  const progress = said.filter((event) => event.event === 'restore_progress');
+  expect(progress.length).toBeGreaterThan(1);
+  expect(progress[0]).toEqual({
+    event: 'restore_progress',
+    entry: expect.any(Number),
+    of: expect.any(Number),
+    height: expect.any(Number),
+    left: expect.stringMatching(/^00:0\d:\d\d$/),
+  });
+});
+
+test('what a restore that was given up saw says nothing of data that come later', async () => {
+  const data = folder();
+  web.answer = (name) => (name === HEAD ? null : new Response('no', { status: 403 }));
+  expect(await refusal(from(web.url, data))).toContain('with status 403.');
+  web.answer = () => null;
+  rmSync(join(data, 'restore'), { recursive: true });
+  const later = kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 }))));
+  cpSync(later, data, { recursive: true });
+  expect(seenArchive(data)).toMatchObject({ location: web.url, is_of_data: false });
+  expect(await refusal(from(web.url, data))).toContain('its entry 1 is another');
+});
+
+test('a restore that was interrupted goes on', async () => {
+  const data = folder();
+  const [second = ''] = readdirSync(path)
+    .filter((name) => name.startsWith('segment-'))
+    .sort()
+    .slice(1);
+  web.answer = (name) => (name === second ? new Response('no', { status: 403 }) : null);
+  expect(await refusal(from(web.url, data))).toContain(`${second}, with status 403.`);
+  web.answer = () => null;
+  expect(existsSync(join(data, 'restore'))).toBe(true);
+  const asked = web.asked.length;
+  await from(web.url, data);
+  expect(tables(data)).toEqual(tables(source));
+  const [first = ''] = readdirSync(path)
+    .filter((name) => name.startsWith('segment-'))
+    .sort();
+  expect(web.asked.slice(asked)).not.toContain(first);
+});
+
+test('without a key nothing is restored, unless that is said', async () => {
+  const data = folder();
+  expect(await refusal(from(web.url, data, {}))).toContain('is public, and no key is given');
+  const said = await from(web.url, data, { archiveUnsigned: 'true' });
+  expect(names(said)).toEqual(['archive_unsigned', 'restore_begun', 'restored']);
+  expect(said[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('Nobody vouches') });
+});
+
+test('the last entries are said to be missing where the open part is', async () => {
+  const spoiled = folder();
+  cpSync(path, spoiled, { recursive: true });
+  rmSync(join(spoiled, 'open-one.zst'));
+  const said = await from(spoiled, folder());
+  expect(said.filter(({ event }) => event === 'archive_open_part_missing')).toEqual([
+    { event: 'archive_open_part_missing', place: spoiled, name: 'open-one.zst', entry: events.length },
+  ]);
+});
+
+test('a private archive of a directory needs no key', async () => {
+  const at = folder();
+  await archive(source, directoryFiles(at));
+  const data = folder();
+  expect(names(await from(at, data, {}))).toEqual(['restore_begun', 'restored']);
+  expect(names(await from(at, data, {}))).toEqual(['from_ignored']);
+});
+
+test('data of the same log that came in another way are compared once, and passed over', async () => {
+  const data = folder();
+  cpSync(source, data, { recursive: true });
+  expect(names(await from(web.url, data))).toEqual(['from_ignored']);
+  expect(seenArchive(data)?.location).toBe(web.url);
+  const asked = web.asked.length;
+  await from(web.url, data);
+  expect(web.asked).toHaveLength(asked);
+});
+
+test('data of another log or another chain are refused', async () => {
+  const later = kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 }))));
+  const before = journalRows(later);
+  expect(await refusal(from(web.url, later))).toBe(
+    `The archive at ${web.url} is of another log than the data in ${later}: its entry 1 is another.`,
+  );
+  const mainnet = folder();
+  const head = (await headIn(directoryFiles(path), signer.publicKey))!;
+  const identity = { ...head.archive, chain_id: 1, network: 'mainnet' as const };
+  await directoryFiles(mainnet).write(HEAD, headBytes({ ...head, archive: identity }, signer));
+  expect(await refusal(from(mainnet, later))).toBe(
+    `The archive at ${mainnet} is of mainnet (chain 0x00000001), and the data in ${later} are of chain 0x80000000.`,
+  );
+  expect(journalRows(later)).toEqual(before);
+  expect(seenArchive(later)).toBeNull();
+  // It stays so, however often that is tried.
+  expect(await refusal(from(web.url, later))).toContain('its entry 1 is another');
+});
+
+test('data are served, too, where the archive can not be asked', async () => {
+  const data = folder();
+  cpSync(source, data, { recursive: true });
+  using away = webServer(path);
+  away.answer = () => new Response('no', { status: 503 });
+  expect(await from(away.url, data)).toEqual([
+    { event: 'from_not_compared', place: away.url, problem: expect.stringContaining("head.json can't be reached") },
+    { event: 'from_ignored', place: away.url, entry: events.length },
+  ]);
+});
+
+test('files without an entry are no reason to restore nothing', async () => {
+  const data = kept(emptyDirectory(true));
+  openAt(data)[Symbol.dispose]();
+  expect(await refusal(from(web.url, data))).toBe(
+    `${data} has the files of a server without an entry, so that nothing is restored into it.`,
+  );
+});
+
+test('a process that only reads restores nothing', async () => {
+  expect(await refusal(from(web.url, folder(), { archiveKey: signer.publicKey, mode: 'read' }))).toBe(
+    '--from is given, and --mode is read.',
+  );
+});
+
+test('settings with which a public archive would lose or publish something are refused', () => {
+  const refused = (given: Record<string, string>) => () => requireArchivable(readSettings(given, {}));
+  expect(refused({ archivePublic: 'true' })).toThrow('--archive-public is given, but no archive.');
+  expect(refused({ archivePublic: 'true', archive: '/mnt/archive', journalKeep: '30' })).toThrow(
+    'a public archive lacks the private commands of the journal',
+  );
+  expect(refused({ archive: '/mnt/archive', journalKeep: '30' })).not.toThrow();
+});
+
+test('a key that is none is refused by the setting', () => {
+  for (const archiveKey of ['ed25519:AAAA', signer.publicKey.slice(8), `${signer.publicKey}=`]) {
+    expect(() => readSettings({ archiveKey }, {})).toThrow(
+      `archiveKey is "${archiveKey}".`.replace('archiveKey', '--archive-key'),
+    );
+  }
+  expect(readFileSync(join(path, 'head.json'), 'utf8')).toContain(signer.publicKey);
+  writeFileSync(join(path, 'index.html'), 'A mirror may have other files.');
+});
