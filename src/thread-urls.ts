@@ -14,3 +14,6 @@ export const archiveReadingThreadUrl = new URL('./archive-reading-thread.ts', im
 
 /** The module of a query's thread. */
 export const queryThreadUrl = new URL('./query-thread.ts', import.meta.url);
+
+/** The module that the process of the Clarity engine runs. */
+export const clarityEngineUrl = new URL('./clarity-engine.ts', import.meta.url);

@@ -6,7 +6,7 @@ import { principalBytes } from '../codec/address.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Transaction } from '../codec/transaction.ts';
-import { isOfType } from './contract.ts';
+import { executedByEngine, executedContract, isOfType } from './contract.ts';
 import { readSource } from './contract-source.ts';
 import { areChecked } from './execute.ts';
 import type { Network } from './network.ts';
@@ -35,6 +35,8 @@ export interface AdmissionView {
   readonly world: World;
   readonly burnHeight: number;
   readonly network: Network;
+  /** Whether an engine executes contracts, so that any can be deployed and called. */
+  readonly executesClarity: boolean;
 }
 
 /** Maximum pending transactions of an account in a row. */
@@ -110,13 +112,17 @@ function transferAction(
 
 function deployAction(
   { payload, origin }: Transaction & { payload: { type: 'smart_contract' } },
-  { world }: AdmissionView,
+  { world, executesClarity }: AdmissionView,
 ): Action {
   const { contractName: name, source, clarityVersion } = payload;
   const id = `${origin.address}.${name}`;
   if (!CONTRACT_NAME.test(name)) throw new Rejection('Deserialization', { message: `${name} is no contract's name` });
   if (world.contract(id) !== undefined) {
     throw new Rejection('ContractAlreadyExists', { contract_identifier: id });
+  }
+  if (executesClarity) {
+    const template = executedContract(name, source, clarityVersion ?? undefined);
+    return { kind: 'deploy', name, template, flaw: null, isOfUser: true };
   }
   const known = templates.find((template) => template.source === source);
   if (known !== undefined) {
@@ -158,6 +164,10 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
     throw new Rejection('ServerFailureOther', { message });
   }
   const args = argumentsOf(functionArgs, declared.args);
+  if (view.executesClarity) {
+    const bytes = args.map((value) => value.bytes);
+    return { kind: 'call', contract, call: { functionName, args: bytes, run: executedByEngine } };
+  }
   const calls = template.calls ?? {};
   if (!Object.hasOwn(calls, functionName)) throw notSimulated(`${contract} can't be called: ${functionName}`);
   const { run } = calls[functionName]!(args);

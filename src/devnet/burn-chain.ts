@@ -44,18 +44,19 @@ const commitment = 20_000;
 export class BurnChain {
   readonly #rewarded: readonly Account[];
 
-  /** @param users who make operations on Stacks */
+  /** @param users who make operations on Stacks @param firstHeight of the genesis block */
   constructor(
     readonly prng: Prng,
     readonly users: readonly Account[],
     rewarded: readonly Account[],
     readonly network: Network,
+    readonly firstHeight = firstBurnHeight,
   ) {
     this.#rewarded = rewarded;
   }
 
   first(time: number): BurnBlock {
-    return this.#block(firstBurnHeight, time, undefined, []);
+    return this.#block(this.firstHeight, time, undefined, []);
   }
 
   /** The next block: about ten minutes after its parent, and not before `earliest` (Unix seconds). */

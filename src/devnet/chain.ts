@@ -72,6 +72,16 @@ export interface ChainOptions {
   readonly operations?: boolean;
   /** Whether block 0 funds a faucet account. Default false. */
   readonly faucet?: boolean;
+  /** What the chain begins with in place of simulated users and boot contracts. Default: those. */
+  readonly beginning?: Beginning;
+}
+
+/** The beginning of a chain whose contracts are executed by another. */
+export interface Beginning {
+  readonly firstBurnHeight: number;
+  readonly contracts: readonly { id: string; template: ContractTemplate }[];
+  /** Micro-STX by address. */
+  readonly funds: readonly { address: string; amount: bigint }[];
 }
 
 export interface MineOptions {
@@ -85,7 +95,7 @@ export interface MineOptions {
   readonly burnFork?: boolean;
   /** Whether submitted transactions are mined. Default true. */
   readonly submitted?: boolean;
-  /** Whether nothing random happens: in the mempool, or to the tenure's budget. Default false. */
+  /** Whether nothing random happens: in the mempool or to the tenure's budget. Default false. */
   readonly quiet?: boolean;
 }
 
@@ -100,7 +110,15 @@ export interface MinedBlock {
   readonly events: readonly NodeEvent[];
   /** Ids of all transactions of the block in order, including operations on Bitcoin. */
   readonly txIds: readonly string[];
+  /** Micro-STX that the block paid to miners. */
+  readonly rewards: readonly { recipient: string; amount: bigint }[];
 }
+
+/** The seed of all that a chain makes up. */
+const seedOf = (seed: number): string => `stackside-devnet-${seed}`;
+
+/** The faucet account of the chain of a seed. */
+export const faucetOf = (seed: number, network: Network): Account => accounts(seedOf(seed), 'faucet', 1, network)[0]!;
 
 const defaultStart = Date.UTC(2025, 0, 1) / 1000;
 
@@ -120,6 +138,8 @@ export class SimulatedChain {
   readonly #retained: number;
   readonly #clock: (simulated: number) => number;
   readonly #submitted: NonNullable<ChainOptions['submitted']>;
+  /** Whether each coinbase is its miner's. */
+  readonly #paysMiners: boolean;
   readonly #genesis: Block;
   readonly #genesisBody: object;
   readonly #blocks = new Map<string, Block>();
@@ -133,11 +153,13 @@ export class SimulatedChain {
   #sentAt = 0;
 
   constructor(options: ChainOptions) {
-    const seed = `stackside-devnet-${options.seed}`;
+    const seed = seedOf(options.seed);
     const prng = new Prng(`${seed}/chain`);
     const network = networks[options.network ?? 'testnet'];
-    const users = accounts(seed, 'user', options.accounts ?? 100, network);
-    const sponsors = accounts(seed, 'sponsor', 3, network);
+    const { beginning } = options;
+    this.#paysMiners = beginning !== undefined;
+    const users = accounts(seed, 'user', beginning === undefined ? (options.accounts ?? 100) : 0, network);
+    const sponsors = accounts(seed, 'sponsor', beginning === undefined ? 3 : 0, network);
     const traffic = new Traffic(
       new Prng(`${seed}/traffic`),
       users,
@@ -151,7 +173,13 @@ export class SimulatedChain {
     this.#miners = accounts(seed, 'miner', 3, network);
     this.#signers = accounts(seed, 'signer', 6, network);
     const operators = options.operations === false ? [] : users;
-    this.#burns = new BurnChain(new Prng(`${seed}/burn`), operators, this.#signers, network);
+    this.#burns = new BurnChain(
+      new Prng(`${seed}/burn`),
+      operators,
+      this.#signers,
+      network,
+      beginning?.firstBurnHeight,
+    );
     const unlocks = unlocksFor(options.unlocks === false ? [] : users);
     this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network, unlocks);
     this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
@@ -160,12 +188,15 @@ export class SimulatedChain {
     this.#retained = options.retained ?? Number.POSITIVE_INFINITY;
     this.#clock = options.clock ?? ((simulated) => simulated);
     this.#submitted = options.submitted ?? (() => []);
-    this.faucet = options.faucet === true ? accounts(seed, 'faucet', 1, network)[0] : undefined;
+    this.faucet = options.faucet === true ? faucetOf(options.seed, network) : undefined;
 
     this.#burnTip = this.#burns.first(options.startTime ?? defaultStart);
     this.#burnBlocks.set(this.#burnTip.consensusHash.toHex(), this.#burnTip);
     const world = new World(undefined, options.pox5Height);
-    const receipts = genesisReceipts(world, [...users, ...sponsors], unlocks, this.faucet, prng, network);
+    const receipts =
+      beginning === undefined
+        ? genesisReceipts(world, [...users, ...sponsors], unlocks, this.faucet, prng, network)
+        : begunReceipts(world, beginning, network);
     this.#genesis = this.#makeGenesis(world, receipts);
     this.#genesisBody = genesisPayload({ ...this.#genesis, maturedRewards: [] }, prng);
     this.#tip = this.#genesis;
@@ -249,7 +280,7 @@ export class SimulatedChain {
 
     const world = before.world.fork();
     const miner = newTenure ? this.#prng.pick(this.#miners) : before.tenure.miner;
-    const recipient = this.#coinbaseRecipient(miner, world);
+    const recipient = this.#paysMiners ? miner.address : this.#coinbaseRecipient(miner, world);
     const context: BlockContext = {
       parent: before,
       burn,
@@ -282,6 +313,10 @@ export class SimulatedChain {
       burnBlockHash: burn.hash,
       events: events.map((event) => this.#sent(event)),
       txIds: body.receipts.map(({ txId }) => txId),
+      rewards: maturedRewards.map(({ recipient, coinbase_amount, tx_fees_streamed_produced }) => ({
+        recipient,
+        amount: BigInt(coinbase_amount) + BigInt(tx_fees_streamed_produced),
+      })),
     };
   }
 
@@ -490,7 +525,7 @@ const lockup = (unlocks: Unlocks): ContractTemplate => ({
 });
 
 /** Micro-STX of the faucet at the start: a billion STX. */
-const FAUCET_FUNDS = 1_000_000_000_000_000n;
+export const FAUCET_FUNDS = 1_000_000_000_000_000n;
 /** Sats of the faucet at the start, as sBTC: ten thousand BTC. */
 const FAUCET_SATS = 1_000_000_000_000n;
 
@@ -533,6 +568,21 @@ function genesisReceipts(
     events.push(mint(recipient, FAUCET_FUNDS));
     events.push({ type: 'ft_mint_event', asset: SBTC_ASSET, recipient, amount: FAUCET_SATS });
   }
+  for (const event of events) world.apply(event);
+  return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
+}
+
+/** Block 0 of a chain with a beginning of its own: its contracts, and the STX that accounts have. */
+function begunReceipts(world: World, { contracts, funds }: Beginning, network: Network): Receipt[] {
+  const deployments = contracts.map(({ id, template }) => {
+    world.install({ id, template, height: 0 });
+    return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
+  });
+  const events = funds.map(({ address: recipient, amount }) => ({
+    type: 'stx_mint_event' as const,
+    recipient,
+    amount,
+  }));
   for (const event of events) world.apply(event);
   return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
 }

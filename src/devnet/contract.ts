@@ -146,6 +146,19 @@ export function contractInterface(parts: Partial<ContractInterface>): ContractIn
   };
 }
 
+/** Stands in a call that an engine executes. */
+export const executedByEngine = (): never => {
+  throw new Error('an engine executes this contract');
+};
+
+/** A contract that an engine executes. @param abi empty until the engine has analysed it */
+export const executedContract = (
+  name: string,
+  source: string,
+  clarityVersion: number | undefined,
+  abi: ContractInterface = contractInterface({}),
+): ContractTemplate => ({ name, source, clarityVersion, abi, propose: executedByEngine });
+
 /** The bytes of the post-condition mode, count and items, as in SIP-005. */
 export type PostConditions = Uint8Array;
 

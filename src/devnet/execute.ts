@@ -39,6 +39,9 @@ export interface Receipt {
   readonly problematic?: number;
 }
 
+/** What came of executing a transaction. */
+export type Executed = Pick<Receipt, 'status' | 'result' | 'events' | 'cost' | 'vmError' | 'abi'>;
+
 export const noCost: Readonly<Cost> = { read_count: 0, read_length: 0, runtime: 0, write_count: 0, write_length: 0 };
 
 const done = clarity.ok(clarity.bool(true));
@@ -98,6 +101,11 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
   switch (action.kind) {
     case 'system':
       return { result: done };
+    case 'executed': {
+      const { executed, deployed } = action;
+      if (deployed !== null) world.install({ ...deployed, height });
+      return executed;
+    }
     case 'transfer': {
       const { recipient, amount, memo } = action;
       return { result: done, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }] };
@@ -230,7 +238,7 @@ export const areChecked = (span: Uint8Array): boolean =>
  * @param events the transaction's events
  * @returns the node's error, or null if all conditions hold
  */
-function brokenPostCondition(
+export function brokenPostCondition(
   span: Uint8Array | undefined,
   events: readonly ChainEvent[],
   origin: string,

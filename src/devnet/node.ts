@@ -3,6 +3,7 @@
  * follows the commands of tests.
  */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { atMost } from '../base/turns.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { ParameterError } from '../http/errors.ts';
@@ -10,6 +11,8 @@ import { type AdmissionView, admitted, Pool, Rejection } from './admission.ts';
 import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { type MineOptions, SimulatedChain } from './chain.ts';
+import type { ClarityMiner } from './clarity/miner.ts';
+import { isMinable } from './execute.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { cycles } from './pox.ts';
 import { Scenario } from './scenario.ts';
@@ -27,6 +30,12 @@ interface NodeOptions {
   /** Burn height from which pox-5 replaces pox-4; null for never. */
   readonly pox5Height?: number | null;
   readonly clock?: Clock;
+  /** Executes the contracts, where they are real: then nothing is simulated but the network. */
+  readonly clarity?: ClarityMiner;
+  /** Accounts by name that the network has besides those of the seed. */
+  readonly accounts?: readonly (Account & { readonly name: string })[];
+  /** Whether a transaction is mined as soon as it comes. Default false. */
+  readonly automine?: boolean;
 }
 
 /** The bytes are not a transaction. */
@@ -60,6 +69,8 @@ interface Fork {
 export const MAX_FORK_DEPTH = 100;
 /** Average simulated seconds per block, rounded up, so that the history ends shortly before the present. */
 const SECONDS_PER_BLOCK = 200;
+/** Seconds by which a Bitcoin block moves the time where contracts are real. */
+const BITCOIN_SECONDS = 600;
 /** Fee in micro-STX of a faucet's transfer. */
 const GIFT_FEE = 1_000n;
 /** Fee in micro-STX of a transaction that the node signs: above the minimum, which is its length. */
@@ -72,6 +83,8 @@ const quietly: MineOptions = { transactions: 0, quiet: true };
 
 export class SimulatedNode {
   readonly chain: SimulatedChain;
+  /** Executes the contracts, where they are real. */
+  readonly clarity: ClarityMiner | undefined;
   readonly seed: number;
   /** The faucet's account. */
   readonly faucet: Account;
@@ -81,8 +94,10 @@ export class SimulatedNode {
   readonly #history: number;
   /** Whether time passes only on the chain, so that equal commands make equal bytes. */
   readonly #isSteered: boolean;
-  readonly #mining = new Turns();
-  readonly #posting = new Turns();
+  readonly #automine: boolean;
+  readonly #accounts: NonNullable<NodeOptions['accounts']>;
+  readonly #mining = atMost(1);
+  readonly #posting = atMost(1);
   readonly #stopping = new AbortController();
   #eventsUrl = '';
   /** Null while the node doesn't mine at intervals. */
@@ -101,12 +116,16 @@ export class SimulatedNode {
   /** Minimum time of the next block, in Unix seconds. */
   #earliest = 0;
 
-  constructor({ seed, interval, history, traffic, pox5Height, clock = systemClock }: NodeOptions) {
+  constructor(options: NodeOptions) {
+    const { seed, interval, history, traffic, pox5Height, clock = systemClock, clarity, automine = false } = options;
     this.seed = seed;
     this.#clock = clock;
     this.#history = history;
     this.#interval = interval;
     this.#isSteered = interval === 0;
+    this.clarity = clarity;
+    this.#automine = automine;
+    this.#accounts = options.accounts ?? [];
     this.chain = new SimulatedChain({
       seed,
       transactionsPerBlock: traffic,
@@ -116,10 +135,12 @@ export class SimulatedNode {
       // Whoever sends one transaction finds a block with one.
       unlocks: false,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
-      submitted: (world) => this.#pool.waiting(world),
+      submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
       clock: (simulated) => this.#time(simulated),
       ...(this.#isSteered ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
+      ...(clarity === undefined ? {} : { beginning: clarity.beginning, startTime: clarity.time }),
     });
+    clarity?.serve(this.chain);
     this.faucet = this.chain.faucet!;
     this.#scenario = new Scenario(this.chain, { seed });
     this.#announced = this.chain.tip;
@@ -148,10 +169,11 @@ export class SimulatedNode {
   async start(eventsUrl: string): Promise<void> {
     this.#eventsUrl = eventsUrl;
     await this.#untilStopped(async () => {
-      await this.#mining.run(async () => {
+      await this.#mining(async () => {
         await this.#post([this.chain.genesis()]);
         while (this.chain.tip.height < this.#history) {
-          for (const event of this.#scenario.next()) await this.#post([event]);
+          if (this.clarity !== undefined) await this.#mineOne(quietly);
+          else for (const event of this.#scenario.next()) await this.#post([event]);
         }
       });
       this.#isHistory = false;
@@ -169,7 +191,8 @@ export class SimulatedNode {
   /** The state for checking a transaction. */
   #view(): AdmissionView {
     const { world, burnView } = this.#announced;
-    return { world, burnHeight: burnView.height, network: this.chain.network };
+    const executesClarity = this.clarity !== undefined;
+    return { world, burnHeight: burnView.height, network: this.chain.network, executesClarity };
   }
 
   /**
@@ -183,6 +206,7 @@ export class SimulatedNode {
     const id = toHex(decoded.value.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
     await this.#announce(admitted(raw, decoded.value, this.#view()));
+    if (this.#automine) void this.#untilStopped(() => this.#steered(async () => void (await this.#minePending())));
     return id;
   }
 
@@ -210,7 +234,7 @@ export class SimulatedNode {
         await this.#submitFrom(fromHex(hex), ['transactions', String(at)]);
       const blocks: Block[] = [];
       while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
-      return blocks;
+      return [...blocks, ...(this.clarity === undefined ? [] : await this.#minePending())];
     });
   }
 
@@ -231,8 +255,25 @@ export class SimulatedNode {
     return this.#mineOn(this.chain.tip.indexBlockHash, { ...tenure, ...options });
   }
 
+  /** Mines blocks while a submitted transaction can be mined. */
+  async #minePending(): Promise<Block[]> {
+    const blocks: Block[] = [];
+    const isDue = ({ world, burnView }: Block): boolean =>
+      this.#pool.waiting(world).some((one) => isMinable(one, world, burnView.height));
+    while (isDue(this.chain.tip)) blocks.push(await this.#mineOne(quietly));
+    return blocks;
+  }
+
   async #mineOn(parent: string, options: MineOptions): Promise<Block> {
-    const { events, indexBlockHash } = this.chain.mine(parent, options);
+    const before = this.chain.block(parent)!;
+    const { events, indexBlockHash } =
+      this.clarity === undefined
+        ? this.chain.mine(parent, options)
+        : await this.clarity.mine(
+            before,
+            options.newTenure === true,
+            options.submitted === false ? [] : this.#pool.waiting(before.world),
+          );
     await this.#post(events);
     return this.chain.block(indexBlockHash)!;
   }
@@ -288,14 +329,18 @@ export class SimulatedNode {
       const { burnBlock, event } = this.chain.mineBitcoin();
       burnBlocks.push(burnBlock);
       await this.#post([event]);
-      if (withTenures) blocks.push(await this.#mineOne(quietly));
+      if (withTenures || this.clarity !== undefined) blocks.push(await this.#mineOne(quietly));
     }
     return { burnBlocks, blocks };
   }
 
-  /** Moves the time of the next block forward. @param seconds a whole number */
+  /**
+   * Moves the time of the next block forward. Where contracts are real, it moves by Bitcoin blocks of ten minutes.
+   * @param seconds a whole number
+   */
   advance(seconds: number): Promise<void> {
     return this.#steered(async () => {
+      if (this.clarity !== undefined) return void (await this.#mineBitcoin(Math.ceil(seconds / BITCOIN_SECONDS), true));
       this.#skipped += seconds;
       this.#earliest = Math.max(this.#earliest, this.chain.tip.time) + seconds;
     });
@@ -324,9 +369,10 @@ export class SimulatedNode {
     });
   }
 
-  /** The account with a name, derived from the seed. It has only what it was sent. */
+  /** The account with a name: one of the network's, or else derived from the seed, which has only what it was sent. */
   account(name: string): Account {
-    return accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network)[0]!;
+    const known = this.#accounts.find((one) => one.name === name);
+    return known ?? accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network)[0]!;
   }
 
   /**
@@ -357,7 +403,7 @@ export class SimulatedNode {
     this.#impatient += 1;
     this.#hurry.abort();
     try {
-      return await this.#mining.run(work);
+      return await this.#mining(work);
     } finally {
       this.#impatient -= 1;
       if (this.#impatient === 0) this.#hurry = new AbortController();
@@ -367,7 +413,7 @@ export class SimulatedNode {
   async #mineByClock(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       if (this.#interval === 0) await this.#wake.promise;
-      else await this.#mining.run(() => this.#mineOnTime());
+      else await this.#mining(() => this.#mineOnTime());
     }
   }
 
@@ -375,6 +421,7 @@ export class SimulatedNode {
   async #mineOnTime(): Promise<void> {
     // A command may have ended mining at intervals meanwhile.
     if (this.#interval === 0) return;
+    if (this.clarity !== undefined) return this.#mineRealOnTime(this.clarity);
     for (const batch of untilBlock(this.#scenario.next())) {
       const pauseMs = (this.#interval * 1000) / batch.length;
       for (const event of batch) {
@@ -384,10 +431,18 @@ export class SimulatedNode {
     }
   }
 
+  /** Mines after the interval: what is pending, and at least one block. */
+  async #mineRealOnTime(clarity: ClarityMiner): Promise<void> {
+    await pause(this.#clock, this.#interval * 1000, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
+    if (this.#stopping.signal.aborted) return;
+    await this.#mineOne({ ...quietly, ...(clarity.endsTenure(this.chain.tip) ? { newTenure: true } : {}) });
+    await this.#minePending();
+  }
+
   /** Posts events after those before. @throws the signal's reason once the node is stopped */
   #post(events: readonly NodeEvent[]): Promise<void> {
     const options: PostOptions = { signal: this.#stopping.signal, clock: this.#clock };
-    return this.#posting.run(async () => {
+    return this.#posting(async () => {
       for (const event of events) {
         await postEvent(event, this.#eventsUrl, options);
         if (event.path !== '/new_block') continue;
@@ -412,6 +467,7 @@ export class SimulatedNode {
 
   /** The time of a block in Unix seconds. @param simulated the chain's proposal */
   #time(simulated: number): number {
+    if (this.clarity !== undefined) return this.clarity.time;
     if (this.#isSteered) return Math.max(simulated, this.#earliest);
     return this.#isHistory ? Math.min(simulated, this.#now()) : this.#now();
   }
@@ -425,18 +481,5 @@ function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {
     if (event.path !== '/new_block') continue;
     yield batch;
     batch = [];
-  }
-}
-
-/** Runs work one at a time, in the order of the calls. */
-class Turns {
-  #last: Promise<unknown> = Promise.resolve();
-
-  /** Runs work after the work before it has ended, in success or failure. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    // Only this call's caller gets its failure, not the next call.
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 }

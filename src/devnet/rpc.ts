@@ -19,6 +19,10 @@ import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts'
 import { type BurnBlock, jsonInteger } from './burn-chain.ts';
 import { concat, sha512_256, u32 } from './bytes.ts';
 import type { SimulatedChain } from './chain.ts';
+import { EngineEndedError, EngineRefusedError } from './clarity/engine.ts';
+import type { EngineRead } from './clarity/engine-messages.ts';
+import type { ClarityMiner } from './clarity/miner.ts';
+import { vmErrorOf } from './clarity/outcome.ts';
 import { type ContractTemplate, isOfType, type ReadContext } from './contract.ts';
 import type { Receipt } from './execute.ts';
 import { MAX_FORK_DEPTH, UndecodableError } from './node.ts';
@@ -48,6 +52,8 @@ export interface ServedNode {
   readonly chain: SimulatedChain;
   /** The published tip. */
   readonly tip: Block;
+  /** Executes the contracts, where they are real. */
+  readonly clarity?: Pick<ClarityMiner, 'read'> | undefined;
   /** @returns the id of the transaction with 0x @throws UndecodableError, Rejection */
   submit(raw: Uint8Array): Promise<string>;
 }
@@ -119,7 +125,7 @@ export function startRpc(
 class RpcError extends Error {
   override readonly name = 'RpcError';
   constructor(
-    readonly status: 400 | 401 | 404 | 501,
+    readonly status: 400 | 401 | 404 | 500 | 501,
     message: string,
   ) {
     super(message);
@@ -553,6 +559,33 @@ function source(asked: RpcRequest) {
   return withProof({ source: template.source, publish_height: height }, asked.query, 'proof');
 }
 
+/**
+ * Reads from a contract that an engine executes.
+ * @returns null where the contract has no such thing
+ * @throws RpcError where the engine is away
+ */
+async function readReal(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> {
+  try {
+    return await real.read(block, read);
+  } catch (error) {
+    if (error instanceof EngineRefusedError) return null;
+    if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
+    throw error;
+  }
+}
+
+/** What a read-only function returns. */
+async function called(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead & { kind: 'call' }) {
+  try {
+    return { okay: true, result: await real.read(block, read) };
+  } catch (error) {
+    if (error instanceof EngineRefusedError) return { okay: false, cause: vmErrorOf(error.message) };
+    if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
+    throw error;
+  }
+}
+
+const NONE = clarity.none();
 const ReadOnlyCall = Type.Object({ sender: Type.String(), arguments: Type.Array(Type.String()) });
 
 async function callRead(asked: RpcRequest) {
@@ -579,6 +612,12 @@ async function callRead(asked: RpcRequest) {
   }
   const wrong = args.findIndex((value, at) => !isOfType(value, declared.args[at]!.type));
   if (wrong >= 0) return failed(`Unchecked(TypeValueError(${JSON.stringify(declared.args[wrong]!.type)}, …))`);
+  const { clarity: real } = asked.node;
+  if (real !== undefined) {
+    const { contract } = context;
+    const bytes = args.map((value) => toHex(value.bytes));
+    return called(real, asked.block, { kind: 'call', contract, functionName, args: bytes, sender: body.sender });
+  }
   const run = named(template.reads, functionName);
   if (run === undefined) return failed(`${NO_CLARITY}, and ${functionName} is not one of its own functions`);
   return { okay: true, result: toHex(run(context, args)) };
@@ -589,6 +628,14 @@ async function mapEntry(asked: RpcRequest) {
   const decoded = decodeClarity(key);
   if (!decoded.ok) throw new RpcError(400, `Failed to deserialize the key: ${decoded.error.message}`);
   const { context, template } = required(asked, 'map');
+  const { clarity: real } = asked.node;
+  if (real !== undefined) {
+    const map = asked.params[2] ?? '';
+    if (!template.abi.maps.some(({ name }) => name === map)) throw new RpcError(404, 'Data map not found');
+    const { contract } = context;
+    const entry = await readReal(real, asked.block, { kind: 'entry', contract, map, key: toHex(key) });
+    return withProof({ data: entry ?? toHex(NONE) }, asked.query, 'proof');
+  }
   const map = named(template.maps, asked.params[2] ?? '');
   if (map === undefined) throw new RpcError(404, 'Data map not found');
   const value = map(context, key);
@@ -599,9 +646,15 @@ async function mapEntry(asked: RpcRequest) {
 const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', wanted: string): boolean =>
   abi.variables.some((variable) => variable.access === access && variable.name === wanted);
 
-function variable(asked: RpcRequest) {
+async function variable(asked: RpcRequest) {
   const { context, template } = required(asked, 'data');
   const name = asked.params[2] ?? '';
+  const { clarity: real } = asked.node;
+  if (real !== undefined && isDeclared(template, 'variable', name)) {
+    const { contract } = context;
+    const read = await readReal(real, asked.block, { kind: 'variable', contract, name });
+    if (read !== null) return withProof({ data: read }, asked.query, 'proof');
+  }
   const value = named(template.variables, name);
   if (value !== undefined) return withProof({ data: toHex(value(context)) }, asked.query, 'proof');
   if (!isDeclared(template, 'variable', name)) throw new RpcError(404, 'Data var not found');

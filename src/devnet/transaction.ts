@@ -8,6 +8,7 @@ import { transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import { concat, longText, sha512_256, shortText, u8, u16, u32, u64 } from './bytes.ts';
 import type { ContractCall, ContractTemplate, PostConditions } from './contract.ts';
+import type { Executed } from './execute.ts';
 import type { Network } from './network.ts';
 import { type Account, sign } from './wallet.ts';
 
@@ -19,6 +20,8 @@ export type Action =
    */
   | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
+  /** What a Clarity engine has executed, with the contract that it deployed. */
+  | { kind: 'executed'; executed: Executed; deployed: { id: string; template: ContractTemplate } | null }
   /** Coinbase and tenure change. */
   | { kind: 'system' };
 

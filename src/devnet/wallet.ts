@@ -35,7 +35,8 @@ export function accounts(seed: string, group: string, count: number, network: Ne
 /** By the private key in hex. Every chain of a seed has the same accounts, and a key takes a multiplication of points. */
 const publicKeyOf = memoize((privateKey) => secp256k1.getPublicKey(Uint8Array.fromHex(privateKey)));
 
-function accountOf(privateKey: Uint8Array, network: Network): Account {
+/** The account of a private key. */
+export function accountOf(privateKey: Uint8Array, network: Network): Account {
   const publicKey = publicKeyOf(privateKey.toHex());
   const hash160 = ripemd160(sha256(publicKey));
   return { address: stacksAddress(network.addressVersion, hash160), privateKey, publicKey, hash160 };

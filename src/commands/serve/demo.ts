@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { ClarityEngine } from '../../devnet/clarity/engine.ts';
+import { realNetwork } from '../../devnet/clarity/network.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
 import { SimulatedNode } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
@@ -97,34 +99,42 @@ export async function startDemo(
   ended?: Promise<unknown>,
   sources: Sources = {},
 ): Promise<Running> {
-  const { seed, interval, history, traffic, pox5Height, allowedHosts, apiHost } = settings;
+  const { seed, interval, history, traffic, pox5Height, automine, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
-  const node = new SimulatedNode({ seed, interval, history, traffic, pox5Height, clock });
-  const rpc = startRpc(node, { clock, listen, log: createLog(settings.logLevel) });
-  const served = {
-    // Settings that a demo doesn't have get the defaults of a server.
-    ...readSettings({}, {}),
-    ...settings,
-    chainId: TESTNET_CHAIN_ID,
-    nodeRpc: rpc.url,
-    // The account with the simulated chain's first funds. Tests aren't slowed down by limits; there is no Bitcoin node.
-    faucetKeys: `${node.faucet.privateKey.toHex()}01`,
-    sbtcFaucet: true,
-    sbtcFaucetAsset: SBTC_ASSET,
-    faucetLimits: false,
-    // With open access every client is the operator, so there are no other consumers.
-    hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
-  };
-  const closing: (() => Promise<void>)[] = [() => rpc.stop()];
+  const engine = settings.clarity === null ? null : new ClarityEngine({ directory: settings.clarity, clock });
+  const closing: (() => Promise<void>)[] = engine === null ? [] : [() => engine.stop()];
   const stop = async () => {
     for (const close of closing.splice(0)) await close();
   };
   try {
+    const real = engine === null ? null : await realNetwork(settings, engine, clock);
+    const simulated = { history, traffic, pox5Height };
+    const { node, begun } = real ?? {
+      node: new SimulatedNode({ seed, interval, clock, automine, ...simulated }),
+      begun: null,
+    };
+    const rpc = startRpc(node, { clock, listen, log: createLog(settings.logLevel) });
+    closing.unshift(() => rpc.stop());
+    const served = {
+      // Settings that a demo doesn't have get the defaults of a server.
+      ...readSettings({}, {}),
+      ...settings,
+      chainId: TESTNET_CHAIN_ID,
+      nodeRpc: rpc.url,
+      // The account with the simulated chain's first funds. Tests aren't slowed down by limits; there is no Bitcoin node.
+      faucetKeys: `${node.faucet.privateKey.toHex()}01`,
+      sbtcFaucet: real === null,
+      sbtcFaucetAsset: SBTC_ASSET,
+      faucetLimits: false,
+      // With open access every client is the operator, so there are no other consumers.
+      hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
+    };
     const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)] };
     const running = await startServing(served, environment, { steering, sources });
     closing.unshift(() => node.stop(), running.stop);
     void ended?.then(() => node.stop());
     await node.start(running.events ?? '');
+    await begun?.();
     return { ...running, stop };
   } catch (error) {
     await stop();

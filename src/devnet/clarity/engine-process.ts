@@ -1,0 +1,175 @@
+/**
+ * The process of the Clarity engine: it loads the project's own @stacks/clarinet-sdk and makes what it is told to. Its text is
+ * written to a file and run from there, so that it must import nothing of this program's but types.
+ *
+ * The engine is loaded from the directory in the first argument. What it prints is nobody's: messages go through the channel of
+ * the parent process.
+ */
+import { dirname, join } from 'node:path';
+import type {
+  EngineAnswer,
+  EngineBlock,
+  EnginePosition,
+  EngineRead,
+  EngineReady,
+  ToEngine,
+} from './engine-messages.ts';
+
+/** The parts of the engine's interface that are used (@stacks/clarinet-sdk-wasm 3). */
+interface Session {
+  initEmptySession(remoteData: undefined): Promise<void>;
+  setEpoch(epoch: string): void;
+  mintSTX(recipient: string, amount: bigint): string;
+  mineBlock(transactions: object[]): { result: string; events: string; costs: string }[];
+  mineEmptyBurnBlock(): number;
+  callReadOnlyFn(call: object): { result: string };
+  getDataVar(contract: string, name: string): string;
+  getMapEntry(contract: string, map: string, key: Uint8Array): string;
+  getContractSource(contract: string): string | undefined;
+  getContractsInterfaces(): Map<string, object>;
+  getBlockTime(): bigint;
+  readonly stacksBlockHeight: number;
+  readonly burnBlockHeight: number;
+}
+interface Engine {
+  SDK: new (files: () => Promise<never>, options: object) => Session;
+  SDKOptions: new (trackCosts: boolean, trackCoverage: boolean) => object;
+  CallFnArgs: new (contract: string, functionName: string, args: Uint8Array[], sender: string) => object;
+}
+
+/** Who gets the fees, which the chain pays to its miners later. */
+const FEES = 'ST000000000000000000002AMW42H';
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const bytesOf = (hex: string): Uint8Array => Uint8Array.fromHex(hex.slice(2));
+const send = (message: EngineReady | ({ id: number } & EngineAnswer)): void => {
+  process.send?.(message);
+};
+
+/** Maps come as such from the engine, and bigints, which JSON has neither. */
+const json = (value: unknown): string =>
+  JSON.stringify(value, (_, part) =>
+    typeof part === 'bigint' ? String(part) : part instanceof Map ? Object.fromEntries(part) : part,
+  );
+
+function position(session: Session): EnginePosition {
+  const { stacksBlockHeight: height, burnBlockHeight: burnHeight } = session;
+  return { height, burnHeight, time: Number(session.getBlockTime()) };
+}
+
+function transactionsOf({ fee, action }: Extract<EngineBlock, { kind: 'block' }>): object[] {
+  const paid =
+    fee === null || fee.amount === '0'
+      ? []
+      : [{ transferSTX: { amount: Number(fee.amount), recipient: FEES, sender: fee.payer } }];
+  switch (action?.kind) {
+    case undefined:
+      return paid;
+    case 'transfer': {
+      const { sender, recipient, amount } = action;
+      return [...paid, { transferSTX: { amount: Number(amount), recipient, sender } }];
+    }
+    case 'deploy': {
+      const { sender, name, source: content, clarityVersion } = action;
+      const options = clarityVersion === null ? {} : { clarity_version: clarityVersion, clarityVersion };
+      return [...paid, { deployContract: { name, content, options, sender } }];
+    }
+    case 'call': {
+      const { sender, contract, functionName: method, args } = action;
+      return [...paid, { callPublicFn: { contract, method, args_maps: args.map(bytesOf), sender } }];
+    }
+  }
+}
+
+function made(session: Session, block: EngineBlock): EngineAnswer {
+  for (const { address, amount } of block.credits) session.mintSTX(address, BigInt(amount));
+  if (block.kind === 'tenure') {
+    session.mineEmptyBurnBlock();
+    return { kind: 'made', outcome: null, ...position(session) };
+  }
+  const { action } = block;
+  try {
+    const last = session.mineBlock(transactionsOf(block)).at(-1);
+    if (action === null || last === undefined) return { kind: 'made', outcome: null, ...position(session) };
+    const { result, events, costs } = last;
+    const contractInterface =
+      action.kind === 'deploy'
+        ? json(session.getContractsInterfaces().get(`${action.sender}.${action.name}`) ?? null)
+        : null;
+    const outcome = { kind: 'returned' as const, result, events: JSON.parse(events), costs, contractInterface };
+    return { kind: 'made', outcome, ...position(session) };
+  } catch (error) {
+    return { kind: 'made', outcome: { kind: 'failed', error: textOf(error) }, ...position(session) };
+  }
+}
+
+function readFrom(engine: Engine, session: Session, read: EngineRead): string | null {
+  switch (read.kind) {
+    case 'call': {
+      const args = read.args.map(bytesOf);
+      return session.callReadOnlyFn(new engine.CallFnArgs(read.contract, read.functionName, args, read.sender)).result;
+    }
+    case 'variable':
+      return session.getDataVar(read.contract, read.name);
+    case 'entry':
+      return session.getMapEntry(read.contract, read.map, bytesOf(read.key));
+    case 'source':
+      return session.getContractSource(read.contract) ?? null;
+  }
+}
+
+/** Lets the engine's clock stand, so that a chain that is made again has the same times. @param time Unix seconds */
+function standStill(time: number): void {
+  const Running = globalThis.Date;
+  globalThis.Date = class extends Running {
+    constructor(...given: unknown[]) {
+      super(...((given.length === 0 ? [time * 1_000] : given) as [number]));
+    }
+  } as DateConstructor;
+}
+
+async function answerTo(engine: Engine, session: Session, message: ToEngine): Promise<EngineAnswer> {
+  switch (message.kind) {
+    case 'begin': {
+      standStill(message.time);
+      await session.initEmptySession(undefined);
+      session.setEpoch(message.epoch);
+      for (const { address, amount } of message.credits) session.mintSTX(address, BigInt(amount));
+      return { kind: 'begun', ...position(session) };
+    }
+    case 'blocks': {
+      let last: EngineAnswer = { kind: 'made', outcome: null, ...position(session) };
+      for (const block of message.blocks) last = made(session, block);
+      return last;
+    }
+    case 'read':
+      return { kind: 'value', value: readFrom(engine, session, message.read) };
+  }
+}
+
+async function loaded(directory: string): Promise<{ engine: Engine; version: string }> {
+  const sdk = Bun.resolveSync('@stacks/clarinet-sdk', directory);
+  const wasm = Bun.resolveSync('@stacks/clarinet-sdk-wasm', sdk);
+  const { version } = await Bun.file(join(dirname(wasm), 'package.json')).json();
+  return { engine: await import(wasm), version };
+}
+
+try {
+  const { engine, version } = await loaded(process.argv[2] ?? '');
+  const noFiles = (): Promise<never> => Promise.reject(new Error('the engine reads no files'));
+  const session = new engine.SDK(noFiles, new engine.SDKOptions(true, false));
+  let turn = Promise.resolve();
+  process.on('message', ({ id, ...message }: { id: number } & ToEngine) => {
+    turn = turn.then(async () => {
+      const answer = await answerTo(engine, session, message as ToEngine).catch(
+        (error: unknown): EngineAnswer => ({ kind: 'refused', error: textOf(error) }),
+      );
+      send({ id, ...answer });
+    });
+  });
+  // The parent process is gone.
+  process.on('disconnect', () => process.exit(0));
+  send({ kind: 'ready', version });
+} catch (error) {
+  send({ kind: 'unfit', problem: textOf(error) });
+}

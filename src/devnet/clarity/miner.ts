@@ -1,0 +1,207 @@
+/**
+ * Mines blocks whose transactions a Clarity engine executes. Each transaction has a block of its own, so that it fails alone; the
+ * engine and the chain have the same heights, times and STX.
+ */
+import { atMost } from '../../base/turns.ts';
+import { toHex } from '../../codec/hex.ts';
+import type { Block } from '../block.ts';
+import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
+import { contractInterface, executedContract } from '../contract.ts';
+import { readSource } from '../contract-source.ts';
+import { brokenPostCondition, type Executed, isMinable } from '../execute.ts';
+import { networks } from '../network.ts';
+import { payerOf, type SignedTransaction } from '../transaction.ts';
+import { type ClarityEngine, EngineEndedError } from './engine.ts';
+import { type Attempt, EngineAstrayError, EngineChain } from './engine-chain.ts';
+import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
+import { executedOf } from './outcome.ts';
+
+/** The epoch of the chain: the last one in which pox-4 is active. */
+const EPOCH = '3.4';
+/** Contracts of the boot address that the engine has. */
+const BOOT_CONTRACTS = [
+  ...['pox', 'pox-2', 'pox-3', 'pox-4', 'bns', 'lockup', 'costs', 'costs-2', 'costs-3', 'costs-4', 'cost-voting'],
+  ...['signers', 'signers-voting'],
+];
+
+/** Blocks of a tenure that are mined by the clock. */
+const BLOCKS_IN_TENURE = 4;
+
+const creditOf = ({ recipient, amount }: { recipient: string; amount: bigint }): Credit => ({
+  address: recipient,
+  amount: String(amount),
+});
+
+function actionOf({ origin, action }: SignedTransaction): EngineAction {
+  const sender = origin.account.address;
+  switch (action.kind) {
+    case 'transfer':
+      return { kind: 'transfer', sender, recipient: action.recipient, amount: String(action.amount) };
+    case 'deploy': {
+      const { source, clarityVersion = null } = action.template;
+      return { kind: 'deploy', sender, name: action.name, source, clarityVersion };
+    }
+    case 'call': {
+      const { functionName, args } = action.call;
+      return { kind: 'call', sender, contract: action.contract, functionName, args: args.map((bytes) => toHex(bytes)) };
+    }
+    case 'system':
+    case 'executed':
+      throw new Error(`no ${action.kind} transaction is submitted`);
+  }
+}
+
+/** The transaction with what came of it, in the form in which the chain mines it. */
+function executed(transaction: SignedTransaction, result: Executed): SignedTransaction {
+  const { action, origin } = transaction;
+  const isDeployed = action.kind === 'deploy' && result.status === 'success' && result.abi !== null;
+  const deployed = isDeployed
+    ? { id: `${origin.account.address}.${action.name}`, template: { ...action.template, abi: result.abi! } }
+    : null;
+  return { ...transaction, action: { kind: 'executed', executed: result, deployed } };
+}
+
+export class ClarityMiner {
+  readonly #engine: EngineChain;
+  /** Mining and reading, one at a time: the engine is at one block. */
+  readonly #turns = atMost(1);
+  /** What each block paid to miners, by its id. */
+  readonly #rewards = new Map<string, MinedBlock['rewards']>();
+  #chain: SimulatedChain | null = null;
+  /** Unix seconds of the block that is mined now. */
+  #time: number;
+  /** What the block that is mined now has. */
+  #included: SignedTransaction[] = [];
+
+  private constructor(
+    engine: EngineChain,
+    time: number,
+    readonly beginning: Beginning,
+  ) {
+    this.#engine = engine;
+    this.#time = time;
+  }
+
+  /**
+   * Begins a chain.
+   * @param funds micro-STX of all accounts, the faucet's too
+   * @param time of its beginning, in Unix seconds
+   * @throws OperatorError where the engine can't be started
+   */
+  static async begin(engine: ClarityEngine, funds: Beginning['funds'], time: number): Promise<ClarityMiner> {
+    const credits = funds.map(({ address: recipient, amount }) => creditOf({ recipient, amount }));
+    const chain = new EngineChain(engine, { epoch: EPOCH, time, funds: credits });
+    await chain.begin();
+    const { boot } = networks.testnet;
+    const contracts: Beginning['contracts'][number][] = [];
+    for (const name of BOOT_CONTRACTS) {
+      const id = `${boot}.${name}`;
+      const source = await chain.readNow({ kind: 'source', contract: id });
+      if (source === null) continue;
+      const { template, flaw } = readSource(name, source, null, boot);
+      const abi = flaw === null ? template.abi : contractInterface({});
+      contracts.push({ id, template: { ...executedContract(name, source, undefined, abi), isPartial: true } });
+    }
+    return new ClarityMiner(chain, time, { firstBurnHeight: 0, contracts, funds });
+  }
+
+  /** The time of the block that is mined now, in Unix seconds. */
+  get time(): number {
+    return this.#time;
+  }
+
+  /** The transactions of the block that is mined now. */
+  get included(): readonly SignedTransaction[] {
+    return this.#included;
+  }
+
+  serve(chain: SimulatedChain): void {
+    this.#chain = chain;
+  }
+
+  /** Whether the next block by the clock begins a tenure. */
+  endsTenure({ blocksInTenure }: Block): boolean {
+    return blocksInTenure >= BLOCKS_IN_TENURE;
+  }
+
+  /** Mines a block: the first of a tenure, which has no transactions, or one with the first transaction that can be mined. */
+  mine(parent: Block, newTenure: boolean, pending: readonly SignedTransaction[]): Promise<MinedBlock> {
+    return this.#turns(async () => {
+      if (newTenure || parent.parent === null) return this.#mineTenure(parent);
+      const next = pending.find((one) => isMinable(one, parent.world, parent.burnView.height));
+      return next === undefined ? this.#mineEmpty(parent) : this.#mineWith(parent, next);
+    });
+  }
+
+  /** Reads from the state after a block. @throws EngineEndedError, EngineRefusedError */
+  read(block: Block, read: EngineRead): Promise<string | null> {
+    return this.#turns(() => this.#engine.read(block.indexBlockHash, read));
+  }
+
+  #credits(parent: Block): Credit[] {
+    return (this.#rewards.get(parent.indexBlockHash) ?? []).map(creditOf);
+  }
+
+  async #mineTenure(parent: Block): Promise<MinedBlock> {
+    if (parent.parent === null) {
+      const position = await this.#engine.begin();
+      return this.#assemble(parent, null, { ...position, outcome: null }, { newTenure: true });
+    }
+    const block: EngineBlock = { kind: 'tenure', credits: this.#credits(parent) };
+    const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
+    return this.#assemble(parent, block, attempt, { newTenure: true });
+  }
+
+  async #mineEmpty(parent: Block): Promise<MinedBlock> {
+    const block: EngineBlock = { kind: 'block', credits: this.#credits(parent), fee: null, action: null };
+    return this.#assemble(parent, block, await this.#engine.attempt(parent.indexBlockHash, block), {});
+  }
+
+  async #mineWith(parent: Block, transaction: SignedTransaction): Promise<MinedBlock> {
+    const payer = payerOf(transaction);
+    const fee = { payer: payer.account.address, amount: String(payer.fee) };
+    const block: EngineBlock = { kind: 'block', credits: this.#credits(parent), fee, action: actionOf(transaction) };
+    const { attempt, outcome } = await this.#tried(parent, block);
+    const isDeployment = transaction.action.kind === 'deploy';
+    const result = executedOf(outcome, isDeployment);
+    const broken =
+      result.status === 'success'
+        ? brokenPostCondition(transaction.postConditions, result.events, transaction.origin.account.address)
+        : null;
+    const isUndone = attempt === null || broken !== null;
+    const made: EngineBlock = isUndone ? { ...block, action: null } : block;
+    const at = isUndone ? await this.#engine.attempt(parent.indexBlockHash, made) : attempt;
+    const reported =
+      broken === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: broken };
+    this.#included = [executed(transaction, reported)];
+    try {
+      return this.#assemble(parent, made, at, {});
+    } finally {
+      this.#included = [];
+    }
+  }
+
+  /** Executes a transaction. An engine that ended with it has failed it. @returns a null attempt then */
+  async #tried(parent: Block, block: EngineBlock): Promise<{ attempt: Attempt | null; outcome: EngineOutcome }> {
+    try {
+      const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
+      if (attempt.outcome === null) throw new EngineAstrayError('the engine executed no transaction');
+      return { attempt, outcome: attempt.outcome };
+    } catch (error) {
+      if (!(error instanceof EngineEndedError)) throw error;
+      return { attempt: null, outcome: { kind: 'failed', error: error.message } };
+    }
+  }
+
+  /** Makes the chain's block of what the engine made. */
+  #assemble(parent: Block, block: EngineBlock | null, { height, time }: Attempt, options: MineOptions): MinedBlock {
+    this.#time = time;
+    const mined = this.#chain!.mine(parent.indexBlockHash, { transactions: 0, quiet: true, ...options });
+    if (mined.height !== height) {
+      throw new EngineAstrayError(`the engine is at height ${height}, and the chain at ${mined.height}`);
+    }
+    this.#engine.keep(mined.indexBlockHash, block === null ? null : parent.indexBlockHash, block, true);
+    this.#rewards.set(mined.indexBlockHash, mined.rewards);
+    return mined;
+  }
+}

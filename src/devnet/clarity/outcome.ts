@@ -1,0 +1,98 @@
+/** What the engine said of a transaction, as the node reports it. */
+import { PREFIX } from '../../codec/clarity.ts';
+import { clarity } from '../../codec/clarity-encode.ts';
+import { fromHex } from '../../codec/hex.ts';
+import type { ChainEvent, ContractInterface } from '../contract.ts';
+import { type Cost, type Executed, noCost } from '../execute.ts';
+import type { EngineOutcome } from './engine-messages.ts';
+
+/** The engine reported something that isn't known. */
+class UnknownReportError extends Error {
+  override readonly name = 'UnknownReportError';
+}
+
+/** An event as the engine reports it: the node's type, and its fields. */
+interface Reported {
+  event: string;
+  data: Record<string, string>;
+}
+
+function eventOf(text: string): ChainEvent {
+  const { event, data } = JSON.parse(text) as Reported;
+  const field = (name: string): string => {
+    const value = data[name];
+    if (typeof value !== 'string') throw new UnknownReportError(`${event} has no ${name}`);
+    return value;
+  };
+  const [amount, value] = [() => BigInt(field('amount')), () => fromHex(field('raw_value'))];
+  const [sender, recipient] = [() => field('sender'), () => field('recipient')];
+  const asset = () => field('asset_identifier');
+  switch (event) {
+    case 'print_event':
+      return { type: 'contract_event', contract: field('contract_identifier'), value: value() };
+    case 'stx_transfer_event': {
+      const memo = fromHex(`0x${field('memo')}`);
+      const moved = { type: 'stx_transfer_event' as const, sender: sender(), recipient: recipient(), amount: amount() };
+      return memo.length === 0 ? moved : { ...moved, memo };
+    }
+    case 'stx_mint_event':
+      return { type: 'stx_mint_event', recipient: recipient(), amount: amount() };
+    case 'stx_burn_event':
+      return { type: 'stx_burn_event', sender: sender(), amount: amount() };
+    case 'stx_lock_event':
+      return {
+        type: 'stx_lock_event',
+        address: field('locked_address'),
+        amount: BigInt(field('locked_amount')),
+        unlockHeight: Number(field('unlock_height')),
+        contract: field('contract_identifier'),
+      };
+    case 'ft_transfer_event':
+      return { type: 'ft_transfer_event', asset: asset(), sender: sender(), recipient: recipient(), amount: amount() };
+    case 'ft_mint_event':
+      return { type: 'ft_mint_event', asset: asset(), recipient: recipient(), amount: amount() };
+    case 'ft_burn_event':
+      return { type: 'ft_burn_event', asset: asset(), sender: sender(), amount: amount() };
+    case 'nft_transfer_event':
+      return { type: 'nft_transfer_event', asset: asset(), sender: sender(), recipient: recipient(), value: value() };
+    case 'nft_mint_event':
+      return { type: 'nft_mint_event', asset: asset(), recipient: recipient(), value: value() };
+    case 'nft_burn_event':
+      return { type: 'nft_burn_event', asset: asset(), sender: sender(), value: value() };
+    default:
+      throw new UnknownReportError(`the event ${event} is not known`);
+  }
+}
+
+/** The cost of a transaction in the engine's report, which has limits beside it. */
+function costOf(text: string): Cost {
+  const { total } = JSON.parse(text) as { total?: Cost };
+  if (total === undefined) return noCost;
+  const { read_count, read_length, runtime, write_count, write_length } = total;
+  return { read_count, read_length, runtime, write_count, write_length };
+}
+
+/** The engine's words for an error of execution, such as `Runtime(DivisionByZero, Some([…]))`; the node has its name alone. */
+const RUNTIME = /\bRuntime\((\w+)/;
+/** What the engine says before the words of the analysis or of the runtime. */
+const BEFORE = /^(?:Contract deployment runtime error|Call contract function error): \S+ -> (?:Runtime Error: )?/;
+
+/** The node's `vm_error` in the engine's words. */
+export const vmErrorOf = (error: string): string => RUNTIME.exec(error)?.[1] ?? error.replace(BEFORE, '');
+
+const failed = clarity.err(clarity.none());
+
+/** @param isDeployment its result is (ok true), whatever its last expression returned */
+export function executedOf(outcome: EngineOutcome, isDeployment: boolean): Executed {
+  if (outcome.kind === 'failed') {
+    const vmError = vmErrorOf(outcome.error);
+    return { status: 'abort_by_response', result: failed, events: [], cost: noCost, vmError, abi: null };
+  }
+  const result = isDeployment ? clarity.ok(clarity.bool(true)) : fromHex(outcome.result);
+  const cost = costOf(outcome.costs);
+  if (!isDeployment && result[0] === PREFIX.err) {
+    return { status: 'abort_by_response', result, events: [], cost, vmError: null, abi: null };
+  }
+  const abi = outcome.contractInterface === null ? null : (JSON.parse(outcome.contractInterface) as ContractInterface);
+  return { status: 'success', result, events: outcome.events.map(eventOf), cost, vmError: null, abi };
+}

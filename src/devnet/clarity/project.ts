@@ -1,0 +1,189 @@
+/** A Clarinet project: its contracts in the order in which they can be deployed, and its accounts. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { HDKey } from '@scure/bip32';
+import { mnemonicToSeedSync, validateMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../../base/errors.ts';
+import { onFile } from '../../base/system-errors.ts';
+import { networks } from '../network.ts';
+import { type Account, accountOf, accounts } from '../wallet.ts';
+
+/** An account of a project, with what it has at the start. */
+export interface ProjectAccount extends Account {
+  name: string;
+  /** What the user types into a wallet: the mnemonic, or the private key in hex. */
+  secret: string;
+  /** Micro-STX. */
+  balance: bigint;
+}
+
+export interface ProjectContract {
+  name: string;
+  source: string;
+  /** Null for that of the epoch. */
+  clarityVersion: number | null;
+  /** Address of the account that deploys it. */
+  deployer: string;
+}
+
+export interface ClarinetProject {
+  /** The directory of Clarinet.toml, or the one that was given where there is none. */
+  directory: string;
+  accounts: ProjectAccount[];
+  /** Each after those that it names. */
+  contracts: ProjectContract[];
+}
+
+const MANIFEST = 'Clarinet.toml';
+const ACCOUNTS = join('settings', 'Devnet.toml');
+/** The first account of a wallet (SLIP-44: 5757 is Stacks). */
+const DERIVATION = "m/44'/5757'/0'/0/0";
+/** What an account has that names no balance: 100 million STX. */
+const BALANCE = 100_000_000_000_000n;
+/** Accounts of a directory without a project, whose first one deploys. */
+const OWN_ACCOUNTS = ['deployer', 'wallet_1', 'wallet_2', 'wallet_3', 'wallet_4', 'wallet_5'];
+
+const Manifest = Type.Object({
+  project: Type.Object({ requirements: Type.Optional(Type.Array(Type.Object({ contract_id: Type.String() }))) }),
+  contracts: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object({
+        path: Type.String(),
+        clarity_version: Type.Optional(Type.Union([Type.Integer(), Type.Literal('latest')])),
+        deployer: Type.Optional(Type.String()),
+      }),
+    ),
+  ),
+});
+
+const Devnet = Type.Object({
+  accounts: Type.Record(
+    Type.String(),
+    Type.Object({
+      mnemonic: Type.String(),
+      balance: Type.Optional(Type.Integer({ minimum: 0 })),
+      derivation: Type.Optional(Type.String()),
+    }),
+  ),
+});
+
+/** @throws OperatorError where the file can't be read, or is not of this form */
+function read<T extends typeof Manifest | typeof Devnet>(path: string, type: T): Static<T> {
+  const text = onFile(path, () => readFileSync(path, 'utf8'));
+  let value: unknown;
+  try {
+    value = Bun.TOML.parse(text);
+  } catch (cause) {
+    throw new OperatorError(`${path} is no TOML: ${(cause as Error).message}`, 'Correct the file.', { cause });
+  }
+  if (Value.Check(type, value)) return value;
+  const [wrong] = Value.Errors(type, value);
+  throw new OperatorError(
+    `${path}: ${wrong?.path.slice(1).replaceAll('/', '.')} is not as in a Clarinet project (${wrong?.message}).`,
+    'Correct the file; clarinet check says more.',
+  );
+}
+
+function accountsIn(path: string): ProjectAccount[] {
+  return Object.entries(read(path, Devnet).accounts).map(([name, { mnemonic, balance, derivation }]) => {
+    const words = mnemonic.trim().split(/\s+/).join(' ');
+    if (!validateMnemonic(words, wordlist)) {
+      throw new OperatorError(
+        `${path}: accounts.${name}.mnemonic is no mnemonic (BIP 39).`,
+        'Correct the words and their order.',
+      );
+    }
+    const { privateKey } = HDKey.fromMasterSeed(mnemonicToSeedSync(words)).derive(derivation ?? DERIVATION);
+    if (privateKey === null) throw new Error('a derived key has no private key');
+    const account = accountOf(privateKey, networks.testnet);
+    return { ...account, name, secret: words, balance: balance === undefined ? BALANCE : BigInt(balance) };
+  });
+}
+
+const ownAccounts = (seed: number): ProjectAccount[] =>
+  accounts(`stackside-devnet-${seed}`, 'project', OWN_ACCOUNTS.length, networks.testnet).map((account, at) => ({
+    ...account,
+    name: OWN_ACCOUNTS[at]!,
+    secret: `${account.privateKey.toHex()}01`,
+    balance: BALANCE,
+  }));
+
+/** Names of contracts of the same deployer that a source names: `.name`, but for comments and texts. */
+function namedIn(source: string): Set<string> {
+  const code = source.replace(/"(?:[^"\\]|\\.)*"|;.*/g, ' ');
+  return new Set([...code.matchAll(/(?<![\w-])\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name!));
+}
+
+/** Contracts with each after those that it names. @throws OperatorError where they name each other */
+function inOrder(contracts: readonly ProjectContract[], path: string): ProjectContract[] {
+  const byName = new Map(contracts.map((contract) => [contract.name, contract]));
+  const ordered = new Set<ProjectContract>();
+  const under = new Set<string>();
+  const add = (contract: ProjectContract): void => {
+    if (ordered.has(contract)) return;
+    if (under.has(contract.name)) {
+      throw new OperatorError(
+        `${path}: the contracts ${[...under].join(', ')} name each other, so that none can be deployed first.`,
+        'Let one of them take the other as a trait.',
+      );
+    }
+    under.add(contract.name);
+    for (const name of namedIn(contract.source)) {
+      const needed = byName.get(name);
+      if (needed !== undefined && needed !== contract) add(needed);
+    }
+    under.delete(contract.name);
+    ordered.add(contract);
+  };
+  for (const contract of contracts) add(contract);
+  return [...ordered];
+}
+
+function contractsIn(directory: string, all: readonly ProjectAccount[]): ProjectContract[] {
+  const path = join(directory, MANIFEST);
+  const { project, contracts = {} } = read(path, Manifest);
+  const [required] = project.requirements ?? [];
+  if (required !== undefined) {
+    throw new OperatorError(
+      `${path}: the project requires ${required.contract_id}, which is on a network.`,
+      'Add the contract to the project under [contracts], since the devnet reads nothing from a network.',
+    );
+  }
+  const found = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
+    const source = onFile(join(directory, file), () => readFileSync(join(directory, file), 'utf8'));
+    const account = all.find((one) => one.name === (deployer ?? 'deployer'));
+    if (account === undefined) {
+      throw new OperatorError(
+        `${path}: contracts.${name} is deployed by ${deployer ?? 'deployer'}, which is no account of ${ACCOUNTS}.`,
+        'Add the account, or name another deployer.',
+      );
+    }
+    return { name, source, clarityVersion: typeof version === 'number' ? version : null, deployer: account.address };
+  });
+  return inOrder(found, path);
+}
+
+/**
+ * Finds the project of a directory or of one above it. A directory without a project has accounts of its own and no contracts.
+ * @param seed of these accounts
+ * @throws OperatorError where its files can't be read, or are not of this form
+ */
+export function clarinetProject(from: string, seed: number): ClarinetProject {
+  const start = resolve(from);
+  onFile(start, () => {
+    if (!existsSync(start))
+      throw new OperatorError(`There is no directory ${start}.`, 'Give the directory of a project.');
+  });
+  for (let directory = start; ; directory = dirname(directory)) {
+    if (existsSync(join(directory, MANIFEST))) {
+      const devnet = join(directory, ACCOUNTS);
+      const all = existsSync(devnet) ? accountsIn(devnet) : ownAccounts(seed);
+      return { directory, accounts: all, contracts: contractsIn(directory, all) };
+    }
+    if (dirname(directory) === directory) return { directory: start, accounts: ownAccounts(seed), contracts: [] };
+  }
+}
