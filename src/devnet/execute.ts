@@ -257,9 +257,17 @@ export function brokenPostCondition(
   }
   for (const [key, { owner, asset }] of sent) {
     const isDenied = mode === 'deny' || (mode === 'originator' && owner === origin);
-    if (isDenied && !named.has(key)) return failure(owner, asset);
+    if (isDenied && !named.has(key)) return unchecked(owner, asset);
   }
   return null;
 }
+
+/** The node's name for STX in this error. */
+const STX_ASSET = 'S0000000000000000000002AA028H.STX::STX';
+/** The node's error for an asset that was moved without a condition on it, where all others are denied. */
+const unchecked = (owner: string, asset: string): string =>
+  asset.includes(' ')
+    ? `Post-condition check failure: Non-fungible asset ${asset.split(' ')[0]} was moved by ${owner} but not checked`
+    : `Post-condition check failure: Fungible asset ${asset === STX ? STX_ASSET : asset} was moved by ${owner} but not checked`;
 
 const failure = (owner: string, asset: string): string => `Post-condition check failure on ${asset} owned by ${owner}`;

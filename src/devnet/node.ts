@@ -197,16 +197,21 @@ export class SimulatedNode {
 
   /**
    * Adds a transaction to the mempool.
-   * @returns its id with 0x, once the observer was told
+   * @returns its id with 0x, once the observer was told, and it was mined where each transaction is mined at once
    * @throws UndecodableError, Rejection
    */
   async submit(raw: Uint8Array): Promise<string> {
+    const id = await this.#submit(raw);
+    if (this.#automine) await this.#steered(() => this.#minePending());
+    return id;
+  }
+
+  async #submit(raw: Uint8Array): Promise<string> {
     const decoded = decodeTransaction(raw);
     if (!decoded.ok) throw new UndecodableError(decoded.error.message);
     const id = toHex(decoded.value.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
     await this.#announce(admitted(raw, decoded.value, this.#view()));
-    if (this.#automine) void this.#untilStopped(() => this.#steered(async () => void (await this.#minePending())));
     return id;
   }
 
@@ -241,7 +246,7 @@ export class SimulatedNode {
   /** Adds a transaction of a request. @param path its field in the body */
   async #submitFrom(raw: Uint8Array, path: readonly string[]): Promise<string> {
     try {
-      return await this.submit(raw);
+      return await this.#submit(raw);
     } catch (error) {
       if (!(error instanceof UndecodableError || error instanceof Rejection)) throw error;
       if (error instanceof UndecodableError) throw new RefusedTransaction(path, 'Deserialization', error.message);

@@ -278,7 +278,7 @@ test('demo shows its page, two commands to paste, and each block as it comes', a
   const { presenter, out, err } = presented({ make, logLevel: 'error' });
   presenter.log({ event: 'block_applied', height: 99, transactions: 3 });
   await presenter.ready(running());
-  const page = `${demoPage({ api: 'http://127.0.0.1:3999', interval: 5 })}\n`;
+  const page = `${demoPage({ api: 'http://127.0.0.1:3999', interval: 5, accounts: [] })}\n`;
   expect(err).toEqual([`${ERASE}Simulating the first 100 blocks: 99`, ERASE, page]);
   const [, , first = ''] = err;
   expect(first.split('\n')[0]).toBe(

@@ -6,12 +6,14 @@ import { EXIT, OperatorError } from '../../base/errors.ts';
 import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
+import type { ClarinetProject } from '../../devnet/clarity/project.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
 import { SimulatedNode } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
 import { type Reading, readSettings, type SettingsOf } from '../../settings/config.ts';
 import { fileSizes } from '../../store/files/status.ts';
+import type { ShownAccount } from '../terminal/pages.ts';
 import { demoPresenter, type Running, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
@@ -76,6 +78,9 @@ export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<v
   }
 }
 
+const shownAccounts = ({ accounts }: ClarinetProject): ShownAccount[] =>
+  accounts.map(({ name, address, secret }) => ({ name, address, secret }));
+
 async function serveDemo(settings: DemoSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
   const { env: variables } = process;
   const shown = { ...readSettings({}, {}), ...settings };
@@ -99,7 +104,7 @@ export async function startDemo(
   ended?: Promise<unknown>,
   sources: Sources = {},
 ): Promise<Running> {
-  const { seed, interval, history, traffic, pox5Height, automine, allowedHosts, apiHost } = settings;
+  const { seed, interval, history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
   const engine = settings.clarity === null ? null : new ClarityEngine({ directory: settings.clarity, clock });
   const closing: (() => Promise<void>)[] = engine === null ? [] : [() => engine.stop()];
@@ -107,7 +112,8 @@ export async function startDemo(
     for (const close of closing.splice(0)) await close();
   };
   try {
-    const real = engine === null ? null : await realNetwork(settings, engine, clock);
+    const automine = settings.automine ?? engine !== null;
+    const real = engine === null ? null : await realNetwork({ ...settings, automine }, engine, clock);
     const simulated = { history, traffic, pox5Height };
     const { node, begun } = real ?? {
       node: new SimulatedNode({ seed, interval, clock, automine, ...simulated }),
@@ -135,7 +141,7 @@ export async function startDemo(
     void ended?.then(() => node.stop());
     await node.start(running.events ?? '');
     await begun?.();
-    return { ...running, stop };
+    return { ...running, ...(real === null ? {} : { accounts: shownAccounts(real.project) }), stop };
   } catch (error) {
     await stop();
     throw error;

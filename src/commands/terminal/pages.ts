@@ -62,14 +62,26 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
   return `${page}\nNo block was indexed yet. The node's configuration needs:\n\n${toml}\n`;
 }
 
+/** An account that a wallet can use. */
+export interface ShownAccount {
+  name: string;
+  address: string;
+  /** Its mnemonic, or its private key in hex. */
+  secret: string;
+}
+
+const indented = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
+
 export interface DemoPage {
   api: string;
+  /** Accounts of real contracts; none where all is simulated. */
+  accounts: readonly ShownAccount[];
   /** Seconds between two blocks; 0 for blocks on demand. */
   interval: number;
 }
 
 /** The first page of `demo`. */
-export function demoPage({ api, interval }: DemoPage): string {
+export function demoPage({ api, interval, accounts }: DemoPage): string {
   const url = browserUrl(api);
   const lines = rows([
     ['Console', url],
@@ -77,8 +89,12 @@ export function demoPage({ api, interval }: DemoPage): string {
     ['', `curl ${url}/extended/v3/mempool/transactions`],
   ]);
   const seconds = interval === 1 ? 'second' : `${interval} seconds`;
+  const shown = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
+  const keys =
+    shown.length === 0 ? '' : `\nEverybody knows these accounts: use them here alone.\n\n${shown.join('\n')}\n`;
+  const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain whose contracts run for real,';
   const blocks = interval === 0 ? 'whose blocks POST /devnet/mine makes' : `with a new block every ${seconds}`;
-  return `Stackside serves a simulated Stacks chain ${blocks}. Ctrl-C ends it.\n\n${lines}\n`;
+  return `Stackside serves a ${chain} ${blocks}. Ctrl-C ends it.\n\n${lines}\n${keys}`;
 }
 
 /** A status, and its kind. */

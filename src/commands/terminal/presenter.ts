@@ -6,7 +6,7 @@ import type { Log, LogEvent } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { Environment } from '../serve/environment.ts';
-import { demoPage, networkLine, servePage, statusLine } from './pages.ts';
+import { demoPage, networkLine, type ShownAccount, servePage, statusLine } from './pages.ts';
 import { prettyLog, timeOfDay } from './pretty-log.ts';
 import { type Abilities, abilitiesOf, type Output, openScreen, type Screen } from './screen.ts';
 
@@ -22,6 +22,8 @@ export interface Running {
   readiness(): Promise<Readiness>;
   /** The chain of the index; null if unknown. */
   chainId(): Promise<number | null>;
+  /** The accounts of a demo whose contracts are real, with what a wallet takes. */
+  accounts?: readonly ShownAccount[];
   /** Resolves with the error that ended a host of a cluster; null for other servers. */
   failed: Promise<OperatorError> | null;
   /** Finishes the work under way, then closes the files. */
@@ -66,8 +68,8 @@ const outputTo = (stream: NodeJS.WriteStream, output: LossyOutput): Output => ({
 /** Milliseconds between two readings of the state. */
 const LOOK_MS = 1_000;
 
-function printReadyLine({ stdout }: PresenterOptions, { api, events }: Running): void {
-  stdout.write(`${JSON.stringify({ ready: true, api, events })}\n`);
+function printReadyLine({ stdout }: PresenterOptions, { api, events, accounts }: Running): void {
+  stdout.write(`${JSON.stringify({ ready: true, api, events, accounts })}\n`);
 }
 
 /** Output for programs. */
@@ -195,10 +197,10 @@ function demoShow({ environment }: PresenterOptions, { interval, history }: Demo
       const what = name === 'block_reverted' ? 'replaced by a fork' : counted(event.transactions, 'transaction');
       screen.print(`${timeOfDay(now())}  block ${event.height}  ${what}`);
     },
-    async begin({ api }, screen) {
+    async begin({ api, accounts = [] }, screen) {
       begun = true;
       screen.status('history', '');
-      screen.print(demoPage({ api: api ?? '', interval }));
+      screen.print(demoPage({ api: api ?? '', interval, accounts }));
       return () => {};
     },
   };

@@ -164,6 +164,9 @@ export class ClarityMiner {
     const { attempt, outcome } = await this.#tried(parent, block);
     const isDeployment = transaction.action.kind === 'deploy';
     const result = executedOf(outcome, isDeployment);
+    const isTransfer = transaction.action.kind === 'transfer';
+    if (isTransfer && result.status !== 'success')
+      throw new EngineAstrayError(`it refused the transfer ${transaction.id}`);
     const broken =
       result.status === 'success'
         ? brokenPostCondition(transaction.postConditions, result.events, transaction.origin.account.address)
@@ -173,7 +176,8 @@ export class ClarityMiner {
     const at = isUndone ? await this.#engine.attempt(parent.indexBlockHash, made) : attempt;
     const reported =
       broken === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: broken };
-    this.#included = [executed(transaction, reported)];
+    // The memo of a transfer is in the transaction alone.
+    this.#included = [isTransfer ? transaction : executed(transaction, reported)];
     try {
       return this.#assemble(parent, made, at, {});
     } finally {

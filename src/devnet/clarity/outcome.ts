@@ -66,7 +66,7 @@ function eventOf(text: string): ChainEvent {
 
 /** The cost of a transaction in the engine's report, which has limits beside it. */
 function costOf(text: string): Cost {
-  const { total } = JSON.parse(text) as { total?: Cost };
+  const total = (JSON.parse(text) as { total?: Cost } | null)?.total;
   if (total === undefined) return noCost;
   const { read_count, read_length, runtime, write_count, write_length } = total;
   return { read_count, read_length, runtime, write_count, write_length };

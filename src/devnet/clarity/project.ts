@@ -12,7 +12,7 @@ import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
 
 /** An account of a project, with what it has at the start. */
-export interface ProjectAccount extends Account {
+interface ProjectAccount extends Account {
   name: string;
   /** What the user types into a wallet: the mnemonic, or the private key in hex. */
   secret: string;

@@ -36,7 +36,7 @@ export function programNamed(name: string): string | null {
 
 /** Tests that need an installed program, as one group with its name, which .ci/run counts. They are skipped without it. */
 export function describeWith(
-  program: 'PostgreSQL' | 'Redis' | 'nginx' | 'HAProxy' | 'curl',
+  program: 'PostgreSQL' | 'Redis' | 'nginx' | 'HAProxy' | 'curl' | 'Clarity',
   isInstalled: boolean,
   tests: () => void,
 ): void {

@@ -1,0 +1,262 @@
+/** A project's contracts run for real behind the API, through published clients. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  broadcastTransaction,
+  Cl,
+  cvToValue,
+  fetchCallReadOnlyFunction,
+  makeContractCall,
+  makeContractDeploy,
+  makeSTXTokenTransfer,
+  Pc,
+  PostConditionMode,
+} from '@stacks/transactions';
+import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
+import { until } from '../support/time/until.ts';
+import { type Demo, demo } from './demo.ts';
+
+const TOKEN = `
+(define-fungible-token gold)
+(define-non-fungible-token art uint)
+(define-constant ERR_NONE (err u404))
+(define-read-only (get-balance (who principal)) (ok (ft-get-balance gold who)))
+(define-public (mint (amount uint)) (ft-mint? gold amount tx-sender))
+(define-public (send (amount uint) (to principal)) (ft-transfer? gold amount tx-sender to))
+(define-public (make (id uint)) (nft-mint? art id tx-sender))
+(define-public (fail) ERR_NONE)
+(define-public (crash) (ok (/ u1 u0)))`;
+const SHOP = `
+;; .nothing is named here, and "there is .nothing" in a text.
+(define-data-var sold uint u0)
+(define-map buyers principal { units: uint, at: uint })
+(define-public (buy (units uint))
+  (begin
+    (try! (stx-transfer? units tx-sender (as-contract tx-sender)))
+    (try! (contract-call? .token mint units))
+    (var-set sold (+ (var-get sold) units))
+    (map-set buyers tx-sender { units: units, at: stacks-block-height })
+    (print { event: "bought", height: stacks-block-height, bitcoin: burn-block-height, left: (stx-get-balance tx-sender) })
+    (ok (var-get sold))))
+(define-read-only (heights) (list stacks-block-height burn-block-height))`;
+
+interface Tx {
+  tx_id: string;
+  tx_status: string;
+  block_height: number;
+  block_time: number;
+  fee_rate: string;
+  tx_result: { hex: string; repr: string };
+  vm_error: string | null;
+  events: { event_type: string; contract_log?: { value: { repr: string } } }[];
+}
+
+describeWith('Clarity', hasClarity, () => {
+  let project: DataDirectory;
+  let server: Demo;
+  beforeAll(async () => {
+    project = await clarityProject({ shop: SHOP, token: TOKEN });
+    server = await demo({ clarity: project.path });
+  });
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    project?.[Symbol.dispose]();
+  });
+
+  const common = () => ({ network: 'testnet' as const, client: { baseUrl: server.api } });
+  const minedTx = async (id: string): Promise<Tx> => {
+    const read = () => server.json<Tx>(`/extended/v1/tx/0x${id}`);
+    await until(async () => !['pending', undefined].includes((await read()).tx_status), `transaction ${id}`);
+    return read();
+  };
+  type Call = Partial<Parameters<typeof makeContractCall>[0]> & { functionName: string };
+  async function call({ functionName, functionArgs = [], contractName = 'token', ...more }: Call): Promise<Tx> {
+    const transaction = await makeContractCall({
+      ...{ contractAddress: DEPLOYER.address, contractName, functionName, functionArgs, senderKey: WALLET.key },
+      ...{ fee: 2_000, postConditionMode: PostConditionMode.Allow, ...common() },
+      ...(more as object),
+    });
+    const result = await broadcastTransaction({ transaction, ...common() });
+    expect(result).toEqual({ txid: transaction.txid() });
+    return minedTx(transaction.txid());
+  }
+  const readOnly = async (
+    contractName: string,
+    functionName: string,
+    functionArgs = [] as ReturnType<typeof Cl.uint>[],
+  ) =>
+    cvToValue(
+      await fetchCallReadOnlyFunction({
+        ...{ contractAddress: DEPLOYER.address, contractName, functionName, functionArgs },
+        ...{ senderAddress: WALLET.address, ...common() },
+      }),
+    );
+  const stxOf = async (address: string): Promise<bigint> =>
+    BigInt((await server.json<{ balance: string }>(`/v2/accounts/${address}?proof=0`)).balance);
+
+  test('the contracts of the project are there, in the order in which they name each other', async () => {
+    const { tip } = await server.json<{ tip: { height: number } }>('/devnet');
+    expect(tip.height).toBe(3);
+    const { results } = await server.json<{ results: { contract_id: string }[] }>('/stackside/v1/contracts');
+    expect(results.map(({ contract_id }) => contract_id).slice(0, 2)).toEqual(
+      ['shop', 'token'].map((name) => `${DEPLOYER.address}.${name}`),
+    );
+  });
+
+  test('a call is executed: result, events, fee, and what routes of the node read of it', async () => {
+    const before = await stxOf(WALLET.address);
+    const { tx_status, tx_result, events, block_height } = await call({
+      ...{ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(7)] },
+    });
+    expect([tx_status, tx_result.repr]).toEqual(['success', '(ok u7)']);
+    expect(events.map(({ event_type }) => event_type)).toEqual([
+      ...['stx_asset', 'fungible_token_asset', 'smart_contract_log'],
+    ]);
+    expect(await stxOf(WALLET.address)).toBe(before - 2_007n);
+    // The contract sees the STX that the account has once it has paid the fee, and the heights of the chain.
+    const { chain_tip: tip } = await server.json<{ chain_tip: { burn_block_height: number } }>('/extended');
+    expect(events[2]?.contract_log?.value.repr).toBe(
+      `(tuple (bitcoin u${tip.burn_block_height}) (event "bought") (height u${block_height}) (left u${before - 2_007n}))`,
+    );
+    expect(await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never])).toEqual({
+      ...{ type: 'uint', value: '7' },
+    });
+    const variable = await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`);
+    expect(variable).toEqual({ data: Cl.serialize(Cl.uint(7)).replace(/^(0x)?/, '0x') });
+    const entry = await server.post<{ data: string }>(
+      `/v2/map_entry/${DEPLOYER.address}/shop/buyers?proof=0`,
+      Cl.serialize(Cl.principal(WALLET.address)),
+    );
+    expect(entry.body.data.startsWith('0x0a0c00000002')).toBe(true);
+  });
+
+  test('what fails has the words of a node', async () => {
+    const outcome = ({ tx_status, tx_result, vm_error }: Tx) => [tx_status, tx_result.repr, vm_error];
+    expect(outcome(await call({ functionName: 'fail' }))).toEqual(['abort_by_response', '(err u404)', null]);
+    expect(outcome(await call({ functionName: 'crash' }))).toEqual([
+      'abort_by_response',
+      '(err none)',
+      'DivisionByZero',
+    ]);
+    expect(outcome(await call({ functionName: 'make', functionArgs: [Cl.uint(1)] }))).toEqual([
+      ...['success', '(ok true)', null],
+    ]);
+    expect(outcome(await call({ functionName: 'make', functionArgs: [Cl.uint(1)] }))).toEqual([
+      ...['abort_by_response', '(err u1)', null],
+    ]);
+  });
+
+  test('a failed post-condition undoes everything but the fee', async () => {
+    const [before, gold] = [
+      await stxOf(WALLET.address),
+      await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never]),
+    ];
+    const denied = await call({
+      ...{ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(5)] },
+      ...{
+        postConditionMode: PostConditionMode.Deny,
+        postConditions: [Pc.principal(WALLET.address).willSendEq(4).ustx()],
+      },
+    });
+    expect([denied.tx_status, denied.events]).toEqual(['abort_by_post_condition', []]);
+    expect(await stxOf(WALLET.address)).toBe(before - 2_000n);
+    expect(await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never])).toEqual(gold);
+    const unnamed = await call({
+      ...{
+        contractName: 'shop',
+        functionName: 'buy',
+        functionArgs: [Cl.uint(5)],
+        postConditionMode: PostConditionMode.Deny,
+      },
+    });
+    expect([unnamed.tx_status, unnamed.vm_error]).toEqual([
+      'abort_by_post_condition',
+      `Post-condition check failure: Fungible asset S0000000000000000000002AA028H.STX::STX was moved by ${WALLET.address} but not checked`,
+    ]);
+    const next = await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] });
+    expect(next.tx_result.repr).toBe('(ok u8)');
+  });
+
+  test('a contract is deployed through a client, and one with a mistake is not', async () => {
+    const deploy = async (contractName: string, codeBody: string) => {
+      const transaction = await makeContractDeploy({
+        ...{ contractName, codeBody, senderKey: WALLET.key, fee: 20_000, ...common() },
+      });
+      expect(await broadcastTransaction({ transaction, ...common() })).toEqual({ txid: transaction.txid() });
+      return minedTx(transaction.txid());
+    };
+    const good = await deploy('mine', '(define-data-var n int -1) (define-read-only (n?) (var-get n))');
+    expect([good.tx_status, good.tx_result.repr]).toEqual(['success', '(ok true)']);
+    const described = await server.json<{ functions: { name: string; outputs: { type: string } }[] }>(
+      `/v2/contracts/interface/${WALLET.address}/mine`,
+    );
+    expect(described.functions).toMatchObject([{ name: 'n?', outputs: { type: 'int128' } }]);
+    const wrong = await deploy('wrong', '(define-public (x) (ok (+ 1 u1)))');
+    expect([wrong.tx_status, wrong.tx_result.repr, wrong.vm_error]).toEqual([
+      ...['abort_by_response', '(err none)', "expecting expression of type 'int', found 'uint'"],
+    ]);
+    const refused = await server.get(`/v2/contracts/interface/${WALLET.address}/wrong`);
+    expect(refused.status).toBe(404);
+  });
+
+  test('a fork takes back what contracts did, and its transactions are mined again', async () => {
+    const sold = async () =>
+      (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
+    const before = await sold();
+    await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(9)] });
+    const after = await sold();
+    const { orphaned, blocks } = await server.steer('/devnet/fork', { depth: 1 });
+    expect([orphaned.length, blocks.length]).toEqual([1, 2]);
+    expect(await sold()).toBe(before);
+    await server.steer('/devnet/mine', {});
+    expect(await sold()).toBe(after);
+  });
+
+  test('heights and times of contracts are those of the chain, through Bitcoin blocks and steps in time', async () => {
+    for (const [path, body] of [
+      ['/devnet/mine', { count: 2 }],
+      ['/devnet/bitcoin', { count: 2 }],
+      ['/devnet/time', { seconds: 1_800 }],
+    ] as const) {
+      await server.steer(path, body);
+      const { tip, bitcoin } = await server.json<{ tip: { height: number }; bitcoin: { height: number } }>('/devnet');
+      const heights = (await readOnly('shop', 'heights')) as { value: string }[];
+      expect([path, heights.map(({ value }) => Number(value))]).toEqual([path, [tip.height, bitcoin.height]]);
+    }
+  });
+
+  test('sponsored, chained and replaced transactions are mined as on a node', async () => {
+    const transfer = (nonce: number | bigint, fee: number, amount = 5) =>
+      makeSTXTokenTransfer({ recipient: DEPLOYER.address, amount, fee, nonce, senderKey: WALLET.key, ...common() });
+    const { nonce } = await server.json<{ nonce: number }>(`/v2/accounts/${WALLET.address}?proof=0`);
+    const later = await transfer(nonce + 1, 400);
+    const cheap = await transfer(nonce + 1, 300);
+    expect(await broadcastTransaction({ transaction: later, ...common() })).toEqual({ txid: later.txid() });
+    expect(await broadcastTransaction({ transaction: cheap, ...common() })).toMatchObject({
+      reason: 'ConflictingNonceInMempool',
+    });
+    const first = await transfer(nonce, 400);
+    expect(await broadcastTransaction({ transaction: first, ...common() })).toEqual({ txid: first.txid() });
+    const [one, two] = [await minedTx(first.txid()), await minedTx(later.txid())];
+    expect([one.tx_status, two.tx_status, two.block_height - one.block_height]).toEqual(['success', 'success', 1]);
+  });
+
+  describe('what is wrong with a project is said', () => {
+    const refusals: [string, Record<string, string>, string, string][] = [
+      ['a contract with a mistake', { bad: '(define-public (x) (ok' }, '', 'The contract bad of'],
+      [
+        'contracts that name each other',
+        { a: '(contract-call? .b x)', b: '(contract-call? .a x)' },
+        '',
+        'a, b name each other',
+      ],
+      ['a requirement', {}, '[[project.requirements]]\ncontract_id = "SP1.x"', 'requires SP1.x'],
+    ];
+    for (const [name, contracts, manifest, problem] of refusals)
+      test(name, async () => {
+        using wrong = await clarityProject(contracts, manifest);
+        await expect(demo({ clarity: wrong.path })).rejects.toThrow(problem);
+      });
+  });
+});
