@@ -43,7 +43,9 @@ export async function clarityProject(contracts: Record<string, string>, manifest
   const { path } = directory;
   for (const folder of ['contracts', 'settings']) mkdirSync(join(path, folder));
   symlinkSync(installed, join(path, 'node_modules'));
-  const listed = Object.keys(contracts).map((name) => `[contracts.${name}]\npath = "contracts/${name}.clar"\nclarity_version = 3\n`);
+  const listed = Object.keys(contracts).map(
+    (name) => `[contracts.${name}]\npath = "contracts/${name}.clar"\nclarity_version = 3\n`,
+  );
   await Bun.write(join(path, 'Clarinet.toml'), `[project]\nname = "shop"\n${manifest}\n${listed.join('\n')}`);
   await Bun.write(join(path, 'settings/Devnet.toml'), DEVNET);
   for (const [name, source] of Object.entries(contracts)) await Bun.write(join(path, `contracts/${name}.clar`), source);

@@ -90,10 +90,10 @@ export class ClarityEngine {
   async #start(path: string): Promise<string> {
     const waiting = new Map<number, Waiting>();
     const ready = Promise.withResolvers<EngineReady>();
-    const child = Bun.spawn([process.execPath, path, this.#directory], {
+    const child = Bun.spawn([process.execPath, '--no-install', path, this.#directory], {
       cwd: this.#directory,
       env: { ...process.env, BUN_BE_BUN: '1' },
-      // It prints what contracts print.
+      // It prints what contracts print. A package that isn't there is not fetched: --no-install.
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'json',
       ipc: (message: EngineReady | ({ id: number } & EngineAnswer)) => {

@@ -80,14 +80,25 @@ const BEFORE = /^(?:Contract deployment runtime error|Call contract function err
 /** The node's `vm_error` in the engine's words. */
 export const vmErrorOf = (error: string): string => RUNTIME.exec(error)?.[1] ?? error.replace(BEFORE, '');
 
-const failed = clarity.err(clarity.none());
+/** What the node reports of a transaction that made no result. */
+const nothing = {
+  ...{ status: 'abort_by_response', result: clarity.err(clarity.none()), events: [], cost: noCost, abi: null },
+} satisfies Partial<Executed>;
 
 /** @param isDeployment its result is (ok true), whatever its last expression returned */
 export function executedOf(outcome: EngineOutcome, isDeployment: boolean): Executed {
   if (outcome.kind === 'failed') {
-    const vmError = vmErrorOf(outcome.error);
-    return { status: 'abort_by_response', result: failed, events: [], cost: noCost, vmError, abi: null };
+    return { ...nothing, vmError: vmErrorOf(outcome.error) };
   }
+  try {
+    return returned(outcome, isDeployment);
+  } catch (error) {
+    if (!(error instanceof UnknownReportError)) throw error;
+    return { ...nothing, vmError: error.message };
+  }
+}
+
+function returned(outcome: EngineOutcome & { kind: 'returned' }, isDeployment: boolean): Executed {
   const result = isDeployment ? clarity.ok(clarity.bool(true)) : fromHex(outcome.result);
   const cost = costOf(outcome.costs);
   if (!isDeployment && result[0] === PREFIX.err) {

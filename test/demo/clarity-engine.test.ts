@@ -1,0 +1,87 @@
+/** What goes wrong with the Clarity engine: the chain goes on, and each fault is said. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { standInEngine } from '../support/stand-in-engine.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
+
+/** Milliseconds for an answer of the engine. */
+const ANSWER_MS = 60_000;
+
+interface Outcome extends Steered {
+  status: string;
+  error: string | null;
+}
+
+const clock = heldClock([ANSWER_MS]);
+let project: Awaited<ReturnType<typeof standInEngine>>;
+let server: Demo;
+let contract = '';
+beforeAll(async () => {
+  project = await standInEngine();
+  server = await demo({ clarity: project.path }, { ...realEnvironment, clock });
+  const { body } = await server.post<Outcome & { sender: string }>('/devnet/deploy', {
+    name: 'any',
+    source: '(print 1)',
+  });
+  contract = `${body.sender}.any`;
+});
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  project?.[Symbol.dispose]();
+});
+
+const call = async (name: string): Promise<Outcome> => {
+  const { status, body } = await server.post<Outcome>('/devnet/call', { contract, function: name });
+  expect([name, status]).toEqual([name, 200]);
+  return body;
+};
+
+for (const [name, error] of [
+  ['die', 'The Clarity engine ended with code 3.'],
+  ['hang', 'The Clarity engine ended with code 137.'],
+  ['odd', 'the event new_event is not known'],
+] as const)
+  test(`a call of ${name} fails, and the next one succeeds one block later`, async () => {
+    const before = clock.waiting(ANSWER_MS);
+    const calling = call(name);
+    if (name === 'hang') {
+      await until(() => clock.waiting(ANSWER_MS) > before, 'the call in the engine');
+      clock.pass(ANSWER_MS);
+    }
+    const failed = await calling;
+    expect([failed.status, failed.error]).toEqual(['abort_by_response', error]);
+    const good = await call('good');
+    expect([good.status, good.block.height]).toEqual(['success', failed.block.height + 1]);
+    const { chain_tip: tip } = await server.json<{ chain_tip: { block_height: number } }>('/extended');
+    expect(tip.block_height).toBe(good.block.height);
+  });
+
+test('a contract that prints a megabyte is indexed', async () => {
+  const { tx_id: id, status } = await call('print');
+  expect(status).toBe('success');
+  const { events } = await server.json<{ events: { contract_log: { value: { hex: string } } }[] }>(
+    `/extended/v1/tx/${id}`,
+  );
+  expect(events[0]?.contract_log.value.hex.length).toBe(2 * (1_048_576 + 5) + 2);
+});
+
+test('a directory without an engine is refused with the command that installs one', async () => {
+  using empty = dataDirectory();
+  const error = await demo({ clarity: empty.path }).catch((error: unknown) => error);
+  expect(error).toMatchObject({
+    message: expect.stringContaining(`No Clarity engine can be loaded from ${empty.path}`),
+    remedy: 'Install it in that directory: npm install --save-dev @stacks/clarinet-sdk@3',
+  });
+});
+
+test('an engine of another version is refused', async () => {
+  using other = await standInEngine('4.0.0');
+  await expect(demo({ clarity: other.path })).rejects.toThrow('has version 4.0.0; this program knows version 3.');
+});
+
+test('a directory that is not there is refused by name', async () => {
+  await expect(demo({ clarity: '/no/such/project' })).rejects.toThrow('There is no directory /no/such/project.');
+});

@@ -1,0 +1,61 @@
+/** A stand-in for the Clarity engine, in a directory: its contracts do what their functions are named after. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DataDirectory, dataDirectory } from './data/data-directory.ts';
+
+/** The module in place of @stacks/clarinet-sdk-wasm: heights as the real one has them, and calls that misbehave by name. */
+const MODULE = `
+const OK = '0x0703';
+class SDK {
+  async initEmptySession() { [this.stacksBlockHeight, this.burnBlockHeight, this.time] = [0, 0, Date.now() || 0]; this.contracts = new Map(); }
+  setEpoch() { this.mineEmptyBurnBlock(); }
+  mintSTX() { return ''; }
+  getBlockTime() { return BigInt(1700000000 + this.stacksBlockHeight * 10 + this.burnBlockHeight * 600); }
+  mineEmptyBurnBlock() { this.burnBlockHeight += 1; return (this.stacksBlockHeight += 1); }
+  getContractSource() { return undefined; }
+  getContractsInterfaces() { return this.contracts; }
+  callReadOnlyFn() { return { result: '0x' + '01'.padEnd(34, '0') }; }
+  getDataVar() { throw 'value not found'; }
+  getMapEntry() { throw 'value not found'; }
+  mineBlock(transactions) {
+    this.stacksBlockHeight += 1;
+    return transactions.map((one) => {
+      const name = one.callPublicFn?.method;
+      if (name === 'die') process.exit(3);
+      if (name === 'hang') for (;;);
+      if (name === 'odd') return { result: OK, events: '["{\\\\"event\\\\":\\\\"new_event\\\\",\\\\"data\\\\":{}}"]', costs: 'null' };
+      if (name === 'print') {
+        const data = { contract_identifier: one.callPublicFn.contract, topic: 'print', raw_value: '0x0200100000' + 'ab'.repeat(1048576) };
+        return { result: OK, events: JSON.stringify([JSON.stringify({ event: 'print_event', data })]), costs: 'null' };
+      }
+      if (one.deployContract) {
+        const { sender, name } = one.deployContract;
+        const functions = ['die', 'hang', 'odd', 'print', 'good'].map((f) => ({ name: f, access: 'public', args: [], outputs: { type: { response: { ok: 'bool', error: 'none' } } } }));
+        this.contracts.set(sender + '.' + name, { functions, variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [], epoch: 'Epoch34', clarity_version: 'Clarity4' });
+      }
+      return { result: OK, events: '[]', costs: 'null' };
+    });
+  }
+}
+class SDKOptions {}
+class CallFnArgs {}
+module.exports = { SDK, SDKOptions, CallFnArgs };
+`;
+
+/** A directory with the stand-in, as a project installs the engine. @param version what the package says it is */
+export async function standInEngine(version = '3.21.0'): Promise<DataDirectory> {
+  const directory = dataDirectory();
+  for (const [name, main] of [
+    ['clarinet-sdk', 'module.exports = {};'],
+    ['clarinet-sdk-wasm', MODULE],
+  ] as const) {
+    const folder = join(directory.path, 'node_modules/@stacks', name);
+    mkdirSync(folder, { recursive: true });
+    await Bun.write(
+      join(folder, 'package.json'),
+      JSON.stringify({ name: `@stacks/${name}`, version, main: 'main.js' }),
+    );
+    await Bun.write(join(folder, 'main.js'), main);
+  }
+  return directory;
+}
