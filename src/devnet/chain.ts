@@ -120,7 +120,8 @@ const seedOf = (seed: number): string => `stackside-devnet-${seed}`;
 /** The faucet account of the chain of a seed. */
 export const faucetOf = (seed: number, network: Network): Account => accounts(seedOf(seed), 'faucet', 1, network)[0]!;
 
-const defaultStart = Date.UTC(2025, 0, 1) / 1000;
+/** Unix seconds of the genesis block, unless another is given. */
+export const DEFAULT_START = Date.UTC(2025, 0, 1) / 1000;
 
 /** A simulated chain that grows by one block at a time. The caller chooses each parent, so that any fork is possible. */
 export class SimulatedChain {
@@ -190,7 +191,7 @@ export class SimulatedChain {
     this.#submitted = options.submitted ?? (() => []);
     this.faucet = options.faucet === true ? faucetOf(options.seed, network) : undefined;
 
-    this.#burnTip = this.#burns.first(options.startTime ?? defaultStart);
+    this.#burnTip = this.#burns.first(options.startTime ?? DEFAULT_START);
     this.#burnBlocks.set(this.#burnTip.consensusHash.toHex(), this.#burnTip);
     const world = new World(undefined, options.pox5Height);
     const receipts =

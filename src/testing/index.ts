@@ -150,10 +150,11 @@ function sending(ask: Ask): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'ca
 
 /** Starts a simulated chain with the API beside it. @throws DevnetError */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
-  const { port = 0, seed = 1, history = 1, pox5Height, limitMs = LIMIT_MS } = options;
+  const { port = 0, seed = 1, history = 1, pox5Height, clarity, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
   const pox = pox5Height === undefined ? {} : { 'pox-5-height': pox5Height };
-  const settings = { 'api-port': port, 'event-port': 0, seed, history, interval: 0, ...pox };
+  const real = clarity === undefined ? {} : { clarity };
+  const settings = { 'api-port': port, 'event-port': 0, seed, history, interval: 0, ...pox, ...real };
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const chain = await startProcess(executable, ['demo', '--until-stdin-ends', ...flags], limitMs);
   const ask = asking(chain, limitMs);

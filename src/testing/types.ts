@@ -17,6 +17,11 @@ export interface DevnetOptions {
   history?: number;
   /** Bitcoin height from which pox-5 is active in place of pox-4; the chain begins at 214. Default: never. */
   pox5Height?: number;
+  /**
+   * Directory of a Clarinet project, whose contracts and transactions run for real, with its accounts by their names. The project
+   * has @stacks/clarinet-sdk installed. Default: contracts are simulated.
+   */
+  clarity?: string;
   /** Default limit of waits, in milliseconds. Default 60,000. */
   limitMs?: number;
 }

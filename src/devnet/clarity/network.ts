@@ -1,7 +1,7 @@
 /** A network whose contracts run for real: a Clarinet project's accounts and contracts, and a node that mines for them. */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { FAUCET_FUNDS, faucetOf } from '../chain.ts';
+import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
 import { RefusedTransaction, SimulatedNode } from '../node.ts';
 import { smartContract, versionedSmartContract } from '../transaction.ts';
@@ -54,7 +54,11 @@ export async function realNetwork(
     ...project.accounts.map(({ address, balance: amount }) => ({ address, amount })),
     { address: faucetOf(seed, networks.testnet).address, amount: FAUCET_FUNDS },
   ];
-  const miner = await ClarityMiner.begin(engine, funds, Math.floor(clock.now() / 1000));
+  const miner = await ClarityMiner.begin(
+    engine,
+    funds,
+    interval === 0 ? DEFAULT_START : Math.floor(clock.now() / 1000),
+  );
   const node = new SimulatedNode({
     ...{ seed, interval, automine, clock, clarity: miner, accounts: project.accounts },
     ...{ history: 1, traffic: 0, pox5Height: null },
