@@ -11,7 +11,7 @@ import { MAX_FORK_DEPTH, RefusedTransaction, type SimulatedNode } from '../devne
 import { cycles } from '../devnet/pox.ts';
 import { templates } from '../devnet/traffic.ts';
 import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../devnet/transaction.ts';
-import type { Account } from '../devnet/wallet.ts';
+import { type Account, impersonated } from '../devnet/wallet.ts';
 import { ApiError, type ErrorShape, ParameterError, problems } from '../http/errors.ts';
 import { hostCheck, isFromOtherPage, isLoopback, parseAddress } from '../http/hosts.ts';
 import { type Access, type Route, route } from '../http/route.ts';
@@ -116,7 +116,10 @@ const AccountName = Type.String({
   pattern: '^[a-zA-Z0-9_-]{1,40}$',
   rule: 'a name of 1 to 40 letters, digits, _ and -',
 });
-const sender = Type.Optional(AccountName);
+/** The name of an account, or an address of at most 41 characters for which the operator speaks. */
+const sender = Type.Optional(
+  Type.String({ pattern: '^[a-zA-Z0-9_-]{1,41}$', rule: 'a name of 1 to 40 letters, digits, _ and -, or an address' }),
+);
 const ContractName = Type.String({
   pattern: '^[a-zA-Z][a-zA-Z0-9_-]{0,39}$',
   rule: 'a name of 1 to 40 letters, digits, _ and -, with a letter first',
@@ -137,7 +140,7 @@ const Deploy = Type.Object(
     sender,
     name: ContractName,
     source: Type.String({ minLength: 1, maxLength: 100_000 }),
-    clarity_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 4 })),
+    clarity_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 6 })),
   },
   closed,
 );
@@ -161,13 +164,23 @@ const Sent = Type.Object({
   block: ShownBlock,
 });
 
-/** The account that signs (default: the faucet). */
-const signerOf = (node: SimulatedNode, name: string | undefined): Account =>
-  name === undefined ? node.faucet : node.account(name);
+/** Who sends a transaction. */
+interface Signing {
+  account: Account;
+  /** False for an account whose key nobody has here. */
+  isSigned: boolean;
+}
+
+/** The account that signs (default: the faucet), or the one for which the operator speaks. @throws ParameterError */
+function signerOf(node: SimulatedNode, name: string | undefined): Signing {
+  if (name === undefined) return { account: node.faucet, isSigned: true };
+  const account = node.impersonates ? impersonated(name, node.chain.network) : null;
+  return account === null ? { account: node.account(name), isSigned: true } : { account, isSigned: false };
+}
 
 /** Signs and mines a payload. @returns the answer of the route */
-async function sent(node: SimulatedNode, account: Account, payload: Uint8Array) {
-  const { id, block } = await node.send(account, payload);
+async function sent(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
+  const { id, block } = await node.send(account, payload, isSigned);
   return { ...outcomeOf(id, block), sender: account.address, block: shown(block) };
 }
 
@@ -352,6 +365,9 @@ const Fork = Type.Object(
   },
   closed,
 );
+const Id = Type.String({ pattern: '^0x[0-9a-f]{64}$', rule: '0x and 64 hex digits' });
+const Revert = Type.Object({ index_block_hash: Id }, closed);
+const Drop = Type.Object({ tx_id: Id }, closed);
 const Bitcoin = Type.Object(
   { count: Type.Optional(count), tenures: Type.Optional(Type.Boolean({ default: true })) },
   closed,
@@ -431,6 +447,30 @@ const makers = (family: ReturnType<typeof familyOf>): Route[] => {
       handle: async ({ caller: node, body: { depth = 1, length = depth + 1 } }) => {
         const { blocks, orphaned, pending } = await node.fork(depth, length);
         return { blocks: blocks.map(shown), orphaned: orphaned.map(shown), pending: [...pending] };
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/revert',
+      operationId: 'revert',
+      summary: 'Go back to the state after a block',
+      body: Revert,
+      response: Type.Object({ blocks: Type.Array(ShownBlock), orphaned: Type.Array(ShownBlock) }),
+      handle: async ({ caller: node, body: { index_block_hash: hash } }) => {
+        const { blocks, orphaned } = await node.revert(hash);
+        return { blocks: blocks.map(shown), orphaned: orphaned.map(shown) };
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/drop',
+      operationId: 'dropTransaction',
+      summary: 'Drop a pending transaction',
+      body: Drop,
+      response: State,
+      handle: async ({ caller: node, body: { tx_id: id } }) => {
+        await node.drop(id);
+        return stateOf(node);
       },
     }),
     ...[

@@ -44,13 +44,14 @@ const MAX_CHAINING = 25;
 const ADDRESS_VERSIONS = { mainnet: [22, 20], testnet: [26, 21] } as const;
 const CONTRACT_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,39}$/;
 
-/** Checks signatures and chain id. @param raw the transaction's bytes */
-function requireValid(raw: Uint8Array, transaction: Transaction, network: Network): void {
+/** Checks signatures and chain id. @param raw the transaction's bytes @param isSigned false where nobody's key has signed it */
+function requireValid(raw: Uint8Array, transaction: Transaction, network: Network, isSigned: boolean): void {
   if (transaction.version !== network.transactionVersion) throw new Rejection('BadTransactionVersion');
   if (transaction.chainId !== network.chainId) {
     const message = `Invalid tx: invalid chain ID ${transaction.chainId} (expected ${network.chainId})`;
     throw new Rejection('SignatureValidation', { message });
   }
+  if (!isSigned) return;
   try {
     checkSignatures(raw, transaction);
   } catch (error) {
@@ -204,11 +205,17 @@ const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
 /**
  * Checks a transaction against a state.
  * @param raw the transaction's bytes
+ * @param isSigned false where the operator speaks for its sender, whose key has not signed it
  * @returns the transaction in the form that can be mined
  * @throws Rejection
  */
-export function admitted(raw: Uint8Array, transaction: Transaction, view: AdmissionView): SignedTransaction {
-  requireValid(raw, transaction, view.network);
+export function admitted(
+  raw: Uint8Array,
+  transaction: Transaction,
+  view: AdmissionView,
+  isSigned = true,
+): SignedTransaction {
+  requireValid(raw, transaction, view.network, isSigned);
   const origin = partyOf(transaction.origin);
   const sponsor = transaction.sponsor === null ? undefined : partyOf(transaction.sponsor);
   const payer = sponsor ?? origin;
@@ -272,6 +279,13 @@ export class Pool {
     this.#held.set(transaction.id, { transaction, usedAt: null });
     this.#bytes += transaction.raw.length;
     return replaced;
+  }
+
+  /** Forgets a pending transaction. @returns whether there was one */
+  drop(id: string, world: World): boolean {
+    if (!this.waiting(world).some((one) => one.id === id)) return false;
+    this.#forget(id);
+    return true;
   }
 
   /**

@@ -34,6 +34,8 @@ interface NodeOptions {
   readonly clarity?: ClarityMiner;
   /** Accounts by name that the network has besides those of the seed. */
   readonly accounts?: readonly (Account & { readonly name: string })[];
+  /** Whether the operator may speak for any account without its key. Default false. */
+  readonly impersonates?: boolean;
   /** Whether a transaction is mined as soon as it comes. Default false. */
   readonly automine?: boolean;
 }
@@ -86,6 +88,8 @@ export class SimulatedNode {
   /** Executes the contracts, where they are real. */
   readonly clarity: ClarityMiner | undefined;
   readonly seed: number;
+  /** Whether the operator may speak for any account without its key. */
+  readonly impersonates: boolean;
   /** The faucet's account. */
   readonly faucet: Account;
   readonly #scenario: Scenario;
@@ -126,6 +130,7 @@ export class SimulatedNode {
     this.clarity = clarity;
     this.#automine = automine;
     this.#accounts = options.accounts ?? [];
+    this.impersonates = options.impersonates ?? false;
     this.chain = new SimulatedChain({
       seed,
       transactionsPerBlock: traffic,
@@ -206,12 +211,12 @@ export class SimulatedNode {
     return id;
   }
 
-  async #submit(raw: Uint8Array): Promise<string> {
+  async #submit(raw: Uint8Array, isSigned = true): Promise<string> {
     const decoded = decodeTransaction(raw);
     if (!decoded.ok) throw new UndecodableError(decoded.error.message);
     const id = toHex(decoded.value.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
-    await this.#announce(admitted(raw, decoded.value, this.#view()));
+    await this.#announce(admitted(raw, decoded.value, this.#view(), isSigned));
     return id;
   }
 
@@ -243,10 +248,10 @@ export class SimulatedNode {
     });
   }
 
-  /** Adds a transaction of a request. @param path its field in the body */
-  async #submitFrom(raw: Uint8Array, path: readonly string[]): Promise<string> {
+  /** Adds a transaction of a request. @param path its field in the body @param isSigned false where its signature is nobody's */
+  async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true): Promise<string> {
     try {
-      return await this.#submit(raw);
+      return await this.#submit(raw, isSigned);
     } catch (error) {
       if (!(error instanceof UndecodableError || error instanceof Rejection)) throw error;
       if (error instanceof UndecodableError) throw new RefusedTransaction(path, 'Deserialization', error.message);
@@ -308,6 +313,36 @@ export class SimulatedNode {
       const orphaned = wins ? old.slice(0, depth).reverse() : [];
       const lost = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
       return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => lost.has(id)) };
+    });
+  }
+
+  /**
+   * Goes back to the state after an earlier block, by an empty branch that is longer than the present one. Transactions of the blocks that
+   * are lost, and what is pending, are dropped.
+   * @param indexBlockHash of a block of the present chain, with 0x
+   * @throws ParameterError where the chain has no such block within the depth of a fork
+   */
+  async revert(indexBlockHash: string): Promise<Fork> {
+    const depth = [...this.chain.ancestors(this.chain.tip).take(MAX_FORK_DEPTH + 1)].findIndex(
+      (block) => block.indexBlockHash === indexBlockHash,
+    );
+    if (depth < 0) {
+      const rule = `must be the index block hash of the tip or of one of the ${MAX_FORK_DEPTH} blocks below it`;
+      throw new ParameterError({ location: 'body', path: ['index_block_hash'] }, rule);
+    }
+    const fork = depth === 0 ? { blocks: [], orphaned: [], pending: [] } : await this.fork(depth, depth + 1);
+    for (const { id } of this.pending) await this.drop(id);
+    return { ...fork, pending: [] };
+  }
+
+  /** Drops a pending transaction. @throws ParameterError where none has this id */
+  drop(id: string): Promise<void> {
+    return this.#steered(async () => {
+      if (!this.#pool.drop(id, this.#announced.world)) {
+        throw new ParameterError({ location: 'body', path: ['tx_id'] }, 'must be the id of a pending transaction');
+      }
+      const body = { dropped_txids: [id], reason: 'StaleGarbageCollect' };
+      await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
     });
   }
 
@@ -382,15 +417,16 @@ export class SimulatedNode {
 
   /**
    * Signs a payload, and mines it in a block of its own.
+   * @param isSigned false for an account whose key nobody has here
    * @throws ParameterError if the transaction is rejected; then nothing is mined
    */
-  send(account: Account, payload: Uint8Array): Promise<{ id: string; block: Block }> {
-    return this.#steered(() => this.#mineOwn(account, payload));
+  send(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
+    return this.#steered(() => this.#mineOwn(account, payload, isSigned));
   }
 
-  async #mineOwn(account: Account, payload: Uint8Array): Promise<{ id: string; block: Block }> {
+  async #mineOwn(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
     const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
-    const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), []);
+    const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned);
     return { id, block: await this.#mineOne(quietly) };
   }
 

@@ -4,7 +4,7 @@ import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { createBase58check } from '@scure/base';
 import { memoize } from '../base/cache.ts';
-import { stacksAddress } from '../codec/address.ts';
+import { parseStacksAddress, stacksAddress } from '../codec/address.ts';
 import { concat, u8 } from './bytes.ts';
 import type { Network } from './network.ts';
 import { Prng } from './prng.ts';
@@ -30,6 +30,19 @@ export interface Account {
 export function accounts(seed: string, group: string, count: number, network: Network): Account[] {
   const keys = new Prng(`${seed}/keys/${group}`);
   return Array.from({ length: count }, () => accountOf(keys.bytes(32), network));
+}
+
+/**
+ * An account for which the operator speaks without its key.
+ * @param address of a single signature
+ * @returns null for an address of another kind
+ */
+export function impersonated(address: string, network: Network): Account | null {
+  const parsed = parseStacksAddress(address);
+  if (parsed?.version !== network.addressVersion) return null;
+  // Any key: its signatures are those of nobody.
+  const privateKey = new Uint8Array(32).fill(1);
+  return { address, privateKey, publicKey: publicKeyOf(privateKey.toHex()), hash160: parsed.hash160 };
 }
 
 /** By the private key in hex. Every chain of a seed has the same accounts, and a key takes a multiplication of points. */

@@ -314,6 +314,15 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: 'Mine each transaction as soon as it is broadcast',
     accepts: 'true or false',
   }),
+  unsafeImpersonate: setting({
+    commands: ['demo'],
+    flag: '--unsafe-impersonate',
+    variables: ['STACKSIDE_DEMO_UNSAFE_IMPERSONATE'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'Let programs on this machine send transactions of any account, by its address and without its key',
+    accepts: 'true or false',
+  }),
   untilStdinEnds: setting({
     commands: ['demo'],
     flag: '--until-stdin-ends',

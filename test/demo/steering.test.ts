@@ -247,3 +247,37 @@ test('pages of others and names of others are refused', async () => {
     }
   }
 });
+
+test('a pending transaction is dropped, and another of its nonce is mined', async () => {
+  const id = await sent({ fee: 900 });
+  await server.steer('/devnet/drop', { tx_id: id });
+  expect([(await state()).pending, await statusOf(id)]).toEqual([[], 'dropped_stale_garbage_collect']);
+  const other = await sent({ fee: 300 });
+  await server.steer('/devnet/mine');
+  expect(await statusOf(other)).toBe('success');
+  const { status, body } = await server.post<{ field: string }>('/devnet/drop', { tx_id: id });
+  expect([status, body.field]).toEqual([400, 'tx_id']);
+});
+
+test('the state after a block comes back, and what came after it is gone', async () => {
+  const { tip } = await state();
+  const before = await server.json(`/extended/v1/address/${sender}/stx`);
+  const lost = await sent();
+  await server.steer('/devnet/mine', { count: 2 });
+  const { orphaned, blocks } = await server.steer('/devnet/revert', { index_block_hash: tip.index_block_hash });
+  expect([orphaned.length, blocks.length]).toEqual([2, 3]);
+  expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
+  await server.steer('/devnet/mine');
+  expect([(await state()).pending, await statusOf(lost)]).toEqual([[], 'dropped_stale_garbage_collect']);
+  const unknown = await server.post<{ field: string }>('/devnet/revert', { index_block_hash: `0x${'ab'.repeat(32)}` });
+  expect([unknown.status, unknown.body.field]).toEqual([400, 'index_block_hash']);
+});
+
+test('the operator speaks for an account without its key only where the demo was started so', async () => {
+  const transfer = { sender: recipient, recipient: sender, amount: '5' };
+  expect((await server.post('/devnet/transfer', transfer)).status).toBe(400);
+  await using unsafe = await demo({ unsafeImpersonate: 'true' });
+  await unsafe.steer('/devnet/fund', { address: recipient, amount: '1000000' });
+  const { tx_id: id } = await unsafe.steer('/devnet/transfer', transfer);
+  expect(await unsafe.json(`/extended/v1/tx/${id}`)).toMatchObject({ tx_status: 'success', sender_address: recipient });
+});

@@ -114,9 +114,10 @@ export async function startDemo(
   try {
     const automine = settings.automine ?? engine !== null;
     const real = engine === null ? null : await realNetwork({ ...settings, automine }, engine, clock);
+    const { unsafeImpersonate: impersonates } = settings;
     const simulated = { history, traffic, pox5Height };
     const { node, begun } = real ?? {
-      node: new SimulatedNode({ seed, interval, clock, automine, ...simulated }),
+      node: new SimulatedNode({ seed, interval, clock, automine, impersonates, ...simulated }),
       begun: null,
     };
     const rpc = startRpc(node, { clock, listen, log: createLog(settings.logLevel) });

@@ -15,6 +15,7 @@ export interface RealNetworkOptions {
   seed: number;
   interval: number;
   automine: boolean;
+  unsafeImpersonate: boolean;
 }
 
 /** Deploys a contract in a block of its own. @throws OperatorError where it isn't deployed */
@@ -45,7 +46,7 @@ async function deploy(node: SimulatedNode, project: ClarinetProject, contract: P
  * @throws OperatorError where the project or the engine can't be loaded
  */
 export async function realNetwork(
-  { clarity, seed, interval, automine }: RealNetworkOptions,
+  { clarity, seed, interval, automine, unsafeImpersonate: impersonates }: RealNetworkOptions,
   engine: ClarityEngine,
   clock: Clock,
 ): Promise<{ node: SimulatedNode; project: ClarinetProject; begun: () => Promise<void> }> {
@@ -60,7 +61,7 @@ export async function realNetwork(
     interval === 0 ? DEFAULT_START : Math.floor(clock.now() / 1000),
   );
   const node = new SimulatedNode({
-    ...{ seed, interval, automine, clock, clarity: miner, accounts: project.accounts },
+    ...{ seed, interval, automine, impersonates, clock, clarity: miner, accounts: project.accounts },
     ...{ history: 1, traffic: 0, pox5Height: null },
   });
   const begun = async (): Promise<void> => {
