@@ -61,6 +61,7 @@ export function peerKeyFor(
   return sources.adminKey?.kind === 'flag' || isOnOwnMachine(peer) ? namedAdminKey(adminKey) : null;
 }
 
+const OK = 200;
 const NO_CONTENT = 204;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
@@ -183,8 +184,20 @@ export async function refreshTokens(connection: Connection, contract: string, to
   throw new OperatorError(`${said}.`, remedy);
 }
 
-/** Status of a server that is alive or ready. */
-const OK = 200;
+/**
+ * `stackside devnet …`: steers the simulated node of a demo.
+ * @returns its answer
+ * @throws OperatorError where it refuses, or the server is no demo on this machine
+ */
+export async function steerNode(url: string, action: string, given: object): Promise<object> {
+  const { status, body } = await askServer({ url, key: null }, 'POST', `/devnet/${action}`, given);
+  if (status === OK) return Object(body);
+  const said = Value.Check(Unrefreshed, body) ? body.message : `${url} answers ${status}`;
+  const remedy =
+    status === NOT_FOUND ? 'Give the URL of a stackside demo with --url.' : 'Correct what the error names.';
+  throw new OperatorError(`${said.replace(/\.$/, '')}.`, remedy);
+}
+
 const Unready = Type.Object({ reason: Type.String() });
 
 /**

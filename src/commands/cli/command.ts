@@ -162,7 +162,7 @@ const writing: ReadonlySet<CommandName> = new Set(['serve', 'demo', 'import']);
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
   parent: OwnCommand,
   declared: Declaration<C, Options, Arguments>,
-): void {
+): OwnCommand {
   const { name, summary, example, settingsOf, arguments: expected = [], options = [], logs = false, run } = declared;
   const made = parent.command(name).summary(summary).description(summary);
   if (example !== undefined) {
@@ -188,6 +188,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
     const { data = null } = reading.settings as { data?: string };
     await onData(data, () => run(reading, made.opts() as Options, ...given));
   });
+  return made;
 }
 
 /**

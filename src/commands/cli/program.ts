@@ -17,7 +17,15 @@ import {
   upgrade,
 } from '../data/commands.ts';
 import { addHookCommands } from '../hooks/commands.ts';
-import { addTokenCommands, demo, devnet, health, openConsole, serve, showSettings } from '../serve/commands.ts';
+import {
+  addDevnetCommands,
+  addTokenCommands,
+  demo,
+  health,
+  openConsole,
+  serve,
+  showSettings,
+} from '../serve/commands.ts';
 import { addCommand, type Declaration, OwnCommand } from './command.ts';
 import { serverVersion } from './this-program.ts';
 
@@ -68,7 +76,7 @@ const commands: readonly Listed[] = [
   { name: 'hooks', add: addHookCommands },
   { name: 'tokens', add: addTokenCommands },
   { name: 'cluster', add: addClusterCommands },
-  listed(devnet),
+  { name: 'devnet', add: addDevnetCommands },
 ];
 
 /**

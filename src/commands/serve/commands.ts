@@ -1,5 +1,6 @@
 /** Commands that run a server, or help to try one. */
 import { Option } from 'commander';
+import { integer } from '../../settings/setting.ts';
 import {
   addCommand,
   checked,
@@ -86,7 +87,7 @@ interface DevnetChoice {
   post?: string;
 }
 
-export const devnet = command({
+const devnet = command({
   name: 'devnet',
   summary: 'Write the events of a simulated chain to a recording, or post them to an observer',
   example: 'stackside devnet --seed 1 --blocks 200 --out events.tsv',
@@ -111,6 +112,77 @@ export const devnet = command({
     else await writeDevnet(options, out ?? '-');
   },
 });
+
+/** How a running demo is steered: the name, the argument with its help, and the request. */
+const steering: readonly {
+  name: string;
+  summary: string;
+  example: string;
+  arguments: readonly (readonly [syntax: string, help: string])[];
+  body: (...given: string[]) => object;
+}[] = [
+  {
+    ...{ name: 'mine', summary: 'Mine blocks in a running demo', example: 'stackside devnet mine 5' },
+    arguments: [['[blocks]', 'Number of blocks (default: 1)']],
+    body: (count = '1') => ({ count: integer(count) }),
+  },
+  {
+    ...{ name: 'fork', summary: 'Mine another branch in a running demo', example: 'stackside devnet fork 3' },
+    arguments: [['[depth]', 'Number of blocks that are lost (default: 1)']],
+    body: (depth = '1') => ({ depth: integer(depth) }),
+  },
+  {
+    ...{ name: 'revert', summary: 'Go back to the state after a block', example: 'stackside devnet revert 0x…' },
+    arguments: [['<index-block-hash>', 'The block, as stackside devnet mine prints it']],
+    body: (hash) => ({ index_block_hash: hash }),
+  },
+  {
+    ...{ name: 'bitcoin', summary: 'Make Bitcoin blocks in a running demo', example: 'stackside devnet bitcoin 2' },
+    arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
+    body: (count = '1') => ({ count: integer(count) }),
+  },
+  {
+    ...{ name: 'cycle', summary: 'Go on to another reward cycle', example: 'stackside devnet cycle' },
+    arguments: [['[cycles]', 'Number of cycles (default: 1)']],
+    body: (count = '1') => ({ count: integer(count) }),
+  },
+  {
+    ...{ name: 'time', summary: 'Move the time of the next block on', example: 'stackside devnet time 3600' },
+    arguments: [['<seconds>', 'Seconds']],
+    body: (seconds = '') => ({ seconds: integer(seconds) }),
+  },
+  {
+    ...{ name: 'fund', summary: 'Give STX to an address', example: 'stackside devnet fund ST… 1000000' },
+    arguments: [
+      ['<address>', 'Stacks address'],
+      ['<amount>', 'Micro-STX'],
+    ],
+    body: (address, amount) => ({ address, amount }),
+  },
+  {
+    ...{ name: 'drop', summary: 'Drop a pending transaction', example: 'stackside devnet drop 0x…' },
+    arguments: [['<id>', 'Transaction id']],
+    body: (id) => ({ tx_id: id }),
+  },
+];
+
+/** Adds `devnet`, which writes a chain's events, and the subcommands that steer the node of a running demo. */
+export function addDevnetCommands(program: OwnCommand): void {
+  const made = addCommand(program, devnet);
+  for (const { body, ...named } of steering) {
+    addCommand(
+      made,
+      command({
+        ...named,
+        settingsOf: 'health',
+        async run({ settings }, _options: unknown, ...given: string[]) {
+          const { steerNode } = await import('../cli/client.ts');
+          process.stdout.write(`${JSON.stringify(await steerNode(settings.url, named.name, body(...given)))}\n`);
+        },
+      }),
+    );
+  }
+}
 
 const refresh = command({
   name: 'refresh',
