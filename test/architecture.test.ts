@@ -55,6 +55,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/api-thread.ts',
     'src/archive-reading-thread.ts',
     'src/archive-thread.ts',
+    'src/clarity-engine.ts',
     'src/query-thread.ts',
     'src/reading-thread.ts',
   ],

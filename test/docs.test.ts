@@ -69,6 +69,7 @@ const notRun: Record<string, string> = {
   'docs/token-metadata.md': 'needs a contract of a running server; test/tokens/refresh.test.ts asks again about one',
   'README.md': 'npx downloads Bun; test/demo and test/e2e start the same demo',
   'docs/clarinet.md': 'the event port listens on every address, for the containers of a devnet',
+  'docs/devnet.md': 'npm downloads the interpreter; test/demo/clarity.test.ts runs projects with an installed one',
   'docs/cluster.md': 'needs PostgreSQL; test/e2e/cluster-tests.ts makes a log and starts hosts with it',
   'docs/reliability.md': 'takes half an hour',
   'docs/testing-hooks.md': 'npm downloads the package; test/packaging/test-support.test.ts installs it from the source',

@@ -159,6 +159,28 @@ export const executedContract = (
   abi: ContractInterface = contractInterface({}),
 ): ContractTemplate => ({ name, source, clarityVersion, abi, propose: executedByEngine });
 
+/** Execution cost in the five dimensions of the block limit. */
+export interface Cost {
+  read_count: number;
+  read_length: number;
+  runtime: number;
+  write_count: number;
+  write_length: number;
+}
+
+/** What an engine has executed, as the node reports it. */
+export interface Executed {
+  readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition';
+  /** A serialized Clarity value. */
+  readonly result: Uint8Array;
+  /** Events that took effect. */
+  readonly events: readonly ChainEvent[];
+  readonly cost: Cost;
+  readonly vmError: string | null;
+  /** The interface of what it deployed. */
+  readonly abi: ContractInterface | null;
+}
+
 /** The bytes of the post-condition mode, count and items, as in SIP-005. */
 export type PostConditions = Uint8Array;
 

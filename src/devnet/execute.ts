@@ -7,18 +7,9 @@ import {
   type PostCondition,
   type PostConditionPrincipal,
 } from '../codec/post-conditions.ts';
-import type { Attachment, ChainEvent, ContractInterface } from './contract.ts';
+import type { Attachment, ChainEvent, ContractInterface, Cost } from './contract.ts';
 import { payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
-
-/** Execution cost in the five dimensions of the block limit. */
-export interface Cost {
-  read_count: number;
-  read_length: number;
-  runtime: number;
-  write_count: number;
-  write_length: number;
-}
 
 /** The node's report of a transaction in a block. */
 export interface Receipt {
@@ -38,9 +29,6 @@ export interface Receipt {
   /** Why the transaction was skipped; only with status `problematic_skipped`. */
   readonly problematic?: number;
 }
-
-/** What came of executing a transaction. */
-export type Executed = Pick<Receipt, 'status' | 'result' | 'events' | 'cost' | 'vmError' | 'abi'>;
 
 export const noCost: Readonly<Cost> = { read_count: 0, read_length: 0, runtime: 0, write_count: 0, write_length: 0 };
 

@@ -7,8 +7,7 @@ import { toHex } from '../codec/hex.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import { concat, longText, sha512_256, shortText, u8, u16, u32, u64 } from './bytes.ts';
-import type { ContractCall, ContractTemplate, PostConditions } from './contract.ts';
-import type { Executed } from './execute.ts';
+import type { ContractCall, ContractTemplate, Executed, PostConditions } from './contract.ts';
 import type { Network } from './network.ts';
 import { type Account, sign } from './wallet.ts';
 

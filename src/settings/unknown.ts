@@ -8,7 +8,12 @@ import { yesOrNo } from './setting.ts';
 const PREFIX = 'STACKSIDE_';
 
 /** Variables of the tests, which the program inherits when a test runs it. The contributors' page names each. */
-export const testVariables: readonly string[] = ['STACKSIDE_BINARY', 'STACKSIDE_RUNS', 'STACKSIDE_SEED'];
+export const testVariables: readonly string[] = [
+  'STACKSIDE_BINARY',
+  'STACKSIDE_RUNS',
+  'STACKSIDE_SEED',
+  'STACKSIDE_TEST_CLARITY',
+];
 
 /** Variables of `stackside/test`, which a server that the same tests start inherits. */
 export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];

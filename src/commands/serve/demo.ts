@@ -13,6 +13,7 @@ import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
 import { type Reading, readSettings, type SettingsOf } from '../../settings/config.ts';
 import { fileSizes } from '../../store/files/status.ts';
+import { clarityEngineUrl } from '../../thread-urls.ts';
 import type { ShownAccount } from '../terminal/pages.ts';
 import { demoPresenter, type Running, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
@@ -106,7 +107,10 @@ export async function startDemo(
 ): Promise<Running> {
   const { seed, interval, history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
-  const engine = settings.clarity === null ? null : new ClarityEngine({ directory: settings.clarity, clock });
+  const engine =
+    settings.clarity === null
+      ? null
+      : new ClarityEngine({ directory: settings.clarity, module: clarityEngineUrl, clock });
   const closing: (() => Promise<void>)[] = engine === null ? [] : [() => engine.stop()];
   const stop = async () => {
     for (const close of closing.splice(0)) await close();

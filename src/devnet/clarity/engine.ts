@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url';
 import type { Subprocess } from 'bun';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { clarityEngineUrl } from '../../thread-urls.ts';
 import type { EngineAnswer, EngineReady, ToEngine } from './engine-messages.ts';
 
 /** The package that a project installs. */
@@ -33,8 +32,8 @@ export class EngineRefusedError extends Error {
 }
 
 /** The module of the process in a file: the compiled executable holds it, where no other process can read it. */
-async function moduleFile(): Promise<{ path: string; remove(): void }> {
-  const path = fileURLToPath(clarityEngineUrl);
+async function moduleFile(module: URL): Promise<{ path: string; remove(): void }> {
+  const path = fileURLToPath(module);
   if (!path.includes('$bunfs')) return { path, remove: () => {} };
   const text = await Bun.file(path.replace(/\.ts$/, '.js')).text();
   const directory = mkdtempSync(join(tmpdir(), 'stackside-clarity-'));
@@ -52,19 +51,23 @@ interface Waiting {
 interface EngineOptions {
   /** The directory of the project whose engine is loaded. */
   directory: string;
+  /** The module that its process runs. */
+  module: URL;
   clock?: Clock;
 }
 
 /** An engine's process, which is started anew after it ended. */
 export class ClarityEngine {
   readonly #directory: string;
+  readonly #module: URL;
   readonly #clock: Clock;
   #process: { child: Subprocess; waiting: Map<number, Waiting> } | null = null;
   #requests = 0;
   #isStopped = false;
 
-  constructor({ directory, clock = systemClock }: EngineOptions) {
+  constructor({ directory, module, clock = systemClock }: EngineOptions) {
     this.#directory = directory;
+    this.#module = module;
     this.#clock = clock;
   }
 
@@ -79,7 +82,7 @@ export class ClarityEngine {
    * @throws OperatorError where the directory has no engine, or one of another version
    */
   async start(): Promise<string> {
-    const file = await moduleFile();
+    const file = await moduleFile(this.#module);
     try {
       return await this.#start(file.path);
     } finally {

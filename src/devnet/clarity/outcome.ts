@@ -2,8 +2,8 @@
 import { PREFIX } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex } from '../../codec/hex.ts';
-import type { ChainEvent, ContractInterface } from '../contract.ts';
-import { type Cost, type Executed, noCost } from '../execute.ts';
+import type { ChainEvent, ContractInterface, Cost, Executed } from '../contract.ts';
+import { noCost } from '../execute.ts';
 import type { EngineOutcome } from './engine-messages.ts';
 
 /** The engine reported something that isn't known. */
