@@ -265,12 +265,15 @@ export class SimulatedNode {
     return this.#mineOn(this.chain.tip.indexBlockHash, { ...tenure, ...options });
   }
 
+  /** Whether a submitted transaction can be mined on a block. */
+  #isDue({ world, burnView }: Block): boolean {
+    return this.#pool.waiting(world).some((one) => isMinable(one, world, burnView.height));
+  }
+
   /** Mines blocks while a submitted transaction can be mined. */
   async #minePending(): Promise<Block[]> {
     const blocks: Block[] = [];
-    const isDue = ({ world, burnView }: Block): boolean =>
-      this.#pool.waiting(world).some((one) => isMinable(one, world, burnView.height));
-    while (isDue(this.chain.tip)) blocks.push(await this.#mineOne(quietly));
+    while (this.#isDue(this.chain.tip)) blocks.push(await this.#mineOne(quietly));
     return blocks;
   }
 
@@ -427,7 +430,10 @@ export class SimulatedNode {
   async #mineOwn(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
     const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
     const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned);
-    return { id, block: await this.#mineOne(quietly) };
+    let block = await this.#mineOne(quietly);
+    // Where each transaction has a block of its own, those that a fork reverted come first.
+    while (!block.receipts.some(({ txId }) => txId === id) && this.#isDue(block)) block = await this.#mineOne(quietly);
+    return { id, block };
   }
 
   /** The first unused nonce of an account. Transactions that a fork reverted are pending, and are mined first. */

@@ -10,7 +10,9 @@ import { targetHere, targetNames } from '../../packaging/targets.ts';
 import { testSupport } from '../../packaging/test-support.ts';
 import { type Devnet, DevnetError, startDevnet } from '../../src/testing/index.ts';
 import { command } from '../e2e/stackside.ts';
+import { clarityProject, DEPLOYER, hasClarity } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
 
 const here = targetHere() ?? 'linux-x64';
 let directory: DataDirectory;
@@ -276,4 +278,31 @@ test('a chain that dies ends what waits with its last log lines', async () => {
     'The chain ended by SIGKILL. Its last log lines:\nout of memory',
   ]);
   await chain.stop();
+});
+
+describeWith('Clarity', hasClarity, () => {
+  test('two chains run the contracts of a project side by side: call, fork, hook', async () => {
+    const source = `
+      (define-data-var count uint u0)
+      (define-public (increment (by uint))
+        (begin (var-set count (+ (var-get count) by)) (print { count: (var-get count) }) (ok (var-get count))))`;
+    using project = await clarityProject({ counter: source });
+    const contract = `${DEPLOYER.address}.counter`;
+    const start = () => startDevnet({ executable, clarity: project.path });
+    await using first = await start();
+    await using second = await start();
+    const increment = async (chain: Devnet, by: string) =>
+      (await chain.call(contract, 'increment', [by], { sender: 'wallet_1' })).result;
+    const hook = await first.hooks.add({
+      filters: { events: [{ type: 'contract_log', contract_identifier: contract }] },
+    });
+    expect(await increment(first, 'u2')).toBe('0x070100000000000000000000000000000002');
+    const { payload } = await hook.next();
+    expect(payload.event.apply).toHaveLength(1);
+    expect(await increment(second, 'u40')).toBe('0x070100000000000000000000000000000028');
+    expect((await first.fork(1)).orphaned).toHaveLength(1);
+    expect((await hook.next()).payload.event.rollback).toHaveLength(1);
+    // What the fork took back is mined again, before the next call.
+    expect(await increment(first, 'u3')).toBe('0x070100000000000000000000000000000005');
+  });
 });
