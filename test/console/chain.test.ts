@@ -861,10 +861,11 @@ test('the newest base says how old it is, and what is under way', () => {
   const none = { entry: null, height: null, made_at: null, overdue_seconds: 0, failing: false, making: null };
   expect(baseFigure(none, 1_000)).toEqual({ value: 'None yet', note: 'a restore begins with the first entry' });
   const base = { ...none, entry: 1_200, height: 300, made_at: 1_000 };
+  const now = 1_060;
   expect(baseFigure(base, 1_000 + 7_200)).toEqual({ value: '2 h old', note: 'of height 300, entry 1,200' });
-  expect(baseFigure({ ...base, failing: true }, 1_060).note).toContain('the last attempt to make one failed');
+  expect(baseFigure({ ...base, failing: true }, now).note).toContain('the last attempt to make one failed');
   const making = { table: 'events', number: 3, of: 90, sent_bytes: 5_000_000 };
-  expect(baseFigure({ ...base, making }, 1_060).note).toBe('one is being made: table 3 of 90, events; 5 MB sent');
+  expect(baseFigure({ ...base, making }, now).note).toBe('one is being made: table 3 of 90, events; 5 MB sent');
 });
 
 test('the days beside a day are those of the calendar', () => {

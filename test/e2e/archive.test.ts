@@ -119,6 +119,7 @@ describe('the commands', () => {
       [
         `archive     ${path}`,
         'chain       testnet (chain 0x80000000)',
+        'base        none; a restore begins with entry 1',
         'timeline    first',
         `sealed      ${names.length} segments`,
       ].join('\n'),

@@ -143,7 +143,10 @@ test('no object has a byte of what is private, and all are proven', async () => 
 
 test('the commands take the URL and the key', async () => {
   const status = await stackside('archive', 'status', web.url, '--archive-key', key, '--format', 'json');
-  expect(JSON.parse(status.stdout)).toMatchObject({ location: web.url, last_entry: await archived(), fault: null });
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    location: web.url,
+    timelines: [{ last_entry: await archived(), fault: null }],
+  });
   const list = await stackside('archive', 'list', web.url, '--archive-key', key);
   expect(list.stdout).toContain('open-');
   const restored = await stackside('restore', `${web.url}/${HEAD}`, '--archive-key', key, '--data', at('restored'));

@@ -7,7 +7,7 @@ import { type DataDirectory, dataDirectory } from './data/data-directory.ts';
 const MODULE = `
 const OK = '0x0703';
 class SDK {
-  async initEmptySession() { [this.stacksBlockHeight, this.burnBlockHeight, this.time] = [0, 0, Date.now() || 0]; this.contracts = new Map(); }
+  async initEmptySession() { [this.stacksBlockHeight, this.burnBlockHeight] = [0, 0]; this.contracts = new Map(); }
   setEpoch() { this.mineEmptyBurnBlock(); }
   mintSTX() { return ''; }
   getBlockTime() { return BigInt(1700000000 + this.stacksBlockHeight * 10 + this.burnBlockHeight * 600); }

@@ -224,7 +224,7 @@ export const digestRoute = (family: OperatorFamily, make: MakeDigests) =>
     operationId: 'getDigests',
     summary: 'Digests of the index’s tables',
     description:
-      'Returns digests of all tables that are functions of the journal, once the index is at an entry of it, as `stackside check --against` compares them with those of another host. A process of its own with low priority reads the whole index for it, which may take long; no other inspection runs meanwhile. Only the admin key may ask.',
+      'Returns digests of all tables that are functions of the journal, once the index is at an entry of it, as `stackside check --against` compares them. A process of low priority reads the whole index, which may take long; no other inspection runs meanwhile. It needs the admin key.',
     query: {
       at: Type.Integer({
         minimum: 0,

@@ -124,7 +124,7 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
     operationId: 'getHosts',
     summary: 'Hosts that share a log',
     description:
-      'Returns the state of this host and of the others of its cluster, with the log that they share, its leases and PostgreSQL’s replication, as `stackside cluster status` does. `host` is null in a server that shares no log. Only the admin key may ask.',
+      'Returns the state of this host and of the others of its cluster, with the log that they share, as `stackside cluster status` does. `host` is null in a server that shares no log. It needs the admin key.',
     response: HostsState,
     handle: hosts,
   });
@@ -142,9 +142,9 @@ export const ArchiveBase = Type.Object(
     failing: Type.Boolean({ description: 'Whether the last attempt to make one failed; the log says why' }),
     making: nullable(
       Type.Object({
-        table: Type.String({ description: 'Table that is read' }),
-        number: Type.Integer({ description: 'Its number, from 1 on' }),
-        of: Type.Integer({ description: 'Number of tables' }),
+        table: Type.String({ description: 'Table that is read, with its number and that of all' }),
+        number: Type.Integer(),
+        of: Type.Integer(),
         sent_bytes: Type.Integer({ description: 'Bytes that were sent' }),
       }),
     ),

@@ -51,7 +51,7 @@ export const stakingRewards = [
     operationId: 'getPrincipalStakingRewards',
     summary: 'Staking rewards of a principal by reward cycle',
     description:
-      'Returns the reward cycles up to the present one in which a principal stacked or staked, newest first, with what it locked and earned. The rewards of pox to pox-4 are payments to the Bitcoin address that the stacker or its pool named: where several share an address, as the members of a pool do, those to all of them, which the pool then distributes. Of each pox, the newest 2,000 changes by the principal are read.',
+      'Returns the reward cycles up to the present one in which a principal stacked or staked, newest first, with what it locked and earned. The rewards of pox to pox-4 are payments to the Bitcoin address that the stacker or its pool named: where several share an address, as in a pool, those to all of them, which the pool distributes. Of each pox, the newest 2,000 changes by the principal are read.',
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
     query: cursorQuery,

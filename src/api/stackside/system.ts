@@ -294,7 +294,7 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     operationId: 'makeArchiveBase',
     summary: 'Make a base of the archive',
     description:
-      'Asks for a base of the archive, which is made in the background as soon as the archive has all entries; the status of the server says how far it is. Only the admin key may ask for it.',
+      'Asks for a base, which is made in the background; the status of the server says how far it is. It needs the admin key.',
     response: ArchiveBase,
     handle() {
       const ask = request();

@@ -196,7 +196,7 @@ export const mempoolState = [
     path: '/stackside/v1/mempool/blocks',
     operationId: 'getProjectedBlocks',
     summary: 'Blocks that pending transactions would fill',
-    description: `Returns the first ${MOST_BLOCKS} blocks that the pending transactions would fill, if no other came. As a miner with the default settings of a node does, the transaction with the highest fee for its cost and size comes next, among those whose nonces are the next of their accounts; equal ones are in the order of receipt. The cost of a contract call is estimated from the newest calls of its function; where there are none, and for a deployment, the size alone counts. What is to come, the settings of the miner and the time at which a block ends are unknown.`,
+    description: `Returns the first ${MOST_BLOCKS} blocks that the pending transactions would fill, if no other came. As for a miner with a node's default settings, the transaction with the highest fee for its cost and size comes next, among those whose nonces are the next of their accounts; equal ones in the order of receipt. The cost of a call is estimated from the newest calls of its function; without any, and for a deployment, the size alone counts. What is to come, and the time at which a block ends, are unknown.`,
     tag: 'Stackside',
     response: Projected,
     etag: mempoolTag,

@@ -31,7 +31,7 @@ const status = command({
 const trim = command({
   name: 'trim',
   summary: 'Remove the oldest entries of the shared log, which an archive and every host have',
-  example: 'stackside cluster trim s3://backups/stacks --cluster postgres://trimmer@db1,db2/stacks',
+  example: 'stackside cluster trim s3://backups/stacks --cluster postgres://trimmer@db/s',
   settingsOf: 'cluster',
   arguments: [['<archive>', 'Archive of the log: a directory, or s3://bucket/key']],
   async run({ settings }, _: unknown, archive: string) {

@@ -30,12 +30,18 @@ interface Limit {
   why: string;
 }
 
-/** The newest base of the log's own timeline, as far as the log still has its entry. */
-async function newestBaseOf(log: PostgresLog, place: Place): Promise<NamedBase | undefined> {
-  for (const base of await basesOf(place)) {
+/** The newest base of the log's own timeline, as far as the log still has its entry. @throws OperatorError where all are of others */
+async function newestBaseOf(
+  log: PostgresLog,
+  place: Place,
+  bases: readonly NamedBase[],
+): Promise<NamedBase | undefined> {
+  for (const base of bases) {
     const [entry] = await log.read(base.id - 1, 1);
     if (entry?.id === base.id && sameChain(entry.chain, base.chain)) return base;
   }
+  const [newest] = bases;
+  if (newest !== undefined) throw otherLog(place, newest.id);
   return undefined;
 }
 
@@ -48,7 +54,7 @@ async function limitOf(log: PostgresLog, place: Place): Promise<Limit> {
       'Start a host with --cluster first.',
     );
   }
-  const base = await newestBaseOf(log, place);
+  const base = await newestBaseOf(log, place, await basesOf(place));
   if (base === undefined) {
     throw new OperatorError(
       `The archive at ${place.location} has no base, with which a later host would begin.`,

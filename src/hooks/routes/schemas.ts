@@ -60,7 +60,7 @@ export const HookResponse = Type.Object(
         interrupted_reason: nullable(Type.String()),
         paused_reason: Type.Union([words(pausedReasons), Type.Null()], {
           description:
-            "Reason for which deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new secret, or none, resumes them. Of several hosts, the one that delivers knows it. `new_timeline`: the operator restored the log to an earlier entry; no block is evaluated and nothing is sent until the chainhook is enabled, or disabled",
+            "Why deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new one, or none, resumes them. Of several hosts, the one that delivers knows it. `new_timeline`: the log was restored to an earlier entry; enable the chainhook to go on",
         }),
         lag_blocks: Type.Integer({
           minimum: 0,

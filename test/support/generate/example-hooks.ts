@@ -110,6 +110,7 @@ export async function hookExamples(
     await record('refreshTokens', 'POST', '/stackside/v1/tokens/refresh', {
       body: { contract_id: coin, token_ids: ['1'] },
     });
+    await record('makeArchiveBase', 'POST', '/stackside/v1/archive/base');
     const sql = '/stackside/v1/sql';
     await record('getSqlViews', 'GET', sql);
     const query = 'SELECT block_height, tx_count FROM v1_blocks WHERE tx_count > ?1';
