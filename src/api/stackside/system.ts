@@ -293,8 +293,7 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     path: '/stackside/v1/archive/base',
     operationId: 'makeArchiveBase',
     summary: 'Make a base of the archive',
-    description:
-      'Asks for a base, which is made in the background; the status of the server says how far it is. It needs the admin key.',
+    description: 'Asks for a base, made in the background; the status says how far it is. It needs the admin key.',
     response: ArchiveBase,
     handle() {
       const ask = request();

@@ -334,7 +334,7 @@ export const mempool = [
     operationId: 'searchMempoolTransactions',
     summary: 'Pending transactions that meet conditions',
     description:
-      'Returns the transactions in the mempool that meet all given conditions, starting with the one that offers the highest fee, or with the one received last. The items are those of `/extended/v3/mempool/transactions`. A page may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
+      'Returns the transactions in the mempool that meet all given conditions, by fee or by time of receipt, as `/extended/v3/mempool/transactions` shows them. A page may have fewer results than `limit`, or none, and a next cursor.',
     tag: 'Stackside',
     query: {
       ...cursorQuery,
