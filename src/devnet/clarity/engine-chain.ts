@@ -1,6 +1,13 @@
 /** Keeps the engine at a block of the chain: what has to be undone is undone by making the chain anew up to the block. */
-import { type ClarityEngine, EngineEndedError } from './engine.ts';
-import type { Credit, EngineBlock, EngineOutcome, EnginePosition, EngineRead } from './engine-messages.ts';
+import type { ClarityEngine } from './engine.ts';
+import type {
+  Credit,
+  EngineBlock,
+  EngineOutcome,
+  EnginePosition,
+  EngineRead,
+  EngineSession,
+} from './engine-messages.ts';
 
 /** The beginning of the chain. */
 export interface EngineStart {
@@ -34,8 +41,10 @@ export class EngineChain {
   readonly #start: EngineStart;
   /** Every block that the chain has, by its id. */
   readonly #made = new Map<string, MadeBlock>();
-  /** The block that the engine is at; null where it has to begin. */
-  #at: string | null = null;
+  /** The block that each of the engine's chains is at; null where it has to begin. */
+  readonly #at: Record<EngineSession, string | null> = { counting: null, quick: null };
+  /** The chain that made a block last. */
+  #last: EngineSession = 'quick';
 
   constructor(engine: ClarityEngine, start: EngineStart) {
     this.#engine = engine;
@@ -43,63 +52,67 @@ export class EngineChain {
   }
 
   /** Begins the chain. The caller keeps block 1 with {@link keep}. @throws as the engine does */
-  async begin(): Promise<EnginePosition> {
-    this.#at = null;
+  async begin(session: EngineSession = 'quick'): Promise<EnginePosition> {
+    this.#at[session] = null;
+    this.#last = session;
     const { epoch, time, funds } = this.#start;
-    const answer = await this.#engine.ask({ kind: 'begin', epoch, time, credits: funds });
+    const answer = await this.#engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
     if (answer.kind !== 'begun') throw new EngineAstrayError(`the engine answered ${answer.kind}`);
     return answer;
   }
 
   /** Reads from where the engine is. @returns null where there is no such thing @throws as the engine does */
   async readNow(read: EngineRead): Promise<string | null> {
-    const answer = await this.#engine.ask({ kind: 'read', read });
+    const answer = await this.#engine.ask({ session: 'quick', kind: 'read', read });
     if (answer.kind !== 'value') throw new EngineAstrayError(`the engine answered ${answer.kind}`);
     return answer.value;
   }
 
   /** Makes a block on another one. The engine is nowhere until it is kept. @throws as the engine does */
   async attempt(parent: string, block: EngineBlock): Promise<Attempt> {
-    await this.#goTo(parent);
-    this.#at = null;
-    return this.#make([block]);
+    const session = block.kind === 'block' && block.action !== null ? 'counting' : 'quick';
+    await this.#goTo(session, parent);
+    this.#at[session] = null;
+    this.#last = session;
+    return this.#make(session, [block]);
   }
 
   /**
-   * Keeps a block.
-   * @param isThere whether the engine has made it just now, and nothing else
+   * Keeps the block that the engine has made just now.
+   * @param parent null for block 1
    */
-  keep(id: string, parent: string | null, block: EngineBlock | null, isThere: boolean): void {
+  keep(id: string, parent: string | null, block: EngineBlock | null): void {
     this.#made.set(id, { parent, block });
-    this.#at = isThere ? id : null;
+    this.#at[this.#last] = id;
   }
 
   /** Reads from the state after a block. @returns null where there is no such thing @throws as the engine does */
   async read(id: string, read: EngineRead): Promise<string | null> {
-    await this.#goTo(id);
+    await this.#goTo('quick', id);
     return this.readNow(read);
   }
 
-  async #make(blocks: EngineBlock[]): Promise<Attempt> {
-    const answer = await this.#engine.ask({ kind: 'blocks', blocks });
+  async #make(session: EngineSession, blocks: EngineBlock[]): Promise<Attempt> {
+    const answer = await this.#engine.ask({ session, kind: 'blocks', blocks });
     if (answer.kind !== 'made') throw new EngineAstrayError(`the engine answered ${answer.kind}`);
     return answer;
   }
 
-  async #goTo(id: string): Promise<void> {
-    if (this.#at === id && this.#engine.isRunning) return;
-    const at = this.#engine.isRunning ? this.#at : null;
+  async #goTo(session: EngineSession, id: string): Promise<void> {
+    // Another process knows nothing of either chain.
+    if (!this.#engine.isRunning) [this.#at.counting, this.#at.quick] = [null, null];
+    const at = this.#at[session];
+    if (at === id) return;
     const blocks: EngineBlock[] = [];
     let from: string | null = id;
     for (; from !== null && from !== at; from = this.#block(from).parent) {
       const { block } = this.#block(from);
       if (block !== null) blocks.unshift(block);
     }
-    if (from === null) await this.begin();
-    this.#at = null;
-    if (blocks.length > 0) await this.#make(blocks);
-    if (!this.#engine.isRunning) throw new EngineEndedError('The Clarity engine ended.');
-    this.#at = id;
+    if (from === null) await this.begin(session);
+    this.#at[session] = null;
+    if (blocks.length > 0) await this.#make(session, blocks);
+    this.#at[session] = id;
   }
 
   #block(id: string): MadeBlock {

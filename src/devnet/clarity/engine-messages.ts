@@ -38,7 +38,15 @@ export type EngineRead =
   | { kind: 'entry'; contract: string; map: string; key: string }
   | { kind: 'source'; contract: string };
 
-export type ToEngine =
+/**
+ * The engine's chains: one counts the costs of transactions, which takes some fifteen times as long. The other one makes the chain
+ * anew, reads from it, and makes blocks without transactions.
+ */
+export type EngineSession = 'counting' | 'quick';
+
+export type ToEngine = { session: EngineSession } & EngineRequest;
+
+type EngineRequest =
   /** A new chain, at block 1. `time` is its beginning in Unix seconds. */
   | { kind: 'begin'; epoch: string; time: number; credits: Credit[] }
   | { kind: 'blocks'; blocks: EngineBlock[] }

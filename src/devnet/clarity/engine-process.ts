@@ -12,6 +12,7 @@ import type {
   EnginePosition,
   EngineRead,
   EngineReady,
+  EngineSession,
   ToEngine,
 } from './engine-messages.ts';
 
@@ -157,11 +158,14 @@ async function loaded(directory: string): Promise<{ engine: Engine; version: str
 try {
   const { engine, version } = await loaded(process.argv[2] ?? '');
   const noFiles = (): Promise<never> => Promise.reject(new Error('the engine reads no files'));
-  const session = new engine.SDK(noFiles, new engine.SDKOptions(true, false));
+  const sessions: Record<EngineSession, Session> = {
+    counting: new engine.SDK(noFiles, new engine.SDKOptions(true, false)),
+    quick: new engine.SDK(noFiles, new engine.SDKOptions(false, false)),
+  };
   let turn = Promise.resolve();
   process.on('message', ({ id, ...message }: { id: number } & ToEngine) => {
     turn = turn.then(async () => {
-      const answer = await answerTo(engine, session, message as ToEngine).catch(
+      const answer = await answerTo(engine, sessions[message.session], message as ToEngine).catch(
         (error: unknown): EngineAnswer => ({ kind: 'refused', error: textOf(error) }),
       );
       send({ id, ...answer });

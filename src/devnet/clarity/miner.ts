@@ -171,7 +171,9 @@ export class ClarityMiner {
       result.status === 'success'
         ? brokenPostCondition(transaction.postConditions, result.events, transaction.origin.account.address)
         : null;
-    const isUndone = attempt === null || broken !== null;
+    // The engine has done what it reports in a way that isn't known.
+    const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
+    const isUndone = attempt === null || isUnknown || broken !== null;
     const made: EngineBlock = isUndone ? { ...block, action: null } : block;
     const at = isUndone ? await this.#engine.attempt(parent.indexBlockHash, made) : attempt;
     const reported =
@@ -179,7 +181,9 @@ export class ClarityMiner {
     // The memo of a transfer is in the transaction alone.
     this.#included = [isTransfer ? transaction : executed(transaction, reported)];
     try {
-      return this.#assemble(parent, made, at, {});
+      // What failed changed nothing, and without a count of costs it might succeed when the chain is made anew.
+      const kept: EngineBlock = reported.status === 'success' ? made : { ...made, action: null };
+      return this.#assemble(parent, kept, at, {});
     } finally {
       this.#included = [];
     }
@@ -204,7 +208,7 @@ export class ClarityMiner {
     if (mined.height !== height) {
       throw new EngineAstrayError(`the engine is at height ${height}, and the chain at ${mined.height}`);
     }
-    this.#engine.keep(mined.indexBlockHash, block === null ? null : parent.indexBlockHash, block, true);
+    this.#engine.keep(mined.indexBlockHash, block === null ? null : parent.indexBlockHash, block);
     this.#rewards.set(mined.indexBlockHash, mined.rewards);
     return mined;
   }
