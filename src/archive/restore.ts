@@ -297,7 +297,13 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
   }
   const timeline = await chosenTimeline(place, options.timeline);
   const base = await baseOf(options, timeline, identity.chain_id);
-  const { trimmed } = await contentsOf(place, timeline);
+  const { trimmed, segments, open } = await contentsOf(place, timeline);
+  if (segments.length === 0 && open.length === 0) {
+    throw new OperatorError(
+      `The archive at ${place.location} has no entries yet.`,
+      'Check the location, or wait until its server has written some; stackside archive status shows what it has.',
+    );
+  }
   if (base === null && trimmed.id > 0) {
     throw new OperatorError(
       `The archive at ${place.location} begins with entry ${trimmed.id + 1}, and has no base that can be restored.`,

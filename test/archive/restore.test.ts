@@ -1,8 +1,10 @@
 /** Restoring an archive: the state at its last entry or an earlier one, and what is refused of it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
+  copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -207,6 +209,15 @@ test('no archive, another chain, and a newer format are refused by name', async 
   );
   writeFileSync(join(path, IDENTITY), '{"format":2}');
   expect(await refusal(restoredFrom(place, folder()))).toContain('has format 2');
+});
+
+test('an archive that was named and has nothing yet is refused', async () => {
+  const path = folder();
+  mkdirSync(path);
+  copyFileSync(join(original, IDENTITY), join(path, IDENTITY));
+  expect(await refusal(restoredFrom(directoryFiles(path), folder()))).toBe(
+    `The archive at ${path} has no entries yet.`,
+  );
 });
 
 test('a directory that holds data is refused', async () => {
