@@ -20,7 +20,7 @@ import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
-import { ArchiveDamagedError } from './archive.ts';
+import { ArchiveDamagedError, readSoundly } from './archive.ts';
 
 /** Version of the format of bases. */
 export const BASE_FORMAT = 1;
@@ -164,22 +164,15 @@ async function decompressed(place: PlaceReads, name: string, object: Uint8Array,
   }
 }
 
+/** The content of a part. @throws ArchiveDamagedError that names it */
 async function contentOf(place: PlaceReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
-  const object = await place.read(name, { least: 1, most: longestCompressed(bytes) });
-  if (object === null) throw new ArchiveDamagedError(place, `${name}, a part of a base, is missing`);
-  const content = await decompressed(place, name, object, bytes);
-  if (content.length === bytes && hashOfPart(content) === sha256) return content;
-  throw new ArchiveDamagedError(place, `${name} is no sound part of a base: its content is another`);
-}
-
-/** Reads a part once more where it is damaged: a server may end a body as if it were complete. */
-async function soundContent(place: PlaceReads, name: string, part: BasePart): Promise<Buffer> {
-  try {
-    return await contentOf(place, name, part);
-  } catch (error) {
-    if (!(error instanceof ArchiveDamagedError)) throw error;
-    return contentOf(place, name, part);
-  }
+  const content = await readSoundly(place, name, longestCompressed(bytes), async (object) => {
+    const found = await decompressed(place, name, object, bytes);
+    if (found.length === bytes && hashOfPart(found) === sha256) return found;
+    throw new ArchiveDamagedError(place, `${name} is no sound part of a base: its content is another`);
+  });
+  if (content === null) throw new ArchiveDamagedError(place, `${name}, a part of a base, is missing`);
+  return content;
 }
 
 /**
@@ -189,7 +182,7 @@ async function soundContent(place: PlaceReads, name: string, part: BasePart): Pr
  */
 export async function rowsOfPart(place: PlaceReads, part: BasePart): Promise<unknown[]> {
   const name = partName(part.sha256);
-  const text = strictText(await soundContent(place, name, part));
+  const text = strictText(await contentOf(place, name, part));
   const rows = text?.endsWith('\n') ? parsedJson(`[${text.slice(0, -1).replaceAll('\n', ',')}]`) : undefined;
   if (Array.isArray(rows) && rows.length === part.rows) return rows;
   throw new ArchiveDamagedError(place, `${name} is no sound part of a base: it has other rows than its base says`);
@@ -218,11 +211,9 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
  * @returns null where it is gone
  * @throws ArchiveDamagedError that names it; OperatorError where a newer program made it, or the place can't be read
  */
-export async function baseAt(place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> {
-  const { name } = named;
-  const read = async (): Promise<BaseManifest | null> => {
-    const object = await place.read(name, { least: 1, most: LONGEST_MANIFEST });
-    if (object === null) return null;
+export const baseAt = (place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> =>
+  readSoundly(place, named.name, LONGEST_MANIFEST, async (object) => {
+    const { name } = named;
     const text = strictText(await decompressed(place, name, object, LONGEST_MANIFEST));
     const { manifest, sha256 } = Object(parsedJson(text ?? ''));
     const format = Object(manifest).format;
@@ -235,14 +226,7 @@ export async function baseAt(place: PlaceReads, named: NamedBase): Promise<BaseM
     const fault = faultOf(named, manifest, sha256);
     if (fault === null) return manifest as BaseManifest;
     throw new ArchiveDamagedError(place, `${name} is no sound base: ${fault}`);
-  };
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof ArchiveDamagedError)) throw error;
-    return read();
-  }
-}
+  });
 
 /** The newest base whose manifest is sound; archive verify names the others. @returns null where there is none */
 export async function newestBase(place: PlaceReads): Promise<BaseManifest | null> {
