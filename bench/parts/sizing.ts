@@ -78,7 +78,7 @@ function planLines(): string[] {
     'figures',
     'index',
     'journal',
-    'disk to plan: both files, and as much again for a backup or a rebuild',
+    'disk to plan: both files, and as much again for a rebuild',
     'memory of the first import',
     'its processor time, of one core',
     'what it writes to the disk in all',
@@ -135,7 +135,6 @@ function commandLines(): string[] {
         `${checked}, processor seconds`,
         `${checked}, seconds`,
       ],
-      ['backup of both files', 'backup, processor seconds', 'backup, seconds'],
     ].map(([name = '', processor = '', time = '']) => [name, duration(value(processor)), duration(value(time))]),
   });
 }

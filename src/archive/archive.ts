@@ -4,10 +4,10 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { mapAhead } from '../backup/backup.ts';
 import type { BackupSource, PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
+import { mapAhead } from '../base/map-ahead.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
 import { CHAIN_START, type Head, sameChain } from '../store/log/entry.ts';
@@ -81,19 +81,22 @@ export const Identity = Type.Object({
   format: Type.Literal(FORMAT),
   chain_id: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
   network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
-  /** Chain value of entry 1, in hex. It has the time of receipt, so that two logs have the same one only as copies. */
-  first: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  /**
+   * Chain value of entry 1, in hex. It has the time of receipt, so that two logs have the same one only as copies. Null where it was
+   * unknown: the journal that the archive was begun from lacked its first entries.
+   */
+  first: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()]),
   /** Whether everybody may read it: private commands are withheld. A private archive lacks the field. */
   public: Type.Optional(Type.Literal(true)),
 });
 /** Which log an archive is of. */
 export type Identity = Static<typeof Identity>;
 
-export const identityOf = (chainId: number, first: Uint8Array, isPublic: boolean): Identity => ({
+export const identityOf = (chainId: number, first: Uint8Array | null, isPublic: boolean): Identity => ({
   format: FORMAT,
   chain_id: chainId,
   network: networkOf(chainId).kind,
-  first: first.toHex(),
+  first: first?.toHex() ?? null,
   ...(isPublic ? { public: true } : {}),
 });
 

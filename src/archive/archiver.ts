@@ -77,6 +77,8 @@ export interface ArchiverOptions {
   signer: Signer | null;
   /** Called with the number of the last entry that the archive has. */
   archived: (entry: number) => void;
+  /** Whether a new archive may begin with the first entry that the journal has. */
+  mayBeginLater?: boolean;
   /** Where a segment ends; tests have shorter ones. */
   segment?: MostEntries;
 }
@@ -98,7 +100,8 @@ function requireSame(location: string, found: Identity, own: Identity): void {
       OWN_ARCHIVE,
     );
   }
-  if (found.first !== own.first) {
+  // Where one is unknown, the segments tell.
+  if (found.first !== null && own.first !== null && found.first !== own.first) {
     throw new OperatorError(
       `The archive at ${location} is of another log: its entry 1 is another.`,
       `Servers that don't share a log (--cluster) need an archive each. ${OWN_ARCHIVE}`,
@@ -352,20 +355,27 @@ export class Archiver {
     const { place, journal, signer } = this.#options;
     const isPublic = signer !== null;
     const found = await identityIn(place);
-    const first = journal.chainAt(1);
-    if (first !== null) {
-      const own = identityOf(chainId, first, isPublic);
-      if (found === null && (await place.create(IDENTITY, identityBytes(own)))) return own;
-      requireSame(place.location, found ?? (await requireIdentity(place)), own);
-      return own;
+    const own = identityOf(chainId, journal.chainAt(1), isPublic);
+    if (found === null) {
+      if (journal.lastId() === 0) return null;
+      await this.#requireBeginning();
+      if (await place.create(IDENTITY, identityBytes(own))) return own;
     }
-    if (found !== null) {
-      // The segments tell whether a trimmed journal is of the same log.
-      requireSame(place.location, found, identityOf(chainId, Uint8Array.fromHex(found.first), isPublic));
-    } else {
-      this.#requireNext();
-    }
-    return found;
+    const there = found ?? (await requireIdentity(place));
+    requireSame(place.location, there, own);
+    return there;
+  }
+
+  /**
+   * Says with which entry a new archive begins, where the journal lacks what comes before.
+   * @throws OperatorError where it is to have all
+   */
+  async #requireBeginning(): Promise<void> {
+    const { place, journal, mayBeginLater = false } = this.#options;
+    const id = journal.trimmedTo();
+    const chain = journal.chainAt(id);
+    if (id === 0 || chain === null || !mayBeginLater) this.#requireNext();
+    else await place.create(trimmedName({ id, chain }), Buffer.from('{}\n'));
   }
 
   /** @throws OperatorError where a public archive is signed with another key */
@@ -420,7 +430,7 @@ export class Archiver {
     if (journal.trimmedTo() <= this.#sealed.id) return;
     throw new OperatorError(
       `The journal lacks entry ${this.#sealed.id + 1}, and so does the archive at ${place.location}.`,
-      'An archive begins with entry 1 and has no gap. Name the archive that this data was archived to, put its objects back, or begin with a journal that is whole.',
+      'An archive has no gap. Name the archive that this data was archived to, or put its objects back. Or begin another one with stackside backup: it then has no entry before this one, so that no later version can rebuild an index from it.',
     );
   }
 

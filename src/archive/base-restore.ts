@@ -2,9 +2,10 @@
  * Begins a restore with a base: chooses it, brings its entries into the journal, verified by the chain up to the base's own, and
  * loads its rows into a new index. Each step goes on where an interrupted one ended.
  */
-import { mapAhead } from '../backup/backup.ts';
+
 import type { PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
+import { mapAhead } from '../base/map-ahead.ts';
 import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { networkOf } from '../chain/network.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';

@@ -59,7 +59,7 @@ export interface MadeBase {
   takenParts: number;
 }
 
-interface BaseProgress {
+export interface BaseProgress {
   /** The table that is read, and its number among all. */
   table: string;
   number: number;
@@ -72,7 +72,7 @@ interface BaseProgress {
 export interface BaseWriterOptions {
   place: Place;
   snapshot: BaseSnapshot;
-  journal: Pick<JournalReads, 'chainAt' | 'read' | 'missing'>;
+  journal: Pick<JournalReads, 'chainAt' | 'read' | 'missing' | 'trimmedTo'>;
   program: string;
   clock: Clock;
   report: (progress: BaseProgress) => void;
@@ -153,7 +153,8 @@ function manifestOf(
     height: tip.height,
     index_block_hash: tip.indexBlockHash.toHex(),
     highest,
-    needs,
+    // What the journal lacks, the index can do without.
+    needs: Math.max(needs, journal.trimmedTo() + 1),
     send_many: { mainnet: sendMany.mainnet, testnet: sendMany.testnet },
     tables,
   };

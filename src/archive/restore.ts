@@ -4,10 +4,10 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { mapAhead } from '../backup/backup.ts';
 import type { PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
+import { mapAhead } from '../base/map-ahead.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { journalPath } from '../store/files/database.ts';

@@ -18,7 +18,7 @@ export const withoutName = (location: string, name: string): string =>
  * Refuses a place inside the data directory, where commands remove their staging directories.
  * @throws OperatorError
  */
-export function requireOutside(location: string, directory: string): void {
+function requireOutside(location: string, directory: string): void {
   if (!isInside(location, directory)) return;
   throw new OperatorError(
     `${location} is inside the data directory ${directory}, where Stackside removes and replaces files of its own.`,

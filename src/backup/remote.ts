@@ -1,10 +1,9 @@
-/** Backups and archives on other machines: on S3, or for reading on a web server with the files. */
+/** Archives on other machines: on S3, or for reading on a web server with the files. */
 import { createHash, createHmac } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
-import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST, type Place } from './manifest.ts';
+import type { BackupSource, Place } from './manifest.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
 /** Statuses for a file that doesn't exist. */
@@ -210,25 +209,5 @@ export function s3Objects({ url, variables, clock }: S3Options): Place {
     create: (name, bytes) => putNewFile(transfer, urlOf('PUT', name), bytes),
     write: (name, bytes) => putFile(transfer, urlOf('PUT', name), bytes),
     remove: (name) => deleteFile(transfer, urlOf('DELETE', name)),
-  };
-}
-
-/** A backup on S3. @param options.staging the staging directory of a new backup @throws OperatorError for a URL without a key */
-export function s3Place({ staging, ...options }: S3Options & { staging: string }): BackupTarget {
-  const { location, read, write } = s3Objects(options);
-  return {
-    location,
-    staging,
-    read,
-    async begin() {
-      if ((await read(MANIFEST, { least: 0, most: LONGEST_MANIFEST })) === null) return;
-      throw new OperatorError(`A backup already exists at ${location}.`, 'Give another key, or remove the backup.');
-    },
-    write,
-    // The manifest is written last and completes the backup.
-    async finish() {},
-    async discard() {
-      rmSync(staging, { recursive: true, force: true });
-    },
   };
 }

@@ -1,4 +1,4 @@
-/** Requests to servers with backups, archives or journals. Temporary failures are retried with growing waits. */
+/** Requests to servers with archives or journals. Temporary failures are retried with growing waits. */
 import { MD5 } from 'bun';
 import { readUpTo } from '../base/bounded-read.ts';
 import { type Clock, pause } from '../base/clock.ts';

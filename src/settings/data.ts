@@ -112,15 +112,13 @@ export const dataSettings = group('Data and chain', {
   }),
   journalKeep: setting({
     commands: ['serve'],
-    flag: '--journal-keep <days|snapshot>',
+    flag: '--journal-keep <days>',
     variables: ['STACKSIDE_JOURNAL_KEEP'],
-    type: Type.Union([Type.Null(), Type.Literal('snapshot'), Type.Integer({ minimum: 1, maximum: 36_500 })], {
-      default: null,
-    }),
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 36_500 })], { default: null }),
     read: integer,
     absent: 'for ever',
-    help: 'Days after which entries of the journal are removed, or snapshot to remove them at once; only entries that the newest backup or the archive holds are removed',
-    accepts: 'a number of days from 1 to 36500, or snapshot',
+    help: 'Days after which entries of the journal are removed that the archive (--archive) holds; with 0, as soon as it holds them',
+    accepts: 'a number of days from 0 to 36500',
   }),
   archive: setting({
     commands: [...servers, 'rebuild', 'check', 'export', 'import', 'fill'],
@@ -193,7 +191,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'a number from 0 to 8760',
   }),
   archiveKeep: setting({
-    commands: servers,
+    commands: [...servers, 'backup'],
     flag: '--archive-keep <days>',
     variables: ['STACKSIDE_ARCHIVE_KEEP'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 36_500 })], { default: null }),
@@ -203,7 +201,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'a number of days from 1 to 36500',
   }),
   archiveKeepSegments: setting({
-    commands: servers,
+    commands: [...servers, 'backup'],
     flag: '--archive-keep-segments <days>',
     variables: ['STACKSIDE_ARCHIVE_KEEP_SEGMENTS'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 36_500 })], { default: null }),

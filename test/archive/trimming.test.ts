@@ -10,9 +10,8 @@ import type { Place } from '../../src/backup/manifest.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { archiveHolding } from '../../src/commands/serve/archive-holding.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { dataStateOf } from '../../src/store/files/backup.ts';
-import { openJournalReader, trimmedIn } from '../../src/store/files/journal.ts';
-import { noteBackup } from '../../src/store/files/newest-backup.ts';
+import { dataStateOf } from '../../src/store/files/data-state.ts';
+import { trimmedIn } from '../../src/store/files/journal.ts';
 import { type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
 import { archive, archiverOf, refusal, restoredFrom } from '../support/data/archive.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
@@ -83,7 +82,7 @@ async function trim({ before = () => {}, ticks = 60, place: from = place, step =
     { monotonic: () => now },
   );
   const stop = startRetention({
-    ...{ directory: path, retention: 'snapshot', archive: holder, blocks: BLOCKS },
+    ...{ directory: path, days: 0, archive: holder, blocks: BLOCKS },
     ...{ batch: { entries: BATCH, bytes: 1e9 }, log: (event) => said.push(event), now: () => 2e12, every: clock.every },
   });
   for (let tick = 0; tick < ticks; tick++) {
@@ -97,31 +96,24 @@ async function trim({ before = () => {}, ticks = 60, place: from = place, step =
 }
 
 /** The last entry that forks don't need, by batches. */
-async function wholly(): Promise<number> {
+function wholly(): number {
   const other = folder();
   cpSync(filled.path, other, { recursive: true });
   const { position } = dataStateOf(other);
-  noteBackup(other, { location: 'elsewhere', position: position.id, chain: position.chain.toHex() });
   const clock = manualClock();
   const stop = startRetention({
-    ...{
-      directory: other,
-      retention: 'snapshot',
-      archive: null,
-      blocks: BLOCKS,
-      batch: { entries: BATCH, bytes: 1e9 },
-    },
-    ...{ log: () => {}, now: () => 2e12, every: clock.every },
+    ...{ directory: other, days: 0, archive: { location: 'elsewhere', held: () => position }, blocks: BLOCKS },
+    ...{ batch: { entries: BATCH, bytes: 1e9 }, log: () => {}, now: () => 2e12, every: clock.every },
   });
   for (let tick = 0; tick < 60; tick++) clock.tick();
   stop();
   return trimmedIn(other);
 }
-const ALL = await wholly();
+const ALL = wholly();
 
 test('what sealed segments have is removed in batches, and what forks may need stays', async () => {
   const before = journalRows(path);
-  expect(await trim()).toEqual([{ event: 'journal_trimmed', entries: ALL, up_to: ALL, snapshot: at }]);
+  expect(await trim()).toEqual([{ event: 'journal_trimmed', entries: ALL, up_to: ALL, archive: at }]);
   expect(ALL).toBeGreaterThan(3 * BATCH);
   expect(journalRows(path)).toEqual(before.slice(ALL));
 });
@@ -131,23 +123,6 @@ test('no more is removed than the sealed segments have: an open part may be repl
   for (const range of segments.filter(({ first }) => first >= beyond.first)) rmSync(join(at, segmentName(range)));
   await trim();
   expect(trimmedIn(path)).toBe(Math.floor((beyond.first - 1) / BATCH) * BATCH);
-});
-
-test('of a backup and the archive, whichever holds more counts', async () => {
-  const chainAt = (id: number): string => {
-    const journal = openJournalReader(path);
-    const chain = journal.chainAt(id)!.toHex();
-    journal.close();
-    return chain;
-  };
-  noteBackup(path, { location: 's3://bucket/key', position: 12, chain: chainAt(12) });
-  await trim();
-  expect(trimmedIn(path)).toBe(ALL);
-  cpSync(filled.path, path, { recursive: true, force: true });
-  noteBackup(path, { location: 's3://bucket/key', position: 40, chain: chainAt(40) });
-  rmSync(at, { recursive: true });
-  const said = await trim();
-  expect(said).toContainEqual({ event: 'journal_trimmed', entries: ALL, up_to: ALL, snapshot: 's3://bucket/key' });
 });
 
 describe('nothing more is removed, and it is said why:', () => {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { copyData } from '../../src/store/files/backup.ts';
 import { openReader, openWriter } from '../../src/store/files/database.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { lockWriter } from '../../src/store/files/lock.ts';
@@ -67,7 +66,6 @@ test('a file that is no database is named, whatever opens it', () => {
     () => openReader(index),
     () => directoryStatus(index),
     () => checkDirectory(index),
-    () => copyData(index, at('copy')),
   ]) {
     expect(said(run).message).toBe(`${join(index, 'index.db')} is not a database.`);
   }

@@ -6,7 +6,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { MANIFEST } from '../../src/backup/manifest.ts';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { importJournal } from '../../src/commands/data/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -15,7 +15,6 @@ import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { withholdEntries } from '../../src/store/files/backup.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
@@ -23,6 +22,7 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { definition, hookServer, receiver } from '../hooks/server.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
+import { copyFile, withholdEntries } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
@@ -58,6 +58,7 @@ let folder: DataDirectory;
 const log = new MemoryLog();
 let whole: string;
 let published: string;
+const signer = signerOf(newPrivateKey())!;
 
 beforeAll(async () => {
   folder = dataDirectory();
@@ -71,7 +72,7 @@ beforeAll(async () => {
   for (const event of events.slice(half, -4)) await host.host.receive(event);
 });
 beforeAll(async () => {
-  await backupOf(whole, join(folder.path, 'backup'), { public: true, machine: silentMachine });
+  await backupOf(whole, join(folder.path, 'backup'), { signer });
   await restored(join(folder.path, 'backup'), published);
 });
 afterAll(() => folder[Symbol.dispose]());
@@ -109,7 +110,7 @@ test('a public backup has no byte of commands and of what they made, and proves 
   const place = join(folder.path, 'backup');
   const bytes = Buffer.concat(
     readdirSync(place)
-      .filter((name) => name !== MANIFEST)
+      .filter((name) => name.endsWith('.zst'))
       .map((name) => zstdDecompressSync(readFileSync(join(place, name)))),
   );
   for (const part of [
@@ -239,7 +240,7 @@ test('data of a host whose hooks delivered, failed and were changed are a functi
   });
   const before = wholeIndex(lived);
   expect([before.hooks!.length, before.hook_attempts!.length > 1, before.old_names!.length]).toEqual([2, true, 1]);
-  await backupOf(lived, join(folder.path, 'of-lived'), { public: true, machine: silentMachine });
+  await backupOf(lived, join(folder.path, 'of-lived'), { signer });
   const left = join(folder.path, 'left');
   await restored(join(folder.path, 'of-lived'), left);
   const run = { deep: silentMachine };
@@ -259,7 +260,7 @@ test('data of a host whose hooks delivered, failed and were changed are a functi
 test('hashes that are changed in the file are found', () => {
   using copy = dataDirectory();
   const journal = openJournalReader(published);
-  journal.copyTo(journalPath(copy.path));
+  copyFile(journalPath(published), journalPath(copy.path));
   const id = journal.lastWithheld()!;
   const { text } = journal.read(id)!;
   journal.close();

@@ -25,7 +25,7 @@ const filled = ingestOf(events);
 const whole = everything(filled.path);
 /** A directory that holds the first half of them, as one that was restored from a backup. */
 const backup = ingestOf(events.slice(0, half));
-const peer = await serving({ journalKeep: 'snapshot' }, filled.path);
+const peer = await serving({}, filled.path);
 const key = readAdminKey(filled.path) ?? '';
 afterAll(async () => {
   await peer[Symbol.asyncDispose]();

@@ -37,7 +37,7 @@ test('a backup inside the data directory, whatever names it', async () => {
     join(around.path, 'link'),
     `${around.path}/missing/../link/journal.db`,
     // Commands take these for directories of their own, and remove them.
-    ...['restore', 'rebuild', 'check', 'backup'].map((name) => join(link, name)),
+    ...['restore', 'rebuild', 'check'].map((name) => join(link, name)),
   ];
   const before = files();
   for (const location of inside) {
@@ -51,7 +51,7 @@ test('a backup inside the data directory, whatever names it', async () => {
 
 test('a backup is where its path leads, though a name before `..` does not exist', async () => {
   await backupOf(data.path, `${around.path}/missing/../made`);
-  expect(existsSync(join(around.path, 'made', 'manifest.json'))).toBe(true);
+  expect(existsSync(join(around.path, 'made', 'archive.json'))).toBe(true);
   expect(readdirSync(around.path).sort()).toEqual(['link', 'made']);
 });
 

@@ -3,11 +3,10 @@
  * STACKSIDE_RUNS says how many servers, and STACKSIDE_BINARY names an executable.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { IDENTITY } from '../../src/archive/archive.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
-import { MANIFEST } from '../../src/backup/manifest.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -177,26 +176,32 @@ describe('the commands', () => {
     }
   });
 
-  test('restore tells an archive from a backup, and wants to know which where there are both', async () => {
+  test('a backup brings an archive up to date, and is restored up to an entry, also by the name of its first object', async () => {
     const both = join(folder.path, 'both');
-    expect((await stackside('backup', both, '--data', source.path)).code).toBe(0);
-    const at = (name: string) => join(folder.path, name);
-    const backup = await stackside('restore', both, '--data', at('of-backup'));
-    expect(backup.stdout).toContain('The backup holds no keys');
-    const until = await stackside('restore', both, '--data', at('until'), '--until-entry', '3');
-    expect([until.code, until.stderr]).toEqual([EXIT.operator, expect.stringContaining('a backup is of one moment')]);
     cpSync(path, both, { recursive: true });
-    const unclear = await stackside('restore', both, '--data', at('unclear'));
-    expect([unclear.code, unclear.stderr]).toEqual([
-      EXIT.operator,
-      expect.stringContaining('There are a backup and an archive at'),
-    ]);
+    const backup = await stackside('backup', `${both}/${IDENTITY}`, '--data', source.path);
+    expect([backup.code, backup.stdout]).toEqual([0, expect.stringContaining('No archive holds keys')]);
+    const at = (name: string) => join(folder.path, name);
+    const whole = await stackside('restore', both, '--data', at('of-backup'), '--whole-journal');
+    expect(whole.code).toBe(0);
+    expect(journalRows(at('of-backup'))).toEqual(journalRows(source.path));
     const named = await stackside('restore', `${both}/${IDENTITY}`, '--data', at('of-archive'), '--until-entry', '3');
     expect(named.stdout).toMatch(
-      /: height 0, entry 4\nEntry 4 begins the timeline 0{11}4-[0-9a-f]{64}, which leaves .*\nThe archive holds no keys/,
+      /: height 0, entry 4\nEntry 4 begins the timeline 0{11}4-[0-9a-f]{64}, which leaves .*\n.*No archive holds keys/,
     );
-    expect((await stackside('restore', `${both}/${MANIFEST}`, '--data', at('of-manifest'))).code).toBe(0);
-    expect(journalRows(at('of-manifest'))).toEqual(journalRows(source.path));
+  });
+
+  test('a backup of an older form is refused by its name', async () => {
+    const old = join(folder.path, 'old');
+    mkdirSync(old);
+    writeFileSync(join(old, 'manifest.json'), '{}');
+    for (const command of ['backup', 'restore']) {
+      const { code, stderr } = await stackside(command, old, '--data', join(folder.path, `${command}-old`));
+      expect([code, stderr]).toEqual([
+        EXIT.operator,
+        expect.stringContaining('has a backup of an older form (manifest.json)'),
+      ]);
+    }
   });
 
   test('an end that is no time is refused', async () => {

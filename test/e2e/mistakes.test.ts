@@ -107,7 +107,6 @@ test.skipIf(process.platform === 'win32')(
     mkdirSync(folder);
     for (const args of [
       ['export', '--data', at('data'), '--output', join(folder, 'export.tsv')],
-      ['backup', join(folder, 'backup.db'), '--data', at('data')],
       ['devnet', '--blocks', '12', '--out', join(folder, 'devnet.tsv')],
     ]) {
       const { code, stderr } = await inShell(SMALL_FILES, args);

@@ -12,7 +12,7 @@ import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN, startRpc } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { dataStateOf } from '../../src/store/files/backup.ts';
+import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { type Received, type Receiver, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';

@@ -19,7 +19,6 @@ import { madeSealing, secretsKeyFile, storedSealing } from '../../src/hooks/deli
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { withholdEntries } from '../../src/store/files/backup.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { missingSecondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-names.ts';
@@ -41,8 +40,6 @@ afterAll(() => filled[Symbol.dispose]());
 
 const backups = dataDirectory();
 afterAll(() => backups[Symbol.dispose]());
-const backup = join(backups.path, 'backup');
-await backupOf(filled.path, backup, { partBytes: 65_536 });
 const archived = join(backups.path, 'archive');
 await archive(filled.path, directoryFiles(archived));
 
@@ -127,11 +124,6 @@ const commands: readonly Command[] = [
     result: whole,
   },
   {
-    name: 'withholding entries',
-    act: (folder) => withholdEntries(inData(folder), '/new_block'),
-    result: whole,
-  },
-  {
     name: 'backup',
     act: (folder) => backupOf(inData(folder), beside(folder)),
     async result(folder) {
@@ -143,12 +135,6 @@ const commands: readonly Command[] = [
     },
   },
   {
-    name: 'restore',
-    prepare: (folder) => rmSync(inData(folder), { recursive: true }),
-    act: (folder) => restored(backup, inData(folder)),
-    result: (folder) => ({ ...everything(inData(folder)), files: readdirSync(inData(folder)).sort() }),
-  },
-  {
     name: 'archive',
     act: (folder) => archive(inData(folder), directoryFiles(beside(folder))),
     result: (folder) =>
@@ -158,7 +144,7 @@ const commands: readonly Command[] = [
         .map((name) => [name, readFileSync(join(beside(folder), name)).toHex()]),
   },
   {
-    name: 'restore of an archive',
+    name: 'restore',
     makesSecondaryIndexes: true,
     prepare: (folder) => rmSync(inData(folder), { recursive: true }),
     act: (folder) => restoredFrom(directoryFiles(archived), inData(folder)),
@@ -370,11 +356,8 @@ test.each(commands.map((command) => [command.name, command] as const))(
   },
 );
 
-test.each(
-  commands
-    .filter(({ name }) => name === 'backup' || name === 'check')
-    .map((command) => [command.name, command] as const),
-)("%s: a lock that can't be had leaves nothing", async (_, command) => {
+test("check: a lock that can't be had leaves nothing", async () => {
+  const command = commands.find(({ name }) => name === 'check')!;
   using undisturbed = await prepared(command);
   const { seen } = await under(never, command, undisturbed.path);
   const expected = await command.result(undisturbed.path);
@@ -391,12 +374,4 @@ test.each(
       expect({ fault, wanted, failed }).toEqual({ fault, wanted, failed: true });
     }
   }
-});
-
-test('a backup does not touch what has its name', async () => {
-  using folder = dataDirectory();
-  cpSync(filled.path, inData(folder.path), { recursive: true });
-  writeFileSync(beside(folder.path), 'of another');
-  expect(() => backupOf(inData(folder.path), beside(folder.path))).toThrow('A file already exists at');
-  expect(readdirSync(folder.path).sort()).toEqual(['data', 'made']);
 });

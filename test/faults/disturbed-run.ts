@@ -4,7 +4,6 @@ import { expect } from 'bun:test';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { noteBackup } from '../../src/store/files/newest-backup.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { startRetention } from '../../src/store/ingest/retention.ts';
@@ -88,14 +87,15 @@ const TRIMMED = 2;
 function trimming(directory: string, connect: Connect) {
   const journal = openJournalReader(directory);
   const position = journal.lastId();
-  noteBackup(directory, { location: 'elsewhere', position, chain: journal.chainAt(position)!.toHex() });
+  const chain = journal.chainAt(position)!;
+  const archive = { location: 'elsewhere', held: () => ({ id: position, chain }) };
   journal.close();
   const begin = () => {
     const clock = manualClock();
     const stop = startRetention({
       directory,
-      retention: 'snapshot',
-      archive: null,
+      days: 0,
+      archive,
       log: () => {},
       now: clock.now,
       every: clock.every,

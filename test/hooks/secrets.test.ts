@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { list } from '../../src/commands/hooks/hooks.ts';
 import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
@@ -272,7 +271,7 @@ test('a backup is restored without the key, and goes on with it', async () => {
     await drained(server, uuid);
   }
   const at = (name: string) => join(places.path, name);
-  await backupOf(directory.path, at('backup'), { machine: silentMachine });
+  await backupOf(directory.path, at('backup'));
   for (const name of ['without', 'with']) {
     await restored(at('backup'), at(name));
     expect(readdirSync(at(name))).not.toContain('secrets.key');

@@ -170,7 +170,7 @@ describe('the journal’s route', () => {
     const whole = folder();
     cpSync(source.path, whole, { recursive: true });
     await using one = await serving({}, whole);
-    await using other = await serving({ archive: at, hostName: 'one', journalKeep: 'snapshot' }, path);
+    await using other = await serving({ archive: at, hostName: 'one', journalKeep: '0' }, path);
     const { last } = JSON.parse((await journalOf(one, 'after=0&limit=1')).text);
     for (const after of [0, 1, 6, 7, TRIMMED - 1, TRIMMED, TRIMMED + 1, last - 1, last]) {
       for (const limit of [1, 20, 5_000]) {

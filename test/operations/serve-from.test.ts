@@ -199,6 +199,7 @@ test('settings with which a public archive would lose or publish something are r
     'a public archive lacks the private commands of the journal',
   );
   expect(refused({ archive: '/mnt/archive', journalKeep: '30' })).not.toThrow();
+  expect(refused({ journalKeep: '30' })).toThrow('--journal-keep is given, but no archive');
 });
 
 test('a key that is none is refused by the setting', () => {

@@ -1,28 +1,22 @@
-/** The journal is trimmed up to a verified backup and to what the index still needs, and its chain values stay valid. */
+/** The journal is trimmed up to what the archive holds and to what the index still needs, and its chain values stay valid. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { dataStateOf } from '../../src/store/files/backup.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
+import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { noteBackup } from '../../src/store/files/newest-backup.ts';
 import type { EntryReader } from '../../src/store/files/payload-source.ts';
 import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import {
-  type EntryHolder,
-  type JournalRetention,
-  type RetentionEvent,
-  startRetention,
-} from '../../src/store/ingest/retention.ts';
+import { type EntryHolder, type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
 import { everywhere } from '../faults/everywhere.ts';
 import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
@@ -47,42 +41,38 @@ const last = dataStateOf(filled.path).position;
 const NEWEST = events.at(-1)!.receivedAt / 1_000;
 const DAY = 86_400_000;
 
-/** A copy of the directory, of which a backup is known up to an event. */
-function withBackup(position: number | null): DataDirectory {
+function copied(): DataDirectory {
   const directory = dataDirectory();
   cpSync(filled.path, directory.path, { recursive: true });
-  if (position !== null) {
-    const journal = openJournalReader(directory.path)!;
-    noteBackup(directory.path, {
-      location: 's3://bucket/key',
-      position,
-      chain: journal.chainAt(position)!.toHex(),
-    });
-    journal.close();
-  }
   return directory;
 }
 
+/** An archive that holds the entries up to one. */
+const holding = (held: ReturnType<EntryHolder['held']>): EntryHolder => ({
+  location: 's3://bucket/key',
+  held: () => held,
+});
+
 interface Trimming {
-  retention?: JournalRetention;
+  days?: number;
   now?: number;
   blocks?: number;
   ticks?: number;
   bytes?: number;
   connect?: Connect;
-  archive?: EntryHolder | null;
+  archive?: EntryHolder;
 }
 
 /** Trims until nothing is left to trim. @returns what was said */
 function trim(
   directory: string,
-  { retention = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...given }: Trimming = {},
+  { days = 0, now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...given }: Trimming = {},
 ) {
   const said: RetentionEvent[] = [];
   const clock = manualClock();
-  const options = { directory, retention, log: (event: RetentionEvent) => said.push(event), now: () => now };
+  const options = { directory, days, log: (event: RetentionEvent) => said.push(event), now: () => now };
   const batch = { entries: BATCH, bytes };
-  const stop = startRetention({ archive: null, ...options, ...given, every: clock.every, batch, blocks });
+  const stop = startRetention({ archive: holding(last), ...options, ...given, every: clock.every, batch, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
   stop();
   return said;
@@ -105,27 +95,27 @@ function oldestOf(blocks: number): number {
   );
 }
 
-test('what a backup holds is removed in batches, and what forks may need stays', () => {
-  using directory = withBackup(last.id);
+test('what the archive holds is removed in batches, and what forks may need stays', () => {
+  using directory = copied();
   const before = journalRows(directory.path);
   const said = trim(directory.path);
   const first = firstIn(directory.path);
   const upTo = first - 1;
   expect(upTo % BATCH).toBe(0);
   expect(oldestOf(BLOCKS) - upTo).toBeWithin(1, BATCH + 1);
-  expect(said).toEqual([{ event: 'journal_trimmed', entries: upTo, up_to: upTo, snapshot: 's3://bucket/key' }]);
+  expect(said).toEqual([{ event: 'journal_trimmed', entries: upTo, up_to: upTo, archive: 's3://bucket/key' }]);
   expect(journalRows(directory.path)).toEqual(before.slice(upTo));
   expect(problemsOf(directory.path)).toEqual([]);
 });
 
 test('a batch is smaller where payloads are large', () => {
-  using directory = withBackup(last.id);
+  using directory = copied();
   trim(directory.path, { ticks: 3, bytes: 1 });
   expect(firstIn(directory.path)).toBe(4);
 });
 
 test('whichever call fails, the journal is one chain, and the next batch goes on', () => {
-  using counted = withBackup(last.id);
+  using counted = copied();
   let calls = 0;
   {
     using seen = everywhere(never);
@@ -134,7 +124,7 @@ test('whichever call fails, the journal is one chain, and the next batch goes on
   }
   expect(calls).toBeGreaterThan(10);
   for (let at = 0; at < calls; at++) {
-    using directory = withBackup(last.id);
+    using directory = copied();
     {
       using _ = everywhere(({ number }) => (number === at ? faults[at % faults.length]! : null));
       try {
@@ -158,7 +148,7 @@ test.each([
   ['begun, though it was said to have failed', { 'BEGIN IMMEDIATE': 'done' }, 1 + BATCH],
   ['to be undone, which failed as well', { COMMIT: 'kept', ROLLBACK: 'kept' }, 1 + 2 * BATCH],
 ] as const)('a batch whose transaction was %s is made by the next one of the same retention', (_, failing, first) => {
-  using directory = withBackup(last.id);
+  using directory = copied();
   const left = new Map<string, Fault['effect']>(Object.entries(failing));
   const store = faultStore();
   store.follow(({ sql }) => {
@@ -171,7 +161,7 @@ test.each([
 });
 
 test('a batch that could not begin holds no lock against events', () => {
-  using directory = withBackup(last.id);
+  using directory = copied();
   const store = faultStore();
   store.follow(({ sql }) => (sql === 'BEGIN IMMEDIATE' ? { code: 'io', effect: 'done' } : null));
   let locked = true;
@@ -188,37 +178,41 @@ test('a batch that could not begin holds no lock against events', () => {
   expect(locked).toBe(false);
 });
 
-test('no more is removed than the backup holds, and nothing without one', () => {
-  using part = withBackup(18);
-  trim(part.path);
+test('no more is removed than the archive holds, and nothing where it holds none, or another log', () => {
+  using part = copied();
+  const journal = openJournalReader(part.path);
+  const chain = journal.chainAt(18)!;
+  journal.close();
+  trim(part.path, { archive: holding({ id: 18, chain }) });
   expect(firstIn(part.path)).toBe(16);
-  using none = withBackup(null);
-  const said = trim(none.path);
-  expect(said).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no backup') }]);
-  using other = withBackup(null);
-  noteBackup(other.path, { location: 'elsewhere', position: 20, chain: 'ab'.repeat(32) });
-  expect(trim(other.path)).toEqual([
-    { event: 'journal_not_trimmed', reason: 'the backup at elsewhere is of another journal' },
-  ]);
-  writeFileSync(join(other.path, 'snapshot.json'), '{"location": 5}');
-  expect(trim(other.path)).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no backup') }]);
-  for (const { path } of [none, other]) expect(firstIn(path)).toBe(1);
+  using whole = copied();
+  for (const held of ['reading', null] as const) expect(trim(whole.path, { archive: holding(held) })).toEqual([]);
+  for (const [held, reason] of [
+    [{ reason: 'it is away' }, 'it is away'],
+    [
+      { id: 20, chain: new Uint8Array(32) },
+      'the archive at s3://bucket/key is of another log: its entry 20 is another',
+    ],
+  ] as const) {
+    expect(trim(whole.path, { archive: holding(held) })).toEqual([{ event: 'journal_not_trimmed', reason }]);
+  }
+  expect(firstIn(whole.path)).toBe(1);
 });
 
 test('entries stay for as many days as they are to be retained', () => {
-  using directory = withBackup(last.id);
+  using directory = copied();
   const rows = journalRows(directory.path);
   const at = rows[14]!.receivedAt / 1_000;
-  trim(directory.path, { retention: 3, now: rows[0]!.receivedAt / 1_000 + 3 * DAY });
+  trim(directory.path, { days: 3, now: rows[0]!.receivedAt / 1_000 + 3 * DAY });
   expect(firstIn(directory.path)).toBe(1);
-  trim(directory.path, { retention: 3, now: at + 3 * DAY });
+  trim(directory.path, { days: 3, now: at + 3 * DAY });
   const first = firstIn(directory.path);
   expect(first).toBeGreaterThan(1);
   expect(rows[first - 2]!.receivedAt / 1_000).toBeLessThan(at);
 });
 
 test('hooks that catch up, and backfills, keep what they have still to read', () => {
-  using free = withBackup(last.id);
+  using free = copied();
   trim(free.path);
   expect(firstIn(free.path)).toBeGreaterThan(13);
   const heightOf = (id: number): number => {
@@ -237,7 +231,7 @@ test('hooks that catch up, and backfills, keep what they have still to read', ()
        evaluated, occurrences, window_evaluated, window_occurrences, sequence, consecutive_failures)
        VALUES ('u', 'c', 0, '{}', 'http://h', 2, 0, ?1, x'', 0, 0, 0, 0, 0, 0, 0)`,
   ]) {
-    using directory = withBackup(last.id);
+    using directory = copied();
     {
       using db = new Database(indexPath(directory.path));
       db.run(statement, [heightOf(12)]);
@@ -248,7 +242,7 @@ test('hooks that catch up, and backfills, keep what they have still to read', ()
 });
 
 test('events and forks come after a trimming as before it, also to a directory restored from a backup of it', async () => {
-  using directory = withBackup(last.id);
+  using directory = copied();
   trim(directory.path);
   using places = dataDirectory();
   await backupOf(directory.path, join(places.path, 'backup'));
@@ -265,7 +259,7 @@ test('events and forks come after a trimming as before it, also to a directory r
 });
 
 test('whatever the moment of a crash, the journal is one chain and fits its index', async () => {
-  using directory = withBackup(last.id);
+  using directory = copied();
   const images = await imagesAtCommits(directory.path, () => trim(directory.path, { ticks: 3 }));
   expect(images.length).toBe(6);
   const before = everything(directory.path).index;
@@ -281,8 +275,8 @@ test('whatever the moment of a crash, the journal is one chain and fits its inde
   }
 });
 
-test('a rebuild, a deep check, an export and a check say what is missing and what holds it', () => {
-  using directory = withBackup(last.id);
+test('a rebuild, a deep check, an export and a check say what is missing', () => {
+  using directory = copied();
   trim(directory.path);
   const upTo = firstIn(directory.path) - 1;
   const refused = ((): OperatorError => {
@@ -294,18 +288,18 @@ test('a rebuild, a deep check, an export and a check say what is missing and wha
     throw new Error('it was rebuilt');
   })();
   expect(refused.message).toContain(`lacks the events from 1 to ${upTo}`);
-  expect(refused.remedy).toContain('Or restore the backup at s3://bucket/key into another directory');
+  expect(refused.remedy).toStartWith('Name the archive of this data with --archive.');
   expect(() => checkDirectory(directory.path, { deep: silentMachine })).toThrow('lacks events');
   const names = checkDirectory(directory.path).map(({ name }) => name);
   expect(names).toContain(
-    `each entry of the journal against its chain value (it lacks the events 1 to ${upTo}, which the backup at s3://bucket/key holds)`,
+    `each entry of the journal against its chain value (it lacks the events 1 to ${upTo}, which were removed)`,
   );
   // A check since a height begins inside what is missing.
   expect(checkDirectory(directory.path, { since: 3 }).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('an entry that rots after the mark is found by the mark', () => {
-  using directory = withBackup(last.id);
+  using directory = copied();
   trim(directory.path);
   const first = firstIn(directory.path);
   using db = new Database(journalPath(directory.path));

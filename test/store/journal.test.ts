@@ -13,6 +13,7 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
+import { copyFile } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
@@ -141,9 +142,7 @@ function withOlderJournal(): { directory: DataDirectory; older: string } {
   using opened = openAt(directory.path);
   for (const [index, event] of events.entries()) {
     if (index === half) {
-      const reader = openJournalReader(directory.path);
-      reader?.copyTo(older);
-      reader?.close();
+      copyFile(journalPath(directory.path), older);
     }
     opened.ingest.receive(event);
   }

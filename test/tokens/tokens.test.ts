@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { tokenContract, tokenNews } from '../../src/chain/token-contracts.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -570,7 +571,7 @@ test('a public backup has what was asked about tokens, as its journal has it', a
   await made.settled();
   using places = dataDirectory();
   const [place, directory] = [join(places.path, 'backup'), join(places.path, 'restored')];
-  await backupOf(made.directory.path, place, { public: true });
+  await backupOf(made.directory.path, place, { signer: signerOf(newPrivateKey())! });
   await restored(place, directory);
   expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   const snapshots = openSnapshots(directory);

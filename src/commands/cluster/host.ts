@@ -171,19 +171,6 @@ export interface JoinOptions {
   log: Log;
 }
 
-/** Refuses settings that a host of a cluster can't have. @throws OperatorError */
-export function requireHost({
-  journalKeep,
-  cluster,
-  archive,
-}: Pick<Settings, 'journalKeep' | 'cluster' | 'archive'>): void {
-  if (cluster === null || journalKeep === null || archive !== null) return;
-  throw new OperatorError(
-    '--journal-keep is given without --archive, but every host of a cluster makes the deliveries of backfills, for which it needs every entry.',
-    'Give --archive, the same one on all hosts, or omit --journal-keep.',
-  );
-}
-
 /**
  * Refuses data of a public backup, which lack the effects of commands in the log, unless the log began with such data.
  * @throws OperatorError if the journal withholds an entry that the log has, PassingError if the log can't be read

@@ -8,7 +8,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
-import { dataStateOf } from '../../store/files/backup.ts';
+import { dataStateOf } from '../../store/files/data-state.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
 import { LogUnavailableError } from '../../store/log/shared-log.ts';

@@ -8,10 +8,10 @@ import {
   sealedSegment,
 } from '../../archive/archive.ts';
 import { basesOf, type NamedBase } from '../../archive/base.ts';
-import { mapAhead } from '../../backup/backup.ts';
 import type { Place } from '../../backup/manifest.ts';
 import { placeAt } from '../../backup/place.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { mapAhead } from '../../base/map-ahead.ts';
 import { OtherChainError } from '../../cluster/host.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { readHosts } from '../../store/log/cluster-status.ts';

@@ -23,7 +23,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
-import { dataStateOf } from '../../store/files/backup.ts';
+import { dataStateOf } from '../../store/files/data-state.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { leaveIn } from '../../store/ingest/timelines.ts';
 import type { OutputFormat } from '../cli/command.ts';

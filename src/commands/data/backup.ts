@@ -1,169 +1,101 @@
-/** `stackside backup` and `stackside restore`: backups of a data directory. */
-import { join } from 'node:path';
-import { IDENTITY, identityIn } from '../../archive/archive.ts';
-import { HEAD } from '../../archive/head.ts';
+/** `stackside backup` and `stackside restore`: a data directory, and the archive that holds what is lost with it. */
+import { IDENTITY } from '../../archive/archive.ts';
+import { type Backup, backUp } from '../../archive/backup.ts';
+import { ARCHIVE_KEY, madeSigner } from '../../archive/key-file.ts';
 import { archiveLocation, isWeb, openArchive, UNSIGNED } from '../../archive/open.ts';
-import { makeBackup } from '../../backup/backup.ts';
-import { directorySource, directoryTarget } from '../../backup/directory.ts';
-import {
-  type BackupSource,
-  type BackupTarget,
-  LONGEST_MANIFEST,
-  MANIFEST,
-  type PlaceReads,
-} from '../../backup/manifest.ts';
-import { placeAt, requireOutside, schemeOf, withoutName } from '../../backup/place.ts';
-import { s3Place, webSource } from '../../backup/remote.ts';
-import { restoreBackup } from '../../backup/restore.ts';
+import { placeAt } from '../../backup/place.ts';
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
-import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { sizeReport, sizeText } from '../cli/progress.ts';
+import { interruptible } from '../cli/output.ts';
+import { progressLines, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { type ArchiveChoice, lacksOpenPart, restoreFromArchive } from './archive.ts';
 
-/** Name of the staging directory inside the data directory, from which a backup is sent to S3. */
-const WORKSHOP = 'backup';
-
-/** Files that no backup contains, so that a backup allows neither signing deliveries nor managing hooks. */
+/** Files that no archive holds, so that an archive allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
-const notServed = (location: string, remedy: string): OperatorError =>
-  new OperatorError(`${location} is not a location for a backup.`, remedy);
+/** The file that has the contents of a backup of before version 0.2.0. */
+const OLD_MANIFEST = 'manifest.json';
+const LONGEST_OLD_MANIFEST = 64 * 1024 * 1024;
 
-/** @throws OperatorError for a location that can't be written */
-function targetAt(location: string, directory: string): BackupTarget {
-  switch (schemeOf(location)) {
-    case null:
-      requireOutside(location, directory);
-      return directoryTarget(location);
-    case 's3':
-      return s3Place({
-        url: location,
-        variables: process.env,
-        clock: systemClock,
-        staging: join(directory, WORKSHOP),
-      });
-    default:
-      throw notServed(location, 'Give a path, or a bucket and key of S3: s3://bucket/key');
-  }
-}
-
-/** @throws OperatorError for a location that can't be read */
-function sourceAt(given: string, directory: string): BackupSource {
-  const location = withoutName(given, MANIFEST);
-  switch (schemeOf(location)) {
-    case null:
-      requireOutside(location, directory);
-      return directorySource(location);
-    case 's3':
-      return s3Place({ url: location, variables: process.env, clock: systemClock, staging: '' });
-    case 'http':
-    case 'https': {
-      const url = URL.parse(location);
-      if (url !== null) return webSource(url, systemClock);
-      throw notServed(given, 'Correct the URL.');
-    }
-    default:
-      throw notServed(given, 'Give a path, a URL, or a bucket and key of S3: s3://bucket/key');
-  }
-}
-
-/** Makes a backup of a data directory. @param isPublic whether to omit chainhooks and faucet requests */
-export async function runBackup(settings: SettingsOf<'backup'>, location: string, isPublic: boolean): Promise<void> {
-  const progress = sizeReport(location, process.stderr);
-  const manifest = await makeBackup({
-    directory: settings.data,
-    target: targetAt(location, settings.data),
-    public: isPublic,
-    machine: silentMachine,
-    neededElsewhere: isPublic ? [] : KEYS,
-    program: serverVersion,
-    now: systemClock.now,
-    report: progress.update,
-  });
-  progress.done();
-  const { height, position, bytes, compressed_bytes } = manifest;
-  process.stdout.write(
-    `${location}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)} in ${sizeText(compressed_bytes)}\n`,
-  );
-  if (!isPublic) {
-    process.stdout.write(`The backup holds no keys: keep ${KEYS.join(' and ')} of ${settings.data} elsewhere.\n`);
-  }
-}
-
-const noKeysText = (what: string, directory: string): string =>
-  `The ${what} holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
-  `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`;
-
-/** Whether a place has a file of a name, which begins a backup or an archive. */
-const has = async (source: BackupSource, name: string): Promise<boolean> =>
-  (await source.read(name, { least: 0, most: LONGEST_MANIFEST })) !== null;
-
-/** Whether there is an archive at a location, and not a backup, or nothing. @throws OperatorError where there are both */
-async function isArchive(location: string, directory: string): Promise<boolean> {
-  if (location.endsWith(`/${MANIFEST}`)) return false;
-  const isNamed = archiveLocation(location) !== location;
-  if (isWeb(location)) {
-    // Some servers deny what they lack: a backup is found, as it always was, before an archive is asked for.
-    const source = sourceAt(location, directory);
-    return isNamed || (!(await has(source, MANIFEST)) && (await has(source, HEAD)));
-  }
-  if (![null, 's3'].includes(schemeOf(location))) return false;
-  const place = placeAt(archiveLocation(location), directory);
-  if ((await identityIn(place)) === null) return false;
-  if (isNamed || !(await has(place, MANIFEST))) return true;
+/**
+ * Refuses a place with a backup of an older form, unless it also has an archive.
+ * @param location of a directory or a key of S3
+ * @throws OperatorError
+ */
+async function refuseOldBackup(location: string, directory: string): Promise<void> {
+  const place = placeAt(location, directory);
+  const has = async (name: string): Promise<boolean> =>
+    (await place.read(name, { least: 0, most: LONGEST_OLD_MANIFEST })) !== null;
+  if ((await has(IDENTITY)) || !(await has(OLD_MANIFEST))) return;
   throw new OperatorError(
-    `There are a backup and an archive at ${place.location}.`,
-    `Give ${place.location}/${MANIFEST} for the backup, or ${place.location}/${IDENTITY} for the archive.`,
+    `${place.location} has a backup of an older form (${OLD_MANIFEST}).`,
+    'Restore it with the Stackside that made it, and make new backups in another place.',
   );
 }
 
-/** The archive at a location; null where there is a backup, or nothing. @throws OperatorError */
-async function archiveAt(settings: SettingsOf<'restore'>, location: string): Promise<PlaceReads | null> {
-  const { data: directory, archiveKey, archiveUnsigned } = settings;
-  // Who gives a key wants nothing else than what is signed with it.
-  const isMeant = archiveKey !== null || (archiveUnsigned && isWeb(location));
-  if (!isMeant && !(await isArchive(location, directory))) return null;
-  if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
-  return openArchive({ location, directory, trust: settings, clock: systemClock, lacks: lacksOpenPart });
+/** What is said of a backup. */
+function backupText(location: string, { entry, base, height, sent, trimmedTo }: Backup): string {
+  const lines = [`${location}: height ${height}, entry ${entry}; ${base}; ${sizeText(sent)} sent`];
+  if (trimmedTo > 0) {
+    lines.push(
+      `The journal lacks the entries up to ${trimmedTo}. If the archive lacks them, too, no later version can rebuild an index from it.`,
+    );
+  }
+  return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Restores a backup or an archive into a data directory, or continues an interrupted restore. */
+/** Brings an archive up to date with a data directory. @param isPublic whether to omit chainhooks and faucet requests */
+export async function runBackup(settings: SettingsOf<'backup'>, given: string, isPublic: boolean): Promise<void> {
+  const { data: directory, archiveKeep, archiveKeepSegments } = settings;
+  const location = archiveLocation(given);
+  const place = placeAt(location, directory);
+  await refuseOldBackup(location, directory);
+  const signer = isPublic ? madeSigner(directory) : null;
+  const progress = progressLines(process.stderr);
+  const backup = await interruptible(
+    () => {},
+    () =>
+      backUp({
+        ...{ directory, place, signer, program: serverVersion, clock: systemClock },
+        keep: { days: archiveKeep, segmentDays: archiveKeepSegments },
+        archived: (entry, last) => progress.draw(() => `${place.location}: entry ${entry} of ${last}`),
+        report: ({ table, number, of, sentBytes }) =>
+          progress.draw(
+            () => `${place.location}: base, table ${number} of ${of} (${table}), ${sizeText(sentBytes)} sent`,
+          ),
+      }),
+  );
+  progress.done();
+  process.stdout.write(backupText(place.location, backup));
+  if (signer === null) {
+    process.stdout.write(`No archive holds keys: keep ${KEYS.join(' and ')} of ${directory} elsewhere.\n`);
+    return;
+  }
+  process.stdout.write(
+    `It is signed for --archive-key ${signer.publicKey}. Keep ${ARCHIVE_KEY} of ${directory} elsewhere.\n`,
+  );
+}
+
+/** Restores an archive into a data directory, or continues an interrupted restore. */
 export async function runRestore(
   settings: SettingsOf<'restore'>,
   location: string,
   choice: ArchiveChoice = { until: null, timeline: null },
 ): Promise<void> {
-  const archive = await archiveAt(settings, location);
-  if (archive !== null) {
-    process.stdout.write(await restoreFromArchive(settings, archive, choice));
-    process.stdout.write(noKeysText('archive', settings.data));
-    return;
-  }
-  const { until, timeline, base = null, wholeJournal = false } = choice;
-  if (until !== null || timeline !== null || base !== null || wholeJournal) {
-    throw new OperatorError(
-      `There is no archive at ${location}, and a backup is of one moment.`,
-      'Omit --until-height, --until-time, --until-entry, --timeline, --base and --whole-journal, or give the location of an archive.',
-    );
-  }
-  const { data: directory, chainId } = settings;
-  const progress = sizeReport(location, process.stderr);
-  const { manifest, found } = await restoreBackup({
-    directory,
-    source: sourceAt(location, directory),
-    chainId,
-    report: progress.update,
+  const { data: directory, archiveUnsigned } = settings;
+  if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
+  if (!isWeb(location)) await refuseOldBackup(archiveLocation(location), directory);
+  const archive = await openArchive({
+    ...{ location, directory, trust: settings, clock: systemClock },
+    lacks: lacksOpenPart,
   });
-  progress.done();
-  const { height, position, bytes } = manifest;
-  const before = found === 0 ? '' : `, ${sizeText(found)} of them by a restore before`;
-  process.stdout.write(`${directory}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)}${before}\n`);
-  if (!manifest.public) {
-    process.stdout.write(noKeysText('backup', directory));
-  }
+  process.stdout.write(await restoreFromArchive(settings, archive, choice));
+  process.stdout.write(
+    `No archive holds keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+      `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`,
+  );
 }

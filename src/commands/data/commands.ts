@@ -168,14 +168,14 @@ export const rebuild = command({
 
 export const backup = command({
   name: 'backup',
-  summary: 'Make a backup of the index and the journal while they are in use',
-  example: 'stackside backup s3://backups/stacks-2026-11-22 --data /srv/stacks',
+  summary: 'Bring an archive up to date with a data directory, which may be in use, and add a base to it',
+  example: 'stackside backup s3://backups/stacks --data /srv/stacks',
   settingsOf: 'backup',
-  arguments: [['<location>', 'New directory for the backup, or s3://bucket/key']],
+  arguments: [['<archive>', 'Archive, which is made the first time: a directory, or s3://bucket/key']],
   options: [
     switchOption(
       '--public',
-      'Omit all but the chain and its tokens: chainhooks, their secrets, requests to the faucets, and their commands in the journal',
+      'Withhold all but the chain and its tokens, as --archive-public does, and sign the archive with archive.key of the data directory',
     ),
   ],
   async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {
@@ -183,6 +183,8 @@ export const backup = command({
     await runBackup(settings, location, isPublic);
   },
 });
+
+const ARCHIVE = ['<archive>', 'Archive: a directory, s3://bucket/key, or the URL of a public one'] as const;
 
 interface RestoreChoice {
   untilHeight?: number;
@@ -195,31 +197,28 @@ interface RestoreChoice {
 
 export const restore = command({
   name: 'restore',
-  summary: 'Restore a backup or an archive into an empty data directory, from where the last restore stopped',
-  example: 'stackside restore s3://backups/stacks-2026-11-22 --data /srv/stacks',
+  summary: 'Restore an archive into an empty data directory, from where the last restore stopped',
+  example: 'stackside restore s3://backups/stacks --data /srv/stacks',
   settingsOf: 'restore',
-  arguments: [['<location>', 'Backup or archive: a directory, s3://bucket/key, or the URL on a web server']],
+  arguments: [ARCHIVE],
   options: [
-    numberOption('--until-height <height>', 'End before the first block of an archive that is higher', 0).conflicts([
+    numberOption('--until-height <height>', 'End before the first block that is higher', 0).conflicts([
       'untilTime',
       'untilEntry',
     ]),
     checked(
-      new Option('--until-time <time>', 'End before the first entry of an archive that was received later'),
+      new Option('--until-time <time>', 'End before the first entry that was received later'),
       'a time such as 2026-01-31T12:00:00Z',
       (text) => utcMicroseconds(text) ?? undefined,
     ).conflicts('untilEntry'),
-    numberOption('--until-entry <number>', 'End with this entry of an archive', 1),
-    new Option('--timeline <name>', 'Timeline of an archive, as archive status shows it (default: the newest)'),
+    numberOption('--until-entry <number>', 'End with this entry', 1),
+    new Option('--timeline <name>', 'Timeline, as archive status shows it (default: the newest)'),
     checked(
-      new Option('--base <entry|none>', 'Begin with the base of this entry of an archive, or with its first entry'),
+      new Option('--base <entry|none>', 'Begin with the base of this entry, or with the first entry'),
       'the entry of a base, or none',
       (text) => (text === 'none' ? text : /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
     ),
-    switchOption(
-      '--whole-journal',
-      'Bring all entries of an archive into the journal, not only those that come after its base',
-    ),
+    switchOption('--whole-journal', 'Bring all entries into the journal, not only those that come after the base'),
   ],
   async run(
     { settings },
@@ -238,8 +237,6 @@ export const restore = command({
     await runRestore(settings, location, { until, timeline: timeline ?? null, ...choice });
   },
 });
-
-const ARCHIVE = ['<archive>', 'Archive: a directory, s3://bucket/key, or the URL of a public one'] as const;
 
 const archiveStatus = command({
   name: 'status',

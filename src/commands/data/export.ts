@@ -9,7 +9,6 @@ import { toHex } from '../../codec/hex.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReads } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
-import { backupHolding } from '../../store/files/newest-backup.ts';
 import { NAME_ARCHIVE, withOlder } from '../../store/files/older-entries.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
 import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
@@ -36,7 +35,7 @@ export async function runExport(
     try {
       const journal = withOlder(opened, older);
       const trimmedTo = journal.trimmedTo();
-      if (trimmedTo > 0) process.stderr.write(`${lackText(directory, trimmedTo)}\n`);
+      if (trimmedTo > 0) process.stderr.write(`${lackText(trimmedTo)}\n`);
       if (file === undefined) await printLines(rowsOf(journal));
       else await writeLines(file, rowsOf(journal), overwrite);
     } finally {
@@ -46,11 +45,8 @@ export async function runExport(
 }
 
 /** States which events the recording lacks because they were removed from the journal. */
-function lackText(directory: string, trimmedTo: number): string {
-  const lack = `The journal lacks the events from 1 to ${trimmedTo}: the recording is not whole. ${NAME_ARCHIVE}`;
-  const backup = backupHolding(directory, trimmedTo);
-  return backup === null ? lack : `${lack} The backup at ${backup.location} holds their outcome.`;
-}
+const lackText = (trimmedTo: number): string =>
+  `The journal lacks the events from 1 to ${trimmedTo}: the recording is not whole. ${NAME_ARCHIVE}`;
 
 const isExported = (path: string): boolean => (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;
 

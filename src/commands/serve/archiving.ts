@@ -197,7 +197,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   };
 }
 
-/** Refuses settings with which nothing could be archived. @throws OperatorError */
+/** Refuses settings of an archive that contradict each other. @throws OperatorError */
 export function requireArchivable({
   archive,
   archivePublic,
@@ -205,6 +205,12 @@ export function requireArchivable({
   journalKeep,
 }: Pick<Settings, 'archive' | 'archivePublic' | 'data' | 'journalKeep'>): void {
   if (archive !== null) placeAt(archive, data);
+  if (archive === null && journalKeep !== null) {
+    throw new OperatorError(
+      '--journal-keep is given, but no archive that would hold the entries.',
+      'Name the archive with --archive, or omit --journal-keep.',
+    );
+  }
   if (!archivePublic) return;
   if (archive === null) {
     throw new OperatorError(

@@ -11,7 +11,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
-import { type DataState, dataStateOf } from '../../store/files/backup.ts';
+import { type DataState, dataStateOf } from '../../store/files/data-state.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
@@ -53,7 +53,7 @@ function requireSameLog(directory: string, { chainId }: DataState, location: str
   const difference =
     chainId !== archive.chain_id
       ? `is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainId === null ? 'none' : chainIdText(chainId)}`
-      : own !== null && own !== archive.first
+      : own !== null && archive.first !== null && own !== archive.first
         ? `is of another log than the data in ${directory}: its entry 1 is another`
         : null;
   if (difference === null) return;

@@ -41,7 +41,7 @@ import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { interruptible } from '../cli/output.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { joinCluster, requireHost, type ServedCluster } from '../cluster/host.ts';
+import { joinCluster, type ServedCluster } from '../cluster/host.ts';
 import { beginWithArchive } from '../cluster/late-host.ts';
 import { type BroughtEntries, broughtEntries } from '../data/archived-entries.ts';
 import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
@@ -448,7 +448,6 @@ async function startServer(
     for (const close of closing.splice(0)) await close();
   };
   try {
-    requireHost(settings);
     await beginWithArchive(settings, environment, log);
     const writing = await openWriting(settings, environment, log, closing);
     const ingest = writing?.ingest ?? null;
@@ -614,10 +613,10 @@ function beginRetention(
   { ingest, older }: Pick<Writing, 'ingest' | 'older'>,
   log: Log,
 ) {
-  if (journalKeep === null) return () => {};
-  const archive = older === null ? null : archiveHolding(older, clock);
+  if (journalKeep === null || older === null) return () => {};
+  const archive = archiveHolding(older, clock);
   const every = inTurn(ingest, clock.every);
-  return startRetention({ directory: data, retention: journalKeep, archive, log, now: clock.now, every, connect });
+  return startRetention({ directory: data, days: journalKeep, archive, log, now: clock.now, every, connect });
 }
 
 /** Milliseconds between two test writes. */

@@ -1,14 +1,13 @@
 /** A snapshot of an index for a base: where it stands, and its rows as lines of JSON. */
 import type { Database } from 'bun:sqlite';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
-import { columnsOfCommands, tablesOfCommands } from '../files/backup.ts';
 import { needsRebuild, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import { oldestNeeded } from '../ingest/retention.ts';
 import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { BaseColumn, BaseTable } from './tables.ts';
-import { baseTables } from './tables.ts';
+import { baseTables, columnsOfCommands, tablesOfCommands } from './tables.ts';
 
 /** A row as text. */
 export interface RowLine {

@@ -57,3 +57,22 @@ function baseTable(db: Database, name: string, isWithoutRowid: boolean): BaseTab
 /** The tables of a base in the order of their names. @param db a connection to an index of this program's schema */
 export const baseTables = (db: Database): BaseTable[] =>
   journaledTables(db).map(({ name, wr }) => baseTable(db, name, Number(wr) === 1));
+
+/** The tables that private commands write, so that a journal without these doesn't fill them. */
+export const tablesOfCommands: readonly string[] = [
+  'hooks',
+  'hook_secrets',
+  'hook_deliveries',
+  'hook_bodies',
+  'hook_attempts',
+  'hook_ledger',
+  'hook_backfills',
+  'faucet_requests',
+  'old_namespaces',
+  'old_names',
+  'old_zonefiles',
+  'old_subdomains',
+];
+
+/** Columns of other tables that private commands write, which are 0 without these. */
+export const columnsOfCommands: Readonly<Record<string, string>> = { hook_progress: 'epoch' };

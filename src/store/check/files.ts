@@ -15,7 +15,6 @@ import {
   requirePresentVersion,
 } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
-import { backupHolding } from '../files/newest-backup.ts';
 import { missingSecondaryIndexes, schema } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
@@ -122,12 +121,9 @@ export function checkViews(run: CheckRun, db: Database): void {
 }
 
 /** A sentence part about the entries that were trimmed; empty where none were. */
-function lackedBy(directory: string, journal: JournalReader): string {
+function lackedBy(journal: JournalReader): string {
   const trimmedTo = journal.trimmedTo();
-  if (trimmedTo === 0) return '';
-  const backup = backupHolding(directory, trimmedTo);
-  const why = backup === null ? 'which were removed' : `which the backup at ${backup.location} holds`;
-  return ` (it lacks the events 1 to ${trimmedTo}, ${why})`;
+  return trimmedTo === 0 ? '' : ` (it lacks the events 1 to ${trimmedTo}, which were removed)`;
 }
 
 /** Verifies the journal's entries after one. The first wrong entry ends the check. */
@@ -192,7 +188,7 @@ export function checkJournal(run: CheckRun, directory: string, { position, after
   try {
     let lacking = '';
     const gaps = examined('entries of the journal', () => {
-      lacking = lackedBy(directory, journal);
+      lacking = lackedBy(journal);
       return [];
     });
     if (gaps.problems.length > 0) {

@@ -3,7 +3,7 @@ import { constants, Database, SQLiteError, type SQLQueryBindings, type Statement
 import { existsSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
 import { makePrivateFile } from './private-files.ts';
 
@@ -309,12 +309,6 @@ export function checkpoint(path: string): boolean {
   } finally {
     db.close();
   }
-}
-
-/** Checkpoints the whole log. @throws PassingError where a reader keeps a part of it in the log */
-export function checkpointWhole(path: string): void {
-  if (checkpoint(path)) return;
-  throw new PassingError(`${path} is being read.`, 'Try again when what reads it has ended, such as stackside backup.');
 }
 
 /** Removes the log, after a checkpoint. Present readers still have it open. */

@@ -63,7 +63,7 @@ const WAY_OUT =
   'If it is lost: stackside rebuild --force keeps the journal that is there, and loses what only the index holds.';
 
 /** @throws OperatorError where the journal doesn't belong to the index */
-function requireFit(directory: string, position: Head, journal: JournalReads): void {
+export function requireFit(directory: string, position: Head, journal: JournalReads): void {
   const fit = fitOf(position, journal);
   if (fit === 'behind') {
     throw new OperatorError(

@@ -379,11 +379,6 @@ export function openJournalReader(directory: string) {
       if (events === expected && values === expected) return expected;
       throw new JournalDamagedError(path, `of ${expected} entries it has ${events}, and ${values} chain values`);
     },
-    /** Makes a consistent copy while others write. */
-    copyTo(file: string): void {
-      db.run('PRAGMA query_only = OFF');
-      db.run('VACUUM INTO ?1', [file]);
-    },
     close: () => db.close(),
   };
 }

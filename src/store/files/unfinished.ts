@@ -11,7 +11,7 @@ const makers = {
   restore: {
     marker: 'manifest.json',
     work: 'A restore',
-    another: 'A restore of another backup or archive, or to another entry,',
+    another: 'A restore of another archive, or to another entry,',
     command: 'stackside restore',
   },
   fill: {
@@ -26,7 +26,7 @@ export type Maker = keyof typeof makers;
 
 /** The staging directory, inside the data directory. */
 export const stagingOf = (directory: string, maker: Maker): string => join(directory, maker);
-/** Path of the marker, which says what is being made: the manifest of a backup, the archive with the
+/** Path of the marker, which says what is being made: the archive with the
  * last entry, or the beginning of a fill. */
 export const markerPath = (directory: string, maker: Maker): string =>
   join(stagingOf(directory, maker), makers[maker].marker);

@@ -9,7 +9,6 @@ import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, positionOfFile } from '../files/journal-link.ts';
 import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, installOffer, offerIndex, openStaging } from '../files/new-index.ts';
-import { backupHolding } from '../files/newest-backup.ts';
 import { NAME_ARCHIVE, withOlder } from '../files/older-entries.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
@@ -21,12 +20,9 @@ import { type Ingest, type IngestOptions, openIngest, otherSendMany } from './in
 function requireWholeJournal(directory: string, journal: JournalReads): void {
   const trimmedTo = journal.trimmedTo();
   if (trimmedTo === 0) return;
-  const backup = backupHolding(directory, trimmedTo);
   throw new OperatorError(
     `The journal in ${directory} lacks the events from 1 to ${trimmedTo}: the index can't be built from it.`,
-    backup === null
-      ? `${NAME_ARCHIVE} Or restore a journal that has these events, or import a recording of the chain into another directory.`
-      : `${NAME_ARCHIVE} Or restore the backup at ${backup.location} into another directory, and bring it the events that follow: stackside import --from ${directory}`,
+    `${NAME_ARCHIVE} Or restore a journal that has these events, or import a recording of the chain into another directory.`,
   );
 }
 

@@ -1,31 +1,26 @@
 /**
- * Trims the journal of a server, where the operator wants that: removes entries that are old enough and in a verified
- * backup or in the archive, in small batches between the events.
+ * Trims the journal of a server, where the operator wants that: removes entries that are old enough and in the archive, in
+ * small batches between the events.
  */
 import type { Database } from 'bun:sqlite';
 import type { Every } from '../../base/clock.ts';
-import { OperatorError } from '../../base/errors.ts';
 import type { Connect } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
 import { type JournalTrimming, openJournalTrimming, type TrimmingBatch } from '../files/journal-trim.ts';
-import { newestBackup } from '../files/newest-backup.ts';
 import { unavailable } from '../files/store-failure.ts';
 import { type Head, sameChain } from '../log/entry.ts';
 import { storedBackfillState, storedStage } from '../rows/enums.ts';
 import { RETAINED_BLOCKS } from './block-payloads.ts';
 
-/** How long entries are retained: a number of days, or until a backup or the archive holds them (`snapshot`, as the flag says). */
-export type JournalRetention = number | 'snapshot';
-
-/** `snapshot`: location of the backup or archive that holds the removed entries. */
+/** `archive`: location of the archive that holds the removed entries. */
 export type RetentionEvent =
-  | { event: 'journal_trimmed'; entries: number; up_to: number; snapshot: string }
+  | { event: 'journal_trimmed'; entries: number; up_to: number; archive: string }
   | { event: 'journal_not_trimmed'; reason: string };
 
-/** The last entry that something holds with all before it, or why it is not known to hold any. */
+/** The last entry that an archive holds with all before it, or why it is not known to hold any. */
 type Held = Head | { reason: string };
 
-/** An archive that may hold entries. */
+/** The archive of the log. */
 export interface EntryHolder {
   location: string;
   /**
@@ -38,9 +33,9 @@ export interface EntryHolder {
 
 interface RetentionOptions {
   directory: string;
-  retention: JournalRetention;
-  /** Null where the log has no archive. */
-  archive: EntryHolder | null;
+  /** Days for which entries are retained; with 0, they are until the archive holds them. */
+  days: number;
+  archive: EntryHolder;
   log: (event: RetentionEvent) => void;
   /** The clock, in Unix milliseconds. */
   now: () => number;
@@ -90,39 +85,24 @@ export function oldestNeeded(db: Database, blocks = RETAINED_BLOCKS): number | n
   return db.query<{ id: number | null }, [number]>(OLDEST_ENTRY).get(from)?.id ?? null;
 }
 
-/** Which entries may be removed: up to one, or none for a reason that is logged. */
-type Allowed = { upTo: number; location: string } | { reason: string };
-/** The same of an archive, which may have to be read first, or may not have the entries yet. */
-type AllowedByArchive = Allowed | 'reading' | null;
+/** Which entries may be removed: up to one, none for a reason that is logged, or none yet. */
+type Allowed = { upTo: number } | { reason: string } | 'reading' | null;
 
-/** @param first the oldest entry of the journal */
-function allowedByBackup(directory: string, journal: JournalTrimming, first: number): Allowed {
-  const backup = newestBackup(directory);
-  if (backup === null) return { reason: 'no backup of this data is known: make one with stackside backup' };
-  const { position, chain, location } = backup;
-  if (position < first || journal.chainAt(position)?.toHex() === chain) return { upTo: position, location };
-  return { reason: `the backup at ${location} is of another journal` };
-}
-
-function allowedByArchive(
-  { location, held }: EntryHolder,
-  journal: JournalTrimming,
-  first: number,
-  last: number,
-): AllowedByArchive {
+/** @param first the oldest entry of the journal @param last the one up to which entries are to be removed */
+function allowedBy({ location, held }: EntryHolder, journal: JournalTrimming, first: number, last: number): Allowed {
   const holds = held(first, last);
   if (holds === null || holds === 'reading' || 'reason' in holds) return holds;
   const own = journal.chainAt(holds.id);
-  if (holds.id < first || (own !== null && sameChain(own, holds.chain))) return { upTo: holds.id, location };
+  if (holds.id < first || (own !== null && sameChain(own, holds.chain))) return { upTo: holds.id };
   return { reason: `the archive at ${location} is of another log: its entry ${holds.id} is another` };
 }
 
 /** Outcome of a batch: removed entries, none for a reason that is logged or for now, or null since all must be retained. */
-type Trimmed = { entries: number; upTo: number; location: string } | { reason: string } | 'reading' | null;
+type Trimmed = { entries: number; upTo: number } | { reason: string } | 'reading' | null;
 
 /** Retention with the files open. */
 function openRetention(options: RetentionOptions) {
-  const { directory, retention, archive, now, connect, batch = BATCH, blocks = RETAINED_BLOCKS } = options;
+  const { directory, days, archive, now, connect, batch = BATCH, blocks = RETAINED_BLOCKS } = options;
   const journal = openJournalTrimming(directory, connect);
   const index = openReader(directory);
   /** Entries from this number on are needed; queried from time to time. */
@@ -130,9 +110,9 @@ function openRetention(options: RetentionOptions) {
   let batches = 0;
 
   const isOldEnough = (id: number): boolean => {
-    if (retention === 'snapshot') return true;
+    if (days === 0) return true;
     const receivedAt = journal.receivedAt(id);
-    return receivedAt !== null && receivedAt < now() * MICROSECONDS - retention * DAY_US;
+    return receivedAt !== null && receivedAt < now() * MICROSECONDS - days * DAY_US;
   };
 
   function isNeeded(id: number): boolean {
@@ -141,25 +121,18 @@ function openRetention(options: RetentionOptions) {
     return needed === null || id >= needed;
   }
 
-  /** The backup allows it, or else the archive, which is read for it. */
-  function allowed(first: number, last: number): AllowedByArchive {
-    const byBackup = allowedByBackup(directory, journal, first);
-    const isEnough = 'upTo' in byBackup && byBackup.upTo >= last;
-    return archive === null || isEnough ? byBackup : allowedByArchive(archive, journal, first, last);
-  }
-
   return {
-    /** Removes the next batch of entries. @throws SQLiteError, OperatorError */
+    /** Removes the next batch of entries. @throws SQLiteError */
     trim(): Trimmed {
       const range = journal.oldest(batch);
       if (range === null) return null;
       const { first, last } = range;
       if (!isOldEnough(last) || isNeeded(last)) return null;
-      const upTo = allowed(first, last);
-      if (upTo === null || upTo === 'reading' || 'reason' in upTo) return upTo;
-      if (last > upTo.upTo) return null;
+      const allowed = allowedBy(archive, journal, first, last);
+      if (allowed === null || allowed === 'reading' || 'reason' in allowed) return allowed;
+      if (last > allowed.upTo) return null;
       journal.trimTo(last);
-      return { entries: last - first + 1, upTo: last, location: upTo.location };
+      return { entries: last - first + 1, upTo: last };
     },
     close(): void {
       journal.close();
@@ -175,12 +148,12 @@ function openRetention(options: RetentionOptions) {
 export function startRetention(options: RetentionOptions): () => void {
   const { log, every } = options;
   const opened = openRetention(options);
-  let removed = { entries: 0, upTo: 0, location: '' };
+  let removed = { entries: 0, upTo: 0 };
   let said = '';
 
   function report(): void {
     if (removed.entries === 0) return;
-    log({ event: 'journal_trimmed', entries: removed.entries, up_to: removed.upTo, snapshot: removed.location });
+    log({ event: 'journal_trimmed', entries: removed.entries, up_to: removed.upTo, archive: options.archive.location });
     removed = { ...removed, entries: 0 };
   }
 
@@ -198,10 +171,8 @@ export function startRetention(options: RetentionOptions): () => void {
       else if ('reason' in done) sayOnce(done.reason);
       else removed = { ...done, entries: removed.entries + done.entries };
     } catch (error) {
-      // The note of the newest backup can't be read.
-      if (error instanceof OperatorError) sayOnce(error.message);
       // Events fail for the same reason and report it; the next batch tries again.
-      else if (unavailable(error) === null) throw error;
+      if (unavailable(error) === null) throw error;
     }
   }
 

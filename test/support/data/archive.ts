@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
 import { snapshotForBase } from '../../../src/store/base/snapshot.ts';
-import { dataStateOf } from '../../../src/store/files/backup.ts';
+import { dataStateOf } from '../../../src/store/files/data-state.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
 

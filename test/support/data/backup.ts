@@ -1,32 +1,34 @@
-/** Backups in directories, as a test makes and restores them. */
-import { type BackupOptions, makeBackup } from '../../../src/backup/backup.ts';
-import { directorySource, directoryTarget } from '../../../src/backup/directory.ts';
-import type { BackupSource, Manifest } from '../../../src/backup/manifest.ts';
-import { type Restored, restoreBackup } from '../../../src/backup/restore.ts';
-import { silentMachine } from '../../../src/hooks/machine.ts';
+/** Backups of data directories, as a test makes and restores them. */
+import { type Backup, type BackupOptions, backUp } from '../../../src/archive/backup.ts';
+import type { ArchiveRestoreOptions } from '../../../src/archive/restore.ts';
+import { directoryFiles } from '../../../src/backup/directory.ts';
+import type { Place } from '../../../src/backup/manifest.ts';
+import { impatientClock } from '../time/impatient-clock.ts';
+import { restoredFrom } from './archive.ts';
 
-/** Makes a backup of a data directory. @param place a new directory; not used where the options have a target */
-export const backupOf = (directory: string, place: string, options: Partial<BackupOptions> = {}): Promise<Manifest> =>
-  makeBackup({
+const placeOf = (given: string | Place): Place => (typeof given === 'string' ? directoryFiles(given) : given);
+
+/** Backs a data directory up. @param place a directory, or another place */
+export const backupOf = (
+  directory: string,
+  place: string | Place,
+  options: Partial<BackupOptions> = {},
+): Promise<Backup> =>
+  backUp({
     directory,
-    target: options.target ?? directoryTarget(place),
-    public: false,
-    machine: silentMachine,
+    place: placeOf(place),
+    signer: null,
+    keep: { days: null, segmentDays: null },
     program: 'stackside test',
-    now: () => Date.parse('2026-01-31'),
+    clock: impatientClock,
+    archived: () => {},
     report: () => {},
     ...options,
   });
 
-/** Restores a backup. @param from the directory that it is in, or another place */
+/** Restores a backup with its whole journal. @param from the directory that it is in, or another place @returns its last entry */
 export const restored = (
-  from: string | BackupSource,
+  from: string | Place,
   directory: string,
-  chainId: number | null = null,
-): Promise<Restored> =>
-  restoreBackup({
-    directory,
-    source: typeof from === 'string' ? directorySource(from) : from,
-    chainId,
-    report: () => {},
-  });
+  options: Partial<ArchiveRestoreOptions> = {},
+): Promise<number> => restoredFrom(placeOf(from), directory, { wholeJournal: true, ...options });

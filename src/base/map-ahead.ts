@@ -1,0 +1,18 @@
+/** Work on items ahead of their reader. */
+
+/** Items that are mapped before the reader takes them. */
+const AHEAD = 3;
+
+/** Maps items in their order, a few ahead of the reader. @throws the error of an item when the reader comes to it */
+export async function* mapAhead<T, R>(items: readonly T[], map: (item: T) => Promise<R>): AsyncGenerator<R> {
+  const begun: Promise<R>[] = [];
+  for (let next = 0; next < items.length || begun.length > 0; ) {
+    for (; next < items.length && begun.length <= AHEAD; next++) {
+      const mapped = map(items[next]!);
+      // The reader may end before it comes to this one.
+      mapped.catch(() => {});
+      begun.push(mapped);
+    }
+    yield await begun.shift()!;
+  }
+}

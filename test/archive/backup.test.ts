@@ -1,0 +1,263 @@
+/** A backup brings an archive up to date with a data directory, and what is restored of it is what the directory had. */
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { zstdDecompressSync } from 'bun';
+import { endOf, requireIdentity } from '../../src/archive/archive.ts';
+import { openArchive } from '../../src/archive/open.ts';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import type { Place } from '../../src/backup/manifest.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
+import { archive, refusal, restoredFrom } from '../support/data/archive.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
+import { copyData } from '../support/data/copy.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything, wholeIndex } from '../support/data/tables.ts';
+import { mortal } from '../support/servers/failing-place.ts';
+
+const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 4, forkDepth: 2 })].map(
+  received,
+);
+const half = events.length >> 1;
+
+const source = ingestOf(events.slice(0, half));
+const all = ingestOf(events);
+const places = dataDirectory();
+afterAll(() => {
+  for (const one of [source, all, places]) one[Symbol.dispose]();
+});
+let made = 0;
+/** A path at which nothing is. */
+const fresh = (): string => {
+  made += 1;
+  return join(places.path, String(made));
+};
+
+/** A copy of the source that takes the events that follow. */
+function growing() {
+  const path = fresh();
+  cpSync(source.path, path, { recursive: true });
+  return {
+    path,
+    grow(from: number, to: number): void {
+      using opened = openAt(path);
+      for (const event of events.slice(from, to)) opened.ingest.apply(event);
+      opened.ingest.commit();
+    },
+  };
+}
+
+test('what is restored is what was backed up, and takes the events that follow', async () => {
+  const [place, directory] = [fresh(), fresh()];
+  const { entry, base, height } = await backupOf(source.path, place);
+  expect(await restored(place, directory)).toBe(entry);
+  expect(readdirSync(place)).toContain(base);
+  expect(height).toBeGreaterThan(3);
+  expect(everything(directory)).toEqual(everything(source.path));
+  using opened = openAt(directory);
+  for (const event of events.slice(half)) opened.ingest.apply(event);
+  opened.ingest.commit();
+  opened.ingest.close();
+  expect(everything(directory)).toEqual(everything(all.path));
+});
+
+test('a backup that is repeated sends what is new, and nothing where nothing is', async () => {
+  const [place, data] = [fresh(), growing()];
+  const first = await backupOf(data.path, place);
+  const before = readdirSync(place).sort();
+  const again = await backupOf(data.path, place);
+  expect(again).toEqual({ ...first, sent: expect.any(Number) });
+  expect(readdirSync(place).sort()).toEqual(before);
+  // The open part alone may be written once more.
+  expect(again.sent).toBeLessThan(first.sent);
+  data.grow(half, half + 4);
+  const next = await backupOf(data.path, place);
+  expect(next.entry).toBe(first.entry + 4);
+  expect(next.sent).toBeLessThan(first.sent);
+  const directory = fresh();
+  await restored(place, directory);
+  expect(everything(directory)).toEqual(everything(data.path));
+});
+
+test('a backup while events come has at least all that came before it, and its base is one state of the index', async () => {
+  const [place, data] = [fresh(), growing()];
+  using opened = openAt(data.path);
+  let next = half;
+  const target = directoryFiles(place);
+  const busy: Place = {
+    ...target,
+    async create(name, bytes) {
+      if (next < events.length) opened.ingest.apply(events[next++]!);
+      return target.create(name, bytes);
+    },
+  };
+  const { entry } = await backupOf(data.path, busy);
+  expect(next).toBeGreaterThan(half + 5);
+  expect(entry).toBeGreaterThanOrEqual(half);
+  const directory = fresh();
+  await restored(place, directory);
+  using fed = ingestOf(events.slice(0, entry));
+  expect(everything(directory)).toEqual(everything(fed.path));
+});
+
+test('a backup and a server write one archive', async () => {
+  const [place, data] = [fresh(), growing()];
+  await archive(data.path, directoryFiles(place), 'server');
+  await backupOf(data.path, place);
+  data.grow(half, events.length);
+  await archive(data.path, directoryFiles(place), 'server');
+  const directory = fresh();
+  await restored(place, directory);
+  expect(everything(directory)).toEqual(everything(all.path));
+});
+
+test('a backup that ends at any request leaves a sound archive, and the next one goes on', async () => {
+  const whole = fresh();
+  await backupOf(source.path, whole);
+  const { base } = await backupOf(source.path, whole);
+  for (const requests of [1, 3, 5, 8, 13, 21, 34]) {
+    for (const isDone of [true, false]) {
+      const at = fresh();
+      const dying = mortal(directoryFiles(at), { requests, isDone });
+      await Promise.race([dying.died, backupOf(source.path, dying.place)]);
+      const { fault } = await endOf(directoryFiles(at));
+      expect(fault).toBeNull();
+      expect((await backupOf(source.path, at)).base).toBe(base);
+      const directory = fresh();
+      await restored(at, directory);
+      expect(wholeIndex(directory)).toEqual(wholeIndex(source.path));
+    }
+  }
+});
+
+test('a public backup has no chainhooks, no secrets, and nobody who asked a faucet, and is signed', async () => {
+  const [copy, place] = [fresh(), fresh()];
+  copyData(source.path, copy);
+  const secret = Buffer.from('a secret that nobody else may know');
+  const address = '203.0.113.77 asked';
+  {
+    using db = new Database(indexPath(copy));
+    db.run('INSERT INTO hook_secrets VALUES (?1, ?2, NULL, 0)', ['consumer', secret]);
+    db.run("INSERT INTO faucet_requests VALUES ('stx', 'ST1', 0, ?1)", [address]);
+  }
+  const holds = (from: string): boolean[] => {
+    const packed = readdirSync(from).filter((name) => name.endsWith('.zst'));
+    const text = packed.map((name) => zstdDecompressSync(readFileSync(join(from, name))).toString('latin1')).join();
+    return [text.includes(secret.toHex().toUpperCase()), text.includes(address)];
+  };
+  await backupOf(copy, `${place}-not`);
+  expect(holds(`${place}-not`)).toEqual([true, true]);
+  const signer = signerOf(newPrivateKey())!;
+  const { base } = await backupOf(copy, place, { signer });
+  expect(holds(place)).toEqual([false, false]);
+  const trust = { archiveKey: signer.publicKey, archiveUnsigned: false };
+  const signed = await openArchive({
+    ...{ location: place, directory: null, trust, clock: systemClock },
+    lacks: () => {},
+  });
+  // The head names the base, so that a reader begins with it.
+  expect(await signed.list('base-')).toEqual([base]);
+  const directory = fresh();
+  await restoredFrom(signed, directory);
+  openAt(directory)[Symbol.dispose]();
+});
+
+/** A copy of all that lacks its first entries. */
+function trimmedCopy(): string {
+  const path = fresh();
+  cpSync(all.path, path, { recursive: true });
+  const trimming = openJournalTrimming(path);
+  trimming.trimTo(9);
+  trimming.close();
+  return path;
+}
+
+test('a journal that lacks its first entries begins an archive with what it has, which goes on as others do', async () => {
+  const [trimmed, place] = [trimmedCopy(), fresh()];
+  expect(await refusal(archive(trimmed, directoryFiles(fresh())))).toContain('The journal lacks entry 1');
+  expect(await backupOf(trimmed, place)).toMatchObject({ trimmedTo: 9, entry: events.length });
+  expect(await requireIdentity(directoryFiles(place))).toMatchObject({ first: null });
+  const directory = fresh();
+  await restored(place, directory);
+  expect(everything(directory)).toEqual(everything(trimmed));
+  expect(checkDirectory(directory).flatMap(({ problems }) => problems)).toEqual([]);
+  // Whoever has the whole journal goes on there, and so does a server.
+  for (const from of [all.path, trimmed]) {
+    await archive(from, directoryFiles(place), 'server');
+    expect(await backupOf(from, place)).toMatchObject({ entry: events.length });
+  }
+  using other = ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })));
+  expect(await refusal(backupOf(other.path, place))).toContain('is of another log: ');
+});
+
+test('data that is not sound, or has nothing yet, is refused, and nothing waits for an entry that never comes', async () => {
+  using empty = ingestOf([]);
+  expect(await refusal(backupOf(empty.path, fresh()))).toContain('has no block yet');
+  const behind = fresh();
+  copyData(all.path, behind);
+  copyData(source.path, `${behind}-older`);
+  cpSync(join(`${behind}-older`, 'journal.db'), join(behind, 'journal.db'));
+  expect(await refusal(backupOf(behind, fresh()))).toContain(`its journal ends at event ${half}`);
+  const nowhere = fresh();
+  expect(await refusal(backupOf(nowhere, fresh()))).toContain(nowhere);
+});
+
+test('an archive of another log is refused, and stays as it was', async () => {
+  const place = fresh();
+  using other = ingestOf(events.slice(0, 9).map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })));
+  await backupOf(other.path, place);
+  const before = readdirSync(place).map((name) => [name, readFileSync(join(place, name)).toHex()]);
+  expect(await refusal(backupOf(source.path, place))).toContain('is of another log: its entry 1 is another');
+  const signer = signerOf(newPrivateKey())!;
+  expect(await refusal(backupOf(other.path, place, { signer }))).toContain('is private, and');
+  expect(readdirSync(place).map((name) => [name, readFileSync(join(place, name)).toHex()])).toEqual(before);
+});
+
+test('bases are removed as the operator wants, and the newest stays', async () => {
+  const [place, data] = [fresh(), growing()];
+  const keep = { days: 1, segmentDays: null };
+  const day = (n: number) => ({ ...systemClock, now: () => Date.UTC(2026, 0, n), after: systemClock.after });
+  await backupOf(data.path, place, { keep, clock: day(1) });
+  data.grow(half, half + 6);
+  await backupOf(data.path, place, { keep, clock: day(2) });
+  data.grow(half + 6, events.length);
+  const { base } = await backupOf(data.path, place, { keep, clock: day(9) });
+  expect(readdirSync(place).filter((name) => name.startsWith('base-'))).toEqual([base]);
+  const directory = fresh();
+  await restored(place, directory);
+  expect(everything(directory)).toEqual(everything(all.path));
+});
+
+test('an index is checked as deeply as its journal goes', async () => {
+  const [place, directory] = [fresh(), fresh()];
+  await backupOf(all.path, place);
+  await restored(place, directory);
+  expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  const journal = openJournalReader(directory);
+  expect(journal.trimmedTo()).toBe(0);
+  journal.close();
+});
+
+test.each(['ftp://host/backup', 'https://host/backup', 'S4://bucket/key'])(
+  'a backup to %s is refused, and so is a restore of what is neither a path nor a URL',
+  async (location) => {
+    using directory = dataDirectory();
+    const problem = `${location} is not a location for an archive.`;
+    const settings = readSettingsOf('backup', { data: directory.path }, {}).settings;
+    expect(await refusal(runBackup(settings, location, false))).toBe(problem);
+    if (location.startsWith('https:')) return;
+    const restoring = readSettingsOf('restore', { data: directory.path }, {}).settings;
+    expect(await refusal(runRestore(restoring, location))).toBe(problem);
+  },
+);
