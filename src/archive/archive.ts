@@ -131,7 +131,7 @@ export async function requireIdentity(place: BackupSource): Promise<Identity> {
   if (identity !== null) return identity;
   throw new OperatorError(
     `There is no archive at ${place.location}: it has no ${IDENTITY}.`,
-    'Check the location; stackside serve --archive makes an archive.',
+    'Check the location; stackside backup and stackside serve --archive make one.',
   );
 }
 

@@ -37,9 +37,8 @@ export interface BackupOptions {
 export interface Backup {
   /** The last entry in it. */
   entry: number;
-  /** Name and height of the base of the index. */
-  base: string;
-  height: number;
+  /** The base of the index. */
+  base: { name: string; entry: number; height: number };
   /** Bytes that were sent. */
   sent: number;
   /** The last entry that the journal lacks; 0 where it is whole. */
@@ -108,8 +107,9 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   // A public archive names its base, signed.
   if (signer !== null) await archive();
   await retain({ place, keep, now: clock.now(), signal });
-  const base = baseName(state.position);
-  return { entry, base, height: state.tip.height, sent: sent(), trimmedTo: journal.trimmedTo() };
+  const { position, tip } = state;
+  const base = { name: baseName(position), entry: position.id, height: tip.height };
+  return { entry, base, sent: sent(), trimmedTo: journal.trimmedTo() };
 }
 
 /**
