@@ -24,6 +24,7 @@ import type { TokenImageEvent } from './tokens/images.ts';
 
 type ServerEvent =
   | { event: 'metadata_passed_on'; prefix: string; host: string }
+  | { event: 'proxy_not_trusted'; address: string }
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
   /** Two running hosts of a cluster have one name. */
@@ -96,6 +97,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   variable_unknown: 'warn',
   old_names_imported: 'info',
   metadata_passed_on: 'info',
+  proxy_not_trusted: 'warn',
   token_images_full: 'warn',
   token_image_unwritten: 'error',
   old_names_failed: 'error',

@@ -60,6 +60,8 @@ const common = {
   history: 'none',
   snapshot: false,
   response: Type.Void(),
+  // A page has several files, and they cost nothing to read.
+  cost: 0,
 } as const;
 
 /** The response of a page's path to clients that don't accept HTML: a pointer to the API, or a 404. */

@@ -61,7 +61,7 @@ export function responder(version: string): Responder {
   const common = () => ({
     'access-control-allow-origin': '*',
     'access-control-expose-headers':
-      'X-API-Version, ETag, Link, Sunset, Warning, Retry-After, Stackside-Height, Stackside-History-From, Stackside-Without-Payouts',
+      'X-API-Version, ETag, Link, Sunset, Warning, Retry-After, RateLimit, RateLimit-Policy, Stackside-Height, Stackside-History-From, Stackside-Without-Payouts',
     'x-api-version': version,
   });
   // Copying a Headers object costs a third of making one from a plain object.

@@ -16,6 +16,7 @@ import { errorSince, type HistoryNeed, namedSince, requireWholeHistory, withoutP
 import { jsonParts } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import { bodyReader } from './request-body.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
@@ -123,6 +124,11 @@ interface Declaration<
   snapshot?: Snapshot;
   /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */
   long?: boolean;
+  /**
+   * Requests that one counts as for rate limits. Default: {@link LONG_COST} for a `long` route, 0 for one with `access`, which has keys
+   * of its own, else 1.
+   */
+  cost?: number;
   /** Only the main thread, which writes, can answer. */
   mainThread?: boolean;
   /** Pattern in the metrics for a request of a route with `*` (default: the route's path). */
@@ -168,11 +174,19 @@ export interface RouteContext {
   metrics: RequestMetrics;
   /** The client's address. */
   clientAddress: (request: Request) => string;
+  /** Counts the requests of clients; null where they have no limits. */
+  limiter: Pick<RateLimiter, 'clientOf' | 'charge'> | null;
   /** In an API thread: forwards a request to the main thread. */
   mainThread?: Forward;
   /** Whether each body is checked by its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
+
+/** Requests that one of a route counts as whose reading may take several turns. */
+const LONG_COST = 10;
+
+const costOf = ({ cost, long = false, access }: AnyDeclaration): number =>
+  cost ?? (access === undefined ? (long ? LONG_COST : 1) : 0);
 
 export interface Route {
   method: Method;
@@ -233,6 +247,10 @@ export function route<
       const readers = lazy(() => readersOf(declaration));
       const { heights, respond, failure, deprecation, now, clientAddress } = context;
       const { currentTag, answer } = answering(declaration, context);
+      const cost = costOf(declaration);
+      const limiter = cost === 0 ? null : context.limiter;
+      const charge = (request: Request): Record<string, string> | null =>
+        limiter?.charge(limiter.clientOf(request.headers, clientAddress(request)), cost) ?? null;
       /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
       const redirect = async (location: string, request: Request, noted: NotedHeight): Promise<Response> => {
         const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
@@ -250,16 +268,26 @@ export function route<
       };
       const answerOrFailure = (request: Request): Awaitable<Response> => {
         const noted = new NotedHeight();
-        return orElse(
-          () => andThen(answerOrMove(request, noted), (response) => noted.named(response)),
+        let quota: Record<string, string> | null = null;
+        const answered = orElse(
+          () => {
+            quota = charge(request);
+            return andThen(answerOrMove(request, noted), (response) => noted.named(response));
+          },
           (error) => failed(error, request, noted),
         );
+        return quota === null ? answered : andThen(answered, (response) => withHeaders(response, quota));
       };
       if (deprecated === null) return answerOrFailure;
       const { gone, mark } = deprecatedRoute(declaration, deprecated, deprecation, respond, now);
       return (request) => gone(request) ?? andThen(answerOrFailure(request), (response) => mark(response, request));
     },
   };
+}
+
+function withHeaders(response: Response, headers: Readonly<Record<string, string>> | null): Response {
+  for (const [name, value] of Object.entries(headers ?? {})) response.headers.set(name, value);
+  return response;
 }
 
 /** Makes the parsers of a route's path parameters and of its whole requests. */

@@ -2,11 +2,12 @@
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
-import { problem } from '../http/errors.ts';
+import { ApiError, problem } from '../http/errors.ts';
+import { RateLimitError, type RateLimiter } from '../http/rate-limit.ts';
 import type { Pushed } from '../http/server.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { Inboxes, MAX_MESSAGE } from './client-message.ts';
+import { Inboxes, MAX_MESSAGE, MessageError } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
 import { type ConnectionEvent, closeCodes, connectionGuard, type EndReason, type LiveMetrics } from './guard.ts';
 import type { SocketIo } from './socket-io.ts';
@@ -29,6 +30,10 @@ interface RealtimeOptions {
    */
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
+  /** Counts the connections and messages of clients; null where they have no limits. */
+  limiter?: RateLimiter | null;
+  /** The address of a client; null if another thread has counted the request already. */
+  clientAddress?: (request: Request, server: Bun.Server<unknown>) => string | null;
   /** Divides the thread's time among its work for clients. */
   turns?: Turns;
   clock?: Clock;
@@ -54,7 +59,7 @@ const refusal = (status: 400 | 413 | 426, message: string): Response =>
 /** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
 export function startRealtime(options: RealtimeOptions): Realtime {
   const { snapshots, metrics, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
-  const { turns = new Turns(clock) } = options;
+  const { turns = new Turns(clock), limiter = null, clientAddress = () => null } = options;
   const subscriptions = noSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());
   const rpcMetrics = metrics.connections('websocket');
@@ -92,12 +97,47 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   });
   const endBeating = clock.every(pingIntervalMs, beat);
 
-  const connectRpc: Handler = (request, server) => {
-    const data = new RpcConnection(rpcOptions);
+  /**
+   * Counts a request.
+   * @returns a function that counts a message of the connection that it begins, and throws MessageError beyond the client's limit
+   * @throws ApiError beyond the limit, or without a key where one is needed
+   */
+  function counted(request: Request, server: Bun.Server<unknown>): () => void {
+    const address = limiter === null ? null : clientAddress(request, server);
+    if (limiter === null || address === null) return () => {};
+    const client = limiter.clientOf(request.headers, address);
+    limiter.charge(client, 1);
+    return () => {
+      try {
+        limiter.charge(client, 1);
+      } catch (error) {
+        if (!(error instanceof RateLimitError)) throw error;
+        throw new MessageError(`a client must NOT send more than ${client.perMinute} messages a minute`);
+      }
+    };
+  }
+  /** Counts the requests of a handler. */
+  const limited =
+    (answer: (request: Request, server: Bun.Server<unknown>, count: () => void) => ReturnType<Handler>): Handler =>
+    (request, server) => {
+      let count: () => void;
+      try {
+        count = counted(request, server);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        const { status, message, code, headers } = error;
+        const all = { ...headers, 'access-control-allow-origin': '*' };
+        return Response.json(problem(status, message, code), { status, headers: all });
+      }
+      return answer(request, server, count);
+    };
+
+  const connectRpc = limited((request, server, count) => {
+    const data = new RpcConnection(rpcOptions, count);
     if (server.upgrade(request, { data })) return undefined;
     return refusal(426, 'This is the address of a WebSocket');
-  };
-  const engineRequest: Handler = async (request, server) => {
+  });
+  const engineRequest = limited(async (request, server) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
     // Loaded by the first request, since most servers have no Socket.IO clients.
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
@@ -114,7 +154,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       log({ event: 'client_message_refused', protocol: 'socket_io', reason: refused.message });
       return refusal(refused.status, refused.message);
     }
-  };
+  });
 
   return {
     routes: {

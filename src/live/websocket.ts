@@ -38,9 +38,15 @@ export class RpcConnection implements Subscriber {
   /** Whether a pong arrived since the last ping. */
   #alive = true;
 
-  /** Creates a connection without a socket yet. */
-  constructor(options: RpcConnectionOptions) {
+  readonly #count: () => void;
+
+  /**
+   * Creates a connection without a socket yet.
+   * @param count counts a message of the client; throws MessageError beyond its limit
+   */
+  constructor(options: RpcConnectionOptions, count: () => void = () => {}) {
     this.#options = options;
+    this.#count = count;
   }
 
   opened(socket: Socket): void {
@@ -57,6 +63,7 @@ export class RpcConnection implements Subscriber {
   received(message: string | Buffer): void {
     this.#guarded(() => {
       this.#alive = true;
+      this.#count();
       const text = typeof message === 'string' ? message : message.toString('utf8');
       const answer = rpcAnswer(text, (method, subscription) => this.#perform(method, subscription));
       if (answer !== null) this.#send(answer);

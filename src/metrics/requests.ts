@@ -1,5 +1,6 @@
 /** Metrics of requests, and of the snapshots that they read. */
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { RateLimitMetrics } from '../http/rate-limit.ts';
 import type { RequestMetrics } from '../http/route.ts';
 import type { SnapshotEvent } from '../store/read/snapshots.ts';
 
@@ -25,6 +26,21 @@ export function requestMetrics(registry: Registry): RequestMetrics {
       };
     },
   };
+}
+
+/** Registers the counters of clients with limits, by the names of their keys. */
+export function rateLimitMetrics(registry: Registry): RateLimitMetrics {
+  const counter = (name: string, help: string) =>
+    new Counter({ name, help, labelNames: ['key'], registers: [registry] });
+  const allowed = counter(
+    'stackside_client_requests_total',
+    'Requests of clients that were counted for a rate limit, by the name of their key; empty without one',
+  );
+  const refused = counter(
+    'stackside_client_requests_refused_total',
+    'Requests of clients beyond their rate limit, by the name of their key; empty without one',
+  );
+  return { counted: (key, isAllowed) => (isAllowed ? allowed : refused).inc({ key: key ?? '' }) };
 }
 
 /** Registers the counter of snapshots' events. @returns a function that counts an event and passes it to the log */

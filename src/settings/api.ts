@@ -1,7 +1,9 @@
 /** Settings of the API, and of the realtime connections that blocks and transactions are pushed to. */
 import { Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../base/utc-time.ts';
-import { group, integer, port, servers, setting, withoutScheme, yesOrNo } from './setting.ts';
+import { parseNetworks } from '../http/client-address.ts';
+import { MOST_PER_MINUTE } from '../http/rate-limit.ts';
+import { group, integer, port, servers, setting, textOrNone, withoutScheme, yesOrNo } from './setting.ts';
 
 /** A date, or a date and time with its zone. */
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -37,6 +39,35 @@ export const apiSettings = group('API', {
     read: integer,
     help: 'Number of API threads; 0 serves the API on the thread that takes events, more than 1 requires Linux; auto: 0 on two cores, else one less than there are cores, 4 at most',
     accepts: 'auto, or a number from 0 to 64',
+  }),
+  rateLimit: setting({
+    commands: servers,
+    flag: '--rate-limit <requests>',
+    variables: ['STACKSIDE_RATE_LIMIT'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: MOST_PER_MINUTE })], { default: null }),
+    read: integer,
+    absent: 'no limit',
+    help: 'Requests a minute of each address, or network of IPv6 (/64), and of each key without a limit of its own; 0 answers requests with a key alone',
+    accepts: `a number from 0 to ${MOST_PER_MINUTE}`,
+  }),
+  readKeys: setting({
+    commands: servers,
+    flag: '--read-keys <file>',
+    variables: ['STACKSIDE_READ_KEYS'],
+    type: textOrNone(),
+    absent: 'none',
+    help: 'File with keys for reading, one per line: a name, a key, and if it has a limit of its own, its requests a minute',
+    accepts: 'a file',
+  }),
+  trustedProxies: setting({
+    commands: servers,
+    flag: '--trusted-proxies <networks>',
+    variables: ['STACKSIDE_TRUSTED_PROXIES'],
+    type: Type.String({ default: '' }),
+    read: (text) => (parseNetworks(text) === null ? null : text),
+    absent: 'none',
+    help: 'Reverse proxies whose X-Forwarded-For names the client: addresses or networks, with commas between',
+    accepts: 'addresses or networks such as 127.0.0.1,10.0.0.0/8',
   }),
   deprecated: setting({
     commands: servers,

@@ -28,6 +28,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     longRead: (work) => work(),
     metrics: uncounted,
     clientAddress: () => '',
+    limiter: null,
     checkResponses: true,
     ...given,
   };

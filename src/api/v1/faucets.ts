@@ -125,11 +125,10 @@ const faucetErrors: ErrorShape = {
 
 /** Parses the parameters, which the declarations only describe: clients send them in several forms. */
 async function asked({ request, clientAddress }: { request: Request; clientAddress: () => string }): Promise<Asked> {
-  const forwarded = request.headers.get('x-forwarded-for')?.split(',')[0]?.trim() ?? '';
   return {
     url: request.url,
     query: new URLSearchParams(queryText(request.url)),
-    ip: forwarded === '' ? clientAddress() : forwarded,
+    ip: clientAddress(),
     body: await bodyOf(request),
   };
 }

@@ -39,7 +39,9 @@ async function refuseOldBackup(location: string, directory: string): Promise<voi
 
 /** What is said of a backup. */
 function backupText(location: string, { entry, base, sent, trimmedTo }: Backup): string {
-  const lines = [`${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${sizeText(sent)} sent`];
+  const lines = [
+    `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${sizeText(sent)} sent`,
+  ];
   if (trimmedTo > 0) {
     lines.push(
       `The journal lacks the entries up to ${trimmedTo}. If the archive lacks them, too, no later version can rebuild an index from it.`,

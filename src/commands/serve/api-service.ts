@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
 import type { Faucets } from '../../faucets/faucets.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
-import type { Forward } from '../../http/forward.ts';
+import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type ApiServer, startApi } from '../../http/server.ts';
 import { startRealtime } from '../../live/realtime.ts';
@@ -25,6 +25,7 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import { tokenImages } from '../../tokens/images.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { createApp, type ServerReadings } from './app.ts';
+import { clientAddresses, rateLimiter } from './clients.ts';
 
 export interface ApiServiceOptions {
   settings: Settings;
@@ -54,6 +55,8 @@ export interface ApiServiceOptions {
   mainThread?: Forward;
   /** A secret of this process, by which the main thread recognises requests of its own threads. */
   internalToken: string;
+  /** Memory with the counts of clients' requests, which all threads share. */
+  rates: SharedArrayBuffer;
 }
 
 /** Starts the API on its port, with realtime and the node's proxy. @throws OperatorError if it can't listen */
@@ -61,6 +64,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
   const {
     internalToken,
+    rates,
     server,
     system = null,
     requestCounts,
@@ -70,6 +74,8 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     listen = listenHttp,
   } = options;
   const via = viaOf(internalToken);
+  const limiter = rateLimiter(settings, rates, registry, clock);
+  const addressOf = clientAddresses(settings, limiter !== null, log);
   if (mainThread === undefined) saySubstitutes(settings, log);
   const app = createApp({
     snapshots,
@@ -93,16 +99,23 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
       source: settings.tokenMetadata,
       copies: settings.tokenImages === null ? null : tokenImages(settings.tokenImages),
     },
+    limiter,
+    addressOf,
     ...(mainThread === undefined ? {} : { mainThread }),
   });
   const realtime = startRealtime({
     ...realtimeSettings(settings),
+    limiter,
+    clientAddress: (request, server) =>
+      passedPeer(request.headers, internalToken) === null
+        ? addressOf(server.requestIP(request)?.address ?? '', request.headers)
+        : null,
     snapshots,
     metrics: liveMetrics(registry),
     log,
     turns,
     clock,
-    ...(mainThread === undefined ? {} : { polling: mainThread }),
+    ...(mainThread === undefined ? {} : { polling: counted(mainThread, internalToken) }),
   });
   try {
     return startApi({
@@ -120,6 +133,14 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     throw error;
   }
 }
+
+/** Forwards requests that this thread has counted. */
+const counted =
+  (forward: Forward, internalToken: string): Forward =>
+  (request) => {
+    markPeer(request.headers, internalToken, '');
+    return forward(request);
+  };
 
 /** Name of this process in `Via` headers, the same in all threads. It is a digest, since the token is a secret. */
 const viaOf = (internalToken: string): string =>

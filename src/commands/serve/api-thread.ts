@@ -45,7 +45,7 @@ export async function runApiThread(): Promise<void> {
 }
 
 async function start(
-  { settings, port, shared, mainThread, internalToken, requests, commits, log: form }: ThreadStart,
+  { settings, port, shared, mainThread, internalToken, rates, requests, commits, log: form }: ThreadStart,
   say: (message: FromThread) => void,
 ) {
   const registry = new Registry();
@@ -84,6 +84,7 @@ async function start(
     address: { hostname: settings.apiHost, port, shared },
     mainThread: forwardTo(mainThread, settings.proxyBodyLimit),
     internalToken,
+    rates,
     requestCounts: new RequestCounts(requests),
   });
   const stop = async () => {

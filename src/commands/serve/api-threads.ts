@@ -26,6 +26,8 @@ export interface ThreadStart {
   mainThread: string;
   /** The secret by which the main thread recognises requests of its own threads. */
   internalToken: string;
+  /** Shared memory with the counts of clients' requests, for their limits. */
+  rates: SharedArrayBuffer;
   /** Shared memory with the counts of requests. */
   requests: SharedArrayBuffer;
   /** Shared memory with the count of commits. */
@@ -66,6 +68,8 @@ export interface ApiThreadsOptions {
   mainThread: string;
   /** The secret by which the main thread recognises requests of its own threads. */
   internalToken: string;
+  /** Shared memory with the counts of clients' requests, for their limits. */
+  rates: SharedArrayBuffer;
   clock: Clock;
   /** Counts of the threads' requests. */
   requests: RequestCounts;
@@ -209,6 +213,7 @@ export async function startApiThreads({
   count,
   mainThread,
   internalToken,
+  rates,
   clock,
   requests: { memory: requests },
   commits: { memory: commits },
@@ -240,7 +245,7 @@ export async function startApiThreads({
     { length: count },
     () =>
       new ApiThread(
-        { settings, port, shared: count > 1, mainThread, internalToken, requests, commits, log },
+        { settings, port, shared: count > 1, mainThread, internalToken, rates, requests, commits, log },
         { clock, crashed, lines },
       ),
   );

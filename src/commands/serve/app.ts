@@ -50,6 +50,7 @@ import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { operatorAccess } from '../../hooks/routes/family.ts';
 import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
 import { sessionRoutes } from '../../hooks/routes/session.ts';
+import type { AddressOf } from '../../http/client-address.ts';
 import { cors } from '../../http/cors.ts';
 import { type DeprecationPolicy, NO_SUNSET } from '../../http/deprecation.ts';
 import { docs } from '../../http/docs.ts';
@@ -58,6 +59,7 @@ import { tagOf } from '../../http/etag.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { Heights } from '../../http/heights.ts';
 import type { ApiDescription } from '../../http/openapi.ts';
+import type { RateLimiter } from '../../http/rate-limit.ts';
 import { responder } from '../../http/respond.ts';
 import { responseCache } from '../../http/response-cache.ts';
 import {
@@ -106,6 +108,10 @@ export interface ApiOptions {
   clock?: Clock;
   /** Divides the thread's time among its work for clients. */
   turns?: Turns;
+  /** Counts the requests of clients; null or undefined where they have no limits. */
+  limiter?: RateLimiter | null;
+  /** Tells the address of a client; default: that of the peer. */
+  addressOf?: AddressOf;
 }
 
 /** Reads the public description of the server. */
@@ -195,10 +201,12 @@ export function createApp(options: ApiOptions): AnyElysia {
   const { clock = systemClock, turns = new Turns(clock) } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
   const { steering = null, openHooks = false, internalToken = crypto.randomUUID(), prefixes = [] } = options;
+  const { limiter = null, addressOf = (peer: string) => peer } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const clientAddress = (request: Request): string =>
-    passedPeer(request.headers, internalToken) ?? app.server?.requestIP(request)?.address ?? '';
+    passedPeer(request.headers, internalToken) ??
+    addressOf(app.server?.requestIP(request)?.address ?? '', request.headers);
   const passOn = (request: Request, answer: Forward): Promise<Response> => {
     markPeer(request.headers, internalToken, clientAddress(request));
     return answer(request);
@@ -216,6 +224,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     longRead: atMost(MOST_LONG_READS),
     metrics,
     clientAddress,
+    limiter,
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
     checkResponses,
   };
@@ -284,7 +293,7 @@ const tags: Readonly<Record<string, string>> = {
 const apiDescription: ApiDescription = {
   title: 'Stackside',
   description:
-    'Chain data of the Stacks blockchain: blocks, transactions, principals, tokens. The examples come from a simulated chain; their lists are cut to one item.',
+    'Chain data of the Stacks blockchain: blocks, transactions, principals, tokens. The examples come from a simulated chain; their lists are cut to one item. Where the operator limits clients, answers have `RateLimit` and `RateLimit-Policy`, and requests beyond the limit get 429 with `Retry-After`.',
   tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
   examples: answers,
 };

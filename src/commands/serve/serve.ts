@@ -15,6 +15,7 @@ import { Turns } from '../../base/turns.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { openWithHooks } from '../../hooks/machine.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
+import { RateTable } from '../../http/rate-limit.ts';
 import { type Log, reportingDropped } from '../../log.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
 import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
@@ -127,10 +128,11 @@ async function answerApi(
   const count = apiThreadCount(settings.threads, cores);
   const address = count === 0 ? { hostname, port, shared: false } : LOOPBACK;
   const internalToken = crypto.randomUUID();
+  const rates = RateTable.memory(clock.now());
   const { requests } = watch;
   // API threads count the requests that they forward.
   const counted = count === 0 ? { requestCounts: requests } : {};
-  const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, internalToken });
+  const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, internalToken, rates });
   closing.unshift(() => server.stop());
   if (count === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
@@ -139,6 +141,7 @@ async function answerApi(
     count,
     mainThread: server.url,
     internalToken,
+    rates,
     clock,
     requests,
     commits,

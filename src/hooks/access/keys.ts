@@ -6,12 +6,12 @@
  */
 
 import { timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lruCache } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { MADE_BYTES, madeSecret, secretFileText, storedSecret } from '../../base/files.ts';
-import { parseAddress, unmapped } from '../../http/hosts.ts';
+import { digestOfKey, keyFileText, keyLines } from '../../base/key-file.ts';
+import { addressGroup } from '../../http/client-address.ts';
 import type { HookLog } from '../log-event.ts';
 
 /** The caller of a request. */
@@ -31,53 +31,26 @@ export interface Key {
   consumer: string;
 }
 
-const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
-
 /** Makes a key of its text; only the digest is stored. */
-export const keyOf = (consumer: string, text: string): Key => ({ consumer, digest: digestOf(text) });
+export const keyOf = (consumer: string, text: string): Key => ({ consumer, digest: digestOfKey(text) });
 
 /** Finds a key by its text in constant time; undefined for an unknown key. */
 export function findKey<K extends Key>(keys: readonly K[], text: string): K | undefined {
-  const digest = digestOf(text);
+  const digest = digestOfKey(text);
   let found: K | undefined;
   for (const key of keys) if (timingSafeEqual(key.digest, digest)) found = key;
   return found;
 }
 
-/**
- * Reads a key file: one line per key, with the consumer and the key. A key may be given as `sha256:` and its digest in hex.
- * Empty lines and lines that begin with # are skipped.
- * @throws OperatorError naming the line
- */
+/** Reads the text of a file of consumers' keys. @throws OperatorError naming the line */
 export function readKeys(text: string, file: string): Key[] {
-  const keys: Key[] = [];
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    const trimmed = line.trim();
-    if (trimmed === '' || trimmed.startsWith('#')) continue;
-    const [consumer, key, ...more] = trimmed.split(/\s+/);
-    if (consumer === undefined || key === undefined || more.length > 0 || key.length < 8) {
-      throw new OperatorError(
-        `Line ${index + 1} of ${file} is not a consumer and a key.`,
-        'Write the name of a consumer, a blank, and a key of at least 8 characters in each line.',
-      );
-    }
-    const hashed = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
-    keys.push(hashed === undefined ? keyOf(consumer, key) : { consumer, digest: Uint8Array.fromHex(hashed) });
-  }
+  const keys = keyLines(text, file, 'a consumer and a key').map(({ name, digest }) => ({ consumer: name, digest }));
   if (keys.length === 0) throw new OperatorError(`${file} has no keys.`, 'Add a key, or omit --hook-keys.');
   return keys;
 }
 
 /** Reads the keys of a file. @throws OperatorError where the file can't be read */
-export function keysOf(file: string): Key[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new OperatorError(`${file} can't be read.`, 'Check --hook-keys.', { cause });
-  }
-  return readKeys(text, file);
-}
+export const keysOf = (file: string): Key[] => readKeys(keyFileText(file, '--hook-keys'), file);
 
 /** The admin key, in hex. */
 const ADMIN = /^[0-9a-f]{64}$/;
@@ -136,8 +109,6 @@ const ALL_ADDRESSES: Allowance = { burst: 100, everyMs: 600 };
 /** Capacity of the cache of addresses with wrong keys. The cache evicts half at once, so it has the last 10,000 at least. */
 const MOST_ADDRESSES = 20_000;
 const LOG_EVERY_MS = 60_000;
-/** Bytes of an IPv6 address that name a network: its owner has all addresses in it. */
-const NETWORK_BYTES = 8;
 
 /** A token bucket that refills over time. Times are Unix milliseconds. */
 class Bucket {
@@ -174,14 +145,6 @@ class Bucket {
   }
 }
 
-/** The group of an address for counting: an IPv4 address itself, or the network of an IPv6 address. */
-function groupOf(address: string): string {
-  const parsed = parseAddress(address);
-  if (parsed === null) return address;
-  const bytes = unmapped(parsed);
-  return bytes.length === 4 ? bytes.join('.') : bytes.subarray(0, NETWORK_BYTES).toHex();
-}
-
 /** Counts wrong keys, and slows down the addresses that send them. */
 export interface WrongKeys {
   /** Milliseconds until a guessable key from this address is checked; 0 for at once. */
@@ -211,12 +174,12 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys
   return {
     wait(address) {
       const time = now();
-      const own = each.get(groupOf(address));
+      const own = each.get(addressGroup(address));
       return own === undefined ? 0 : waitOf(own, time);
     },
     count(address) {
       const time = now();
-      const group = groupOf(address);
+      const group = addressGroup(address);
       const own = each.get(group) ?? new Bucket(EACH_ADDRESS, time);
       // Unchecked keys use no token, so that a right key gets its turn during a flood.
       if (waitOf(own, time) === 0) {

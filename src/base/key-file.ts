@@ -1,0 +1,61 @@
+/** Files of API keys: a line for each key, with the name of its holder. */
+import { readFileSync } from 'node:fs';
+import { OperatorError } from './errors.ts';
+
+const LEAST_CHARACTERS = 8;
+
+/** A line of a key file. */
+export interface KeyLine {
+  /** Number of the line, from 1 on. */
+  line: number;
+  name: string;
+  /** SHA-256 of the key. */
+  digest: Uint8Array;
+  /** What follows the key. */
+  rest: string[];
+}
+
+export const digestOfKey = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
+
+/** @returns null for no key */
+function digestIn(word: string | undefined): Uint8Array | null {
+  if (word === undefined || word.length < LEAST_CHARACTERS) return null;
+  const hashed = /^sha256:([0-9a-f]{64})$/i.exec(word)?.[1];
+  return hashed === undefined ? digestOfKey(word) : Uint8Array.fromHex(hashed);
+}
+
+/**
+ * Reads the text of a key file. A key may be given as `sha256:` and its digest in hex. Empty lines and lines that begin with # are
+ * skipped.
+ * @param format of a line, as the remedy says it
+ * @param most words that may follow the key
+ * @throws OperatorError naming the line
+ */
+export function keyLines(text: string, file: string, format: string, most = 0): KeyLine[] {
+  const keys: KeyLine[] = [];
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const trimmed = line.trim();
+    if (trimmed === '' || trimmed.startsWith('#')) continue;
+    const [name = '', key, ...rest] = trimmed.split(/\s+/);
+    const digest = digestIn(key);
+    if (digest === null || rest.length > most) throw wrongLine(index + 1, file, format);
+    keys.push({ line: index + 1, name, digest, rest });
+  }
+  return keys;
+}
+
+/** The error for a line that is not of the format. */
+export const wrongLine = (line: number, file: string, format: string): OperatorError =>
+  new OperatorError(
+    `Line ${line} of ${file} is not ${format}.`,
+    `Write ${format} in each line, with blanks between; a key has at least ${LEAST_CHARACTERS} characters.`,
+  );
+
+/** Reads a key file. @param flag that names it @throws OperatorError where it can't be read */
+export function keyFileText(file: string, flag: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new OperatorError(`${file} can't be read.`, `Check ${flag}.`, { cause });
+  }
+}

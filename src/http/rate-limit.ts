@@ -1,0 +1,234 @@
+/**
+ * Rate limits of clients: each address and each key has so many requests a minute, of which dear ones count as several. All threads
+ * of a process share the counts, in memory of a fixed size, however many addresses a client has.
+ */
+import { digestOfKey, type KeyLine, keyFileText, keyLines, wrongLine } from '../base/key-file.ts';
+import { addressGroup } from './client-address.ts';
+import { ApiError } from './errors.ts';
+
+/** A key for reading. */
+export interface ReadKey {
+  name: string;
+  /** SHA-256 of the key. */
+  digest: Uint8Array;
+  /** Requests a minute; null for no limit of its own. */
+  perMinute: number | null;
+}
+
+/** Maximum requests a minute. */
+export const MOST_PER_MINUTE = 100_000;
+const KEY_FORMAT = 'a name, a key, and if it has a limit of its own, its requests a minute';
+
+function readKeyOf({ line, name, digest, rest: [limit] }: KeyLine, file: string): ReadKey {
+  if (limit === undefined) return { name, digest, perMinute: null };
+  const perMinute = /^[1-9]\d{0,6}$/.test(limit) ? Number(limit) : Number.NaN;
+  if (!(perMinute <= MOST_PER_MINUTE)) throw wrongLine(line, file, KEY_FORMAT);
+  return { name, digest, perMinute };
+}
+
+/** Reads the keys of a file's text. @throws OperatorError naming the line */
+export const readKeysIn = (text: string, file: string): ReadKey[] =>
+  keyLines(text, file, KEY_FORMAT, 1).map((line) => readKeyOf(line, file));
+
+/** Reads the keys of a file. @throws OperatorError where it can't be read, naming the line where one is wrong */
+export const readKeysOf = (file: string): ReadKey[] => readKeysIn(keyFileText(file, '--read-keys'), file);
+
+/** A client as it is counted. */
+interface Client {
+  /** Name of its key; null for an address. */
+  key: string | null;
+  id: string;
+  /** Requests a minute; null for any number. */
+  perMinute: number | null;
+}
+
+/** What is left to a client after a request. */
+export interface Quota {
+  isAllowed: boolean;
+  perMinute: number;
+  /** Requests that are allowed at once now. */
+  remaining: number;
+  /** Seconds until all are. */
+  reset: number;
+  /** Seconds until the request is allowed; 0 for one that is. */
+  retryAfter: number;
+}
+
+/** Slots of the table: clients that are counted at the same time. */
+const SLOTS = 1 << 17;
+/** Slots in which a client may be. */
+const PROBES = 8;
+/** Attempts to change a slot while other threads change it. */
+const ATTEMPTS = 4;
+const BYTES_OF_A_SLOT = 8;
+/** A clock may be set back by so much, and times still count. */
+const SET_BACK_MS = 30 * 86_400_000;
+/** What is before the slots: a seed, so that nobody knows which clients share slots, and the moment that times count from. */
+const [SEED, BEGAN, FIRST] = [0, 1, 2];
+
+/** A slot has a fingerprint of the client in its high bits, and a time in its low ones: 40 bits of 1/16 ms are two years. */
+const TIME_BITS = 40n;
+const TIME_MASK = (1n << TIME_BITS) - 1n;
+const TICKS_A_MS = 16;
+const TICKS_A_MINUTE = 60_000 * TICKS_A_MS;
+const TICKS_A_SECOND = 1_000 * TICKS_A_MS;
+
+/** Ticks that the time of a slot is ahead; 0 where it has passed, and where it is of a clock that was set back meanwhile. */
+function aheadOf(slot: bigint, now: number): number {
+  const ahead = Number(slot & TIME_MASK) - now;
+  return ahead > 0 && ahead <= TICKS_A_MINUTE ? ahead : 0;
+}
+
+/**
+ * Times until which clients have used up what they were given (the generic cell rate algorithm, ITU-T I.371): a request moves the
+ * time by its share of a minute, and is refused if that would be more than a minute ahead. A time that has passed says nothing, so
+ * that its slot is free again.
+ */
+export class RateTable {
+  readonly #slots: BigInt64Array;
+  readonly #seed: bigint;
+  readonly #began: number;
+  readonly #now: () => number;
+
+  /**
+   * @param memory as {@link RateTable.memory} makes it; threads share it
+   * @param now Unix milliseconds
+   */
+  constructor(memory: SharedArrayBuffer, now: () => number) {
+    this.#slots = new BigInt64Array(memory);
+    this.#seed = this.#slots[SEED]!;
+    this.#began = Number(this.#slots[BEGAN]!);
+    this.#now = now;
+  }
+
+  /** Memory without counts. @param now Unix milliseconds */
+  static memory(now: number): SharedArrayBuffer {
+    const memory = new SharedArrayBuffer((FIRST + SLOTS) * BYTES_OF_A_SLOT);
+    const slots = new BigInt64Array(memory);
+    slots[SEED] = BigInt.asIntN(64, crypto.getRandomValues(new BigUint64Array(1))[0]!);
+    slots[BEGAN] = BigInt(Math.floor(now) - SET_BACK_MS);
+    return memory;
+  }
+
+  /** The slot of a client: its own, else a free one, else the one whose time passes first, which it then shares. */
+  #slotOf(first: number, fingerprint: bigint, now: number): number {
+    let found = -1;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (let probe = 0; probe < PROBES; probe++) {
+      const at = FIRST + ((first + probe) % SLOTS);
+      const slot = Atomics.load(this.#slots, at);
+      const ahead = aheadOf(slot, now);
+      if (ahead > 0 && slot >> TIME_BITS === fingerprint) return at;
+      if (ahead < earliest) [found, earliest] = [at, ahead];
+    }
+    return found;
+  }
+
+  /** Counts a request. @param cost requests that it counts as */
+  charge({ id, perMinute }: { id: string; perMinute: number }, cost: number): Quota {
+    const now = Math.max(0, Math.floor((this.#now() - this.#began) * TICKS_A_MS));
+    const hash = BigInt.asIntN(64, Bun.hash.wyhash(id, this.#seed));
+    const [first, fingerprint] = [Number(BigInt.asUintN(32, hash)) % SLOTS, hash >> TIME_BITS];
+    const share = TICKS_A_MINUTE / perMinute;
+    // What costs more than all there is can be had after a pause of a minute.
+    const asked = Math.ceil(Math.min(cost, perMinute) * share);
+    const quota = (ahead: number, isAllowed: boolean): Quota => ({
+      isAllowed,
+      perMinute,
+      remaining: Math.floor(Math.max(0, TICKS_A_MINUTE - ahead) / share),
+      reset: Math.ceil(ahead / TICKS_A_SECOND),
+      retryAfter: isAllowed ? 0 : Math.max(1, Math.ceil((ahead + asked - TICKS_A_MINUTE) / TICKS_A_SECOND)),
+    });
+    for (let attempt = 0; ; attempt++) {
+      const at = this.#slotOf(first, fingerprint, now);
+      const slot = Atomics.load(this.#slots, at);
+      const ahead = aheadOf(slot, now);
+      const next = ahead + asked;
+      if (next > TICKS_A_MINUTE) return quota(ahead, false);
+      const changed = (fingerprint << TIME_BITS) | BigInt(now + next);
+      const isChanged = Atomics.compareExchange(this.#slots, at, slot, changed) === slot;
+      if (isChanged || attempt === ATTEMPTS) return quota(next, true);
+    }
+  }
+}
+
+export interface RateLimitMetrics {
+  /** @param key name of the client's key; null for an address */
+  counted(key: string | null, isAllowed: boolean): void;
+}
+
+export interface RateLimiterOptions {
+  /** Requests a minute of an address, and of a key without a limit of its own; 0 lets keys alone read, null limits neither. */
+  perMinute: number | null;
+  keys: readonly ReadKey[];
+  table: RateTable;
+  metrics: RateLimitMetrics;
+}
+
+/** Names of the limits in `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
+const policyOf = ({ key }: Client): string => (key === null ? '"address"' : '"key"');
+
+/** The headers that say what is left. */
+const quotaHeaders = (client: Client, { perMinute, remaining, reset }: Quota): Record<string, string> => ({
+  'ratelimit-policy': `${policyOf(client)};q=${perMinute};w=60`,
+  ratelimit: `${policyOf(client)};r=${remaining};t=${reset}`,
+});
+
+/** A request beyond the limit of its client. */
+export class RateLimitError extends ApiError {
+  override readonly name = 'RateLimitError';
+  constructor(
+    override readonly headers: Readonly<Record<string, string>>,
+    seconds: number,
+  ) {
+    super(429, `Too many requests; the next one is allowed in ${seconds} s`, 'RATE_LIMIT');
+  }
+}
+
+const BEARER = /^Bearer\s+(\S+)$/i;
+
+/** Counts the requests of clients, and refuses those beyond their limits. */
+export class RateLimiter {
+  readonly #options: RateLimiterOptions;
+  readonly #keys: ReadonlyMap<string, ReadKey>;
+
+  constructor(options: RateLimiterOptions) {
+    this.#options = options;
+    this.#keys = new Map(options.keys.map((key) => [key.digest.toHex(), key]));
+  }
+
+  /**
+   * The client of a request. A key that is no key for reading may be one for chainhooks or of the node, and counts for nothing here.
+   * @throws ApiError 401 where a key is needed
+   */
+  clientOf(headers: Headers, address: string): Client {
+    const { perMinute } = this.#options;
+    if (this.#keys.size > 0) {
+      const given = headers.get('x-api-key') || BEARER.exec(headers.get('authorization') ?? '')?.[1];
+      const key = given === undefined || given === '' ? undefined : this.#keys.get(digestOfKey(given).toHex());
+      if (key !== undefined) {
+        const limit = key.perMinute ?? (perMinute === 0 ? null : perMinute);
+        return { key: key.name, id: `key ${key.name}`, perMinute: limit };
+      }
+    }
+    if (perMinute !== 0) return { key: null, id: `address ${addressGroup(address)}`, perMinute };
+    throw new ApiError(401, 'This server answers requests with a key for reading: send it as X-API-Key', 'READ_KEY');
+  }
+
+  /**
+   * Counts a request.
+   * @param cost requests that it counts as
+   * @returns headers for the response; null for a client without a limit
+   * @throws RateLimitError 429
+   */
+  charge(client: Client, cost: number): Record<string, string> | null {
+    const { table, metrics } = this.#options;
+    const { key, id, perMinute } = client;
+    const quota = perMinute === null ? null : table.charge({ id, perMinute }, cost);
+    metrics.counted(key, quota === null || quota.isAllowed);
+    if (quota === null) return null;
+    const headers = quotaHeaders(client, quota);
+    if (quota.isAllowed) return headers;
+    throw new RateLimitError({ ...headers, 'retry-after': String(quota.retryAfter) }, quota.retryAfter);
+  }
+}

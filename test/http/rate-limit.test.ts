@@ -1,0 +1,165 @@
+/** Rate limits: what a client may do in any minute, whatever others do, and whatever addresses it has. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { ApiError } from '../../src/http/errors.ts';
+import {
+  RateLimitError,
+  RateLimiter,
+  type RateLimiterOptions,
+  RateTable,
+  readKeysIn,
+} from '../../src/http/rate-limit.ts';
+import { assertProperty } from '../support/property.ts';
+
+const BEGAN = Date.parse('2026-01-01');
+
+function table() {
+  const time = { now: BEGAN };
+  return { time, table: new RateTable(RateTable.memory(BEGAN), () => time.now) };
+}
+
+test('a client has its minute at once, then a request each time its share has passed', () => {
+  const { time, table: counts } = table();
+  const client = { id: 'a', perMinute: 60 };
+  for (let n = 1; n <= 60; n++) {
+    expect(counts.charge(client, 1)).toMatchObject({ isAllowed: true, remaining: 60 - n, reset: n });
+  }
+  expect(counts.charge(client, 1)).toEqual({ isAllowed: false, perMinute: 60, remaining: 0, reset: 60, retryAfter: 1 });
+  expect(counts.charge({ ...client, id: 'b' }, 1).isAllowed).toBe(true);
+  time.now += 999;
+  expect(counts.charge(client, 1).isAllowed).toBe(false);
+  time.now += 1;
+  expect(counts.charge(client, 1).isAllowed).toBe(true);
+  time.now += 60_000;
+  expect(counts.charge(client, 1)).toMatchObject({ isAllowed: true, remaining: 59 });
+});
+
+test('a dear request counts as several, and one that costs more than there is waits for all of it', () => {
+  const { time, table: counts } = table();
+  const client = { id: 'a', perMinute: 30 };
+  expect(counts.charge(client, 10)).toMatchObject({ isAllowed: true, remaining: 20 });
+  expect(counts.charge(client, 21)).toMatchObject({ isAllowed: false, remaining: 20, retryAfter: 2 });
+  expect(counts.charge(client, 100)).toMatchObject({ isAllowed: false, retryAfter: 20 });
+  time.now += 20_000;
+  expect(counts.charge(client, 100)).toMatchObject({ isAllowed: true, remaining: 0 });
+});
+
+test('no minute has more than twice the limit, and whoever keeps to the limit is never refused', () => {
+  const steps = fc.array(fc.record({ after: fc.nat(20_000), cost: fc.integer({ min: 1, max: 5 }) }), { maxLength: 60 });
+  assertProperty(
+    fc.property(fc.integer({ min: 5, max: 200 }), steps, (perMinute, asked) => {
+      const { time, table: counts } = table();
+      const allowed: { at: number; cost: number }[] = [];
+      let used = 0;
+      for (const { after, cost } of asked) {
+        time.now += after;
+        used = Math.max(0, used - (after * perMinute) / 60_000);
+        const quota = counts.charge({ id: 'one', perMinute }, cost);
+        // Shares are whole sixteenths of a millisecond.
+        if (used + cost <= perMinute * 0.999) expect(quota.isAllowed).toBe(true);
+        if (used + cost > perMinute * 1.001) expect(quota.isAllowed).toBe(false);
+        if (!quota.isAllowed) continue;
+        used += cost;
+        allowed.push({ at: time.now, cost });
+      }
+      for (const { at } of allowed) {
+        const inMinute = allowed.filter((one) => one.at >= at && one.at < at + 60_000);
+        expect(inMinute.reduce((sum, { cost }) => sum + cost, 0)).toBeLessThanOrEqual(2 * perMinute);
+      }
+    }),
+    { always: 'a client is counted' },
+  );
+});
+
+test('a client with more addresses than there are slots makes no other one wait for more than its own minute', () => {
+  const { table: counts } = table();
+  for (let n = 0; n < 300_000; n++) counts.charge({ id: `address ${n}`, perMinute: 1_000 }, 1);
+  const first = counts.charge({ id: 'another', perMinute: 1_000 }, 1);
+  expect(first.isAllowed).toBe(true);
+  expect(first.remaining).toBeGreaterThan(900);
+});
+
+test('a thousand clients are counted each by itself', () => {
+  const { table: counts } = table();
+  for (let round = 1; round <= 5; round++) {
+    for (let n = 0; n < 1_000; n++) {
+      expect(counts.charge({ id: `key ${n}`, perMinute: 5 }, 1)).toMatchObject({
+        isAllowed: true,
+        remaining: 5 - round,
+      });
+    }
+  }
+  for (let n = 0; n < 1_000; n++) expect(counts.charge({ id: `key ${n}`, perMinute: 5 }, 1).isAllowed).toBe(false);
+});
+
+test('threads share the counts, and a clock that is set back frees who was counted', () => {
+  const memory = RateTable.memory(BEGAN);
+  const time = { now: BEGAN };
+  const [one, two] = [new RateTable(memory, () => time.now), new RateTable(memory, () => time.now)];
+  const client = { id: 'a', perMinute: 2 };
+  expect([one, two, one].map((counts) => counts.charge(client, 1).isAllowed)).toEqual([true, true, false]);
+  time.now -= 3_600_000;
+  expect(two.charge(client, 1).isAllowed).toBe(true);
+});
+
+const KEYS = readKeysIn(
+  '# readers\nalice first-key-of-alice 5\nbob sha256:' +
+    new Bun.CryptoHasher('sha256').update('key-of-bob').digest('hex'),
+  'keys',
+);
+
+function limiter(options: Partial<RateLimiterOptions> = {}) {
+  const counted: [string | null, boolean][] = [];
+  const metrics = { counted: (key: string | null, isAllowed: boolean) => void counted.push([key, isAllowed]) };
+  return { counted, limiter: new RateLimiter({ perMinute: 2, keys: KEYS, table: table().table, metrics, ...options }) };
+}
+const key = (text: string) => new Headers({ 'x-api-key': text });
+
+test('addresses and keys have limits of their own, and unknown keys are none', () => {
+  const { limiter: limits, counted } = limiter();
+  const ask = (headers: Headers, address = '192.0.2.1') => {
+    try {
+      return limits.charge(limits.clientOf(headers, address), 1);
+    } catch (error) {
+      if (!(error instanceof RateLimitError)) throw error;
+      return error;
+    }
+  };
+  expect(ask(new Headers())).toEqual({ 'ratelimit-policy': '"address";q=2;w=60', ratelimit: '"address";r=1;t=30' });
+  expect(ask(key('wrong'))).toMatchObject({ ratelimit: '"address";r=0;t=60' });
+  expect(ask(new Headers())).toMatchObject({ status: 429, headers: { 'retry-after': '30' } });
+  expect(ask(new Headers(), '192.0.2.2')).toMatchObject({ ratelimit: '"address";r=1;t=30' });
+  for (let left = 4; left >= 0; left--) {
+    expect(ask(key('first-key-of-alice'))).toMatchObject({ 'ratelimit-policy': '"key";q=5;w=60' });
+  }
+  expect(ask(new Headers({ authorization: 'Bearer first-key-of-alice' }))).toMatchObject({ status: 429 });
+  expect(ask(key('key-of-bob'))).toMatchObject({ 'ratelimit-policy': '"key";q=2;w=60' });
+  expect(counted.filter(([name, isAllowed]) => name === 'alice' && !isAllowed)).toHaveLength(1);
+});
+
+test('with no requests for addresses, only keys are answered', () => {
+  const { limiter: limits } = limiter({ perMinute: 0 });
+  expect(() => limits.clientOf(new Headers(), '192.0.2.1')).toThrow(ApiError);
+  expect(() => limits.clientOf(key('wrong'), '192.0.2.1')).toThrow('with a key for reading');
+  expect(limits.charge(limits.clientOf(key('key-of-bob'), ''), 1)).toBeNull();
+  expect(limits.charge(limits.clientOf(key('first-key-of-alice'), ''), 1)).toMatchObject({
+    ratelimit: '"key";r=4;t=12',
+  });
+});
+
+test('files of keys are read, or refused by line', () => {
+  expect(KEYS.map(({ name, perMinute }) => [name, perMinute])).toEqual([
+    ['alice', 5],
+    ['bob', null],
+  ]);
+  for (const text of [
+    'alice',
+    'alice short',
+    'alice a-long-key 0',
+    'alice a-long-key 9999999',
+    'alice a-long-key 5 6',
+    'a a-long-key x',
+  ]) {
+    expect(() => readKeysIn(`# one\n${text}`, 'keys')).toThrow('Line 2 of keys is not a name, a key');
+  }
+});

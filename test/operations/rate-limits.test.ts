@@ -1,0 +1,113 @@
+/** Limits of clients as a server has them: on routes, realtime connections and what is passed on, in one thread and in several. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+
+const source = ingestOf([...devnetEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1 })].map(received));
+const files = dataDirectory();
+afterAll(() => {
+  source[Symbol.dispose]();
+  files[Symbol.dispose]();
+});
+const keys = join(files.path, 'keys');
+
+const LIMIT = 12;
+
+/** Asks until the answer is 429, as time passes while it asks. */
+async function untilRefused(ask: () => Promise<Response>): Promise<{ allowed: number; last: Response }> {
+  for (let allowed = 0; allowed < 1_000; allowed++) {
+    const last = await ask();
+    if (last.status === 429) return { allowed, last };
+    expect(last.status).toBe(200);
+  }
+  throw new Error('nothing is refused');
+}
+
+describe.each([
+  ['one thread', '0'],
+  ['several threads', '2'],
+])('%s', (_, threads) => {
+  let server: Serving;
+  beforeAll(async () => {
+    writeFileSync(keys, 'alice key-of-alice 40\n');
+    server = await serving(
+      { mode: 'read', threads, rateLimit: String(LIMIT), readKeys: keys, trustedProxies: '127.0.0.1' },
+      source.path,
+    );
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  const ask = (path: string, headers: Record<string, string>) => fetch(`${server.api}${path}`, { headers });
+  /** A client behind the proxy on this machine. */
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+
+  test('what a client may ask is said with each answer, and what is more is refused with the time to wait', async () => {
+    const first = await ask('/extended/v2/blocks', from('192.0.2.1'));
+    expect([first.status, first.headers.get('ratelimit')]).toEqual([200, `"address";r=${LIMIT - 1};t=5`]);
+    const { allowed, last } = await untilRefused(() => ask('/extended/v2/blocks', from('192.0.2.1')));
+    expect(allowed).toBeGreaterThanOrEqual(LIMIT - 1);
+    expect(Number(last.headers.get('retry-after'))).toBeWithin(1, 6);
+    expect(await last.json()).toMatchObject({ statusCode: 429, code: 'RATE_LIMIT' });
+    expect(last.headers.get('access-control-allow-origin')).toBe('*');
+    // Others are answered, and so is who has a key.
+    expect((await ask('/extended/v2/blocks', from('192.0.2.2'))).status).toBe(200);
+    const own = await ask('/extended/v2/blocks', { ...from('192.0.2.1'), 'x-api-key': 'key-of-alice' });
+    expect([own.status, own.headers.get('ratelimit-policy')]).toEqual([200, '"key";q=40;w=60']);
+  });
+
+  test('an invented address gains nothing, and pages, health and errors of paths count for nothing', async () => {
+    let n = 0;
+    await untilRefused(() => ask('/extended/v1/status', from(`198.51.100.${++n % 250}, 192.0.2.3`)));
+    for (const path of ['/health', '/metrics', '/docs/json', '/nowhere']) {
+      expect([path, (await ask(path, from('192.0.2.3'))).status]).not.toEqual([path, 429]);
+    }
+    const page = await ask('/', { ...from('192.0.2.3'), accept: 'text/html' });
+    expect(page.status).toBe(200);
+  });
+
+  test('a dear route counts as several requests, and a missing body as one', async () => {
+    const headers = from('192.0.2.4');
+    expect((await ask('/stackside/v1/forks', headers)).headers.get('ratelimit')).toStartWith('"address";r=2;');
+    expect((await ask('/extended/v1/block', headers)).status).toBe(429);
+    const head = await fetch(`${server.api}/extended/v2/blocks`, { method: 'HEAD', headers });
+    expect([head.status, head.headers.get('ratelimit')]).toEqual([200, expect.stringMatching(/r=[1-9];/)]);
+  });
+
+  test('connections and messages count, and a client beyond its limit is disconnected', async () => {
+    const url = `${server.api.replace('http', 'ws')}/extended/v1/ws`;
+    const headers = from('192.0.2.5');
+    const socket = new WebSocket(url, { headers } as never);
+    const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve));
+    await new Promise((resolve) => socket.addEventListener('open', resolve));
+    for (let n = 0; n < LIMIT; n++)
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: n, method: 'subscribe', params: { event: 'block' } }));
+    expect((await closed).code).toBe(1008);
+    const refused = new WebSocket(url, { headers } as never);
+    const { code } = await new Promise<CloseEvent>((resolve) => refused.addEventListener('close', resolve));
+    expect(code).not.toBe(1000);
+    const poll = '/socket.io/?EIO=4&transport=polling';
+    expect((await ask(poll, headers)).status).toBe(429);
+    const other = await ask(poll, from('192.0.2.6'));
+    expect(other.status).toBe(200);
+  });
+
+  test('metrics count requests by key', async () => {
+    await ask('/extended/v2/blocks', { 'x-api-key': 'key-of-alice' });
+    const text = await (await ask('/metrics', {})).text();
+    expect(text).toMatch(/^stackside_client_requests_total\{key="alice"\} \d/m);
+    expect(text).toMatch(/^stackside_client_requests_refused_total\{key=""\} \d/m);
+  });
+});
+
+test('without a key nothing is read where keys alone may read, and who manages chainhooks is not asked for one', async () => {
+  await using server = await serving({ rateLimit: '0', readKeys: keys }, source.path);
+  const ask = (path: string, headers: Record<string, string> = {}) => fetch(`${server.api}${path}`, { headers });
+  const refused = await ask('/extended/v2/blocks');
+  expect([refused.status, await refused.json()]).toEqual([401, expect.objectContaining({ code: 'READ_KEY' })]);
+  expect((await ask('/extended/v2/blocks', { authorization: 'Bearer key-of-alice' })).status).toBe(200);
+  expect((await ask('/health')).status).toBe(200);
+});
