@@ -72,12 +72,14 @@ function journalLine(journal: UpgradePlan['journal']): string {
 }
 
 /** Instructions, one sentence per line. */
-function dutyLines({ duty, rebuild, freeBytes: free }: UpgradeReport): string[] {
+function dutyLines({ duty, rebuild, journal, freeBytes: free }: UpgradeReport): string[] {
   switch (duty) {
     case 'none':
       return ['Nothing is to be done first: stop the old program, and start this one.'];
     case 'newer-program':
-      return ['Run the newer program, or restore a backup that this program knows.'];
+      return journal?.fate === 'refused'
+        ? ['Run the newer program, or restore an archive with this one.']
+        : ['Run the newer program, or make an index of this one from the journal: stackside rebuild.'];
     case 'import':
       return [
         'No index can be built without a journal of all events: name the archive with the others to stackside rebuild (--archive), restore a backup, import a recording, or resync the node.',

@@ -8,7 +8,7 @@ import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
-import { PassingError } from '../../base/errors.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/store-failure.ts';
@@ -75,6 +75,17 @@ export const commandsOf = <R extends CommandRegistry>({ run, runBatches }: Comma
   runBatches: (type, args) => runBatches({ type, args }),
 });
 
+/** An entry with a command that only a newer program applies. Without it, all that follows would be another state. */
+export class UnknownCommandError extends OperatorError {
+  override readonly name = 'UnknownCommandError';
+  constructor(type: string) {
+    super(
+      `The log has the command ${type}, which this program doesn't know.`,
+      'Run the newer Stackside that wrote it, or restore an archive of the log up to an entry before it (stackside restore --until-entry).',
+    );
+  }
+}
+
 /** The commands of all registries. */
 export function knownCommands() {
   const known = new Map<string, ApplyCommand | BatchedCommand<object>>();
@@ -86,6 +97,8 @@ export function knownCommands() {
         known.set(type, command);
       }
     },
+
+    has: (type: string): boolean => known.has(type),
 
     /** Applies a command without batches. */
     apply({ type, args }: Command, at: number): unknown {
@@ -224,9 +237,13 @@ export function entryCommands(db: Database, known: KnownCommands) {
   return {
     listener: results.listener,
 
-    /** Applies an entry. @throws PayloadError for a text that is no command, and what the command's function throws */
+    /**
+     * Applies an entry.
+     * @throws PayloadError for a text that is no command, UnknownCommandError, and what the command's function throws
+     */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
+      if (!known.has(command.type)) throw new UnknownCommandError(command.type);
       results.note(command.uuid, applied(command, millisecondsOf(entry)));
     },
 

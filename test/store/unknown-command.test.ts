@@ -1,0 +1,54 @@
+/** A log with a command of a newer program: nothing after it is applied, and the refusal names it, however the log is read. */
+import { expect, test } from 'bun:test';
+import { OperatorError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { openJournal } from '../../src/store/files/journal.ts';
+import { COMMAND_PATH, UnknownCommandError } from '../../src/store/ingest/commands.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { compressed, type Entry, type Head, headAfter } from '../../src/store/log/entry.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { journalRows, wholeIndex } from '../support/data/tables.ts';
+
+const events = [...devnetEvents({ seed: 2, blocks: 3, transactionsPerBlock: 1 })].map(received);
+
+/** The entry of a command that no version has yet. */
+function unknownAfter(head: Head): Entry {
+  const text = JSON.stringify({ uuid: crypto.randomUUID(), type: 'moon.land', args: {} });
+  const event = { receivedAt: events.at(-1)!.receivedAt, path: COMMAND_PATH, text };
+  return { ...event, ...headAfter(head, event) };
+}
+
+const NAMED = "The log has the command moon.land, which this program doesn't know.";
+
+test('a log that is followed stops before it', async () => {
+  using directory = ingestOf(events);
+  using opened = openAt(directory.path);
+  const before = opened.ingest.position();
+  const following = opened.ingest.entries.follow([unknownAfter(before)], true, async () => {});
+  await expect(following).rejects.toThrow(NAMED);
+  expect(opened.ingest.position()).toEqual(before);
+});
+
+test('a journal that has it is refused by a start and a rebuild, and changes nothing', () => {
+  using directory = ingestOf(events);
+  const index = wholeIndex(directory.path);
+  const journal = openJournal(directory.path);
+  const id = journal.lastId();
+  const { text, ...entry } = unknownAfter({ id, chain: journal.chainAt(id)! });
+  journal.begin();
+  journal.append(entry, compressed(text));
+  journal.commit();
+  journal.close();
+  const rows = journalRows(directory.path);
+  const options = { directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false };
+  for (const run of [() => openAt(directory.path), () => rebuildIndex(options)]) {
+    expect(run).toThrow(NAMED);
+    expect(run).toThrow(OperatorError);
+  }
+  expect([wholeIndex(directory.path), journalRows(directory.path)]).toEqual([index, rows]);
+});
+
+test('the error says what to do', () => {
+  expect(new UnknownCommandError('moon.land').remedy).toContain('--until-entry');
+});
