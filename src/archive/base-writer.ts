@@ -180,7 +180,9 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     const parts = takenFrom(earlier, table, known);
     takenParts += parts.length;
     for (const { sha256 } of parts) relied.add(partName(sha256));
-    for (const { content, ...part } of partsOfRows(snapshot.rows(table, parts.at(-1)?.to ?? null), size)) {
+    const taken = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const added = snapshot.rows(table, parts.at(-1)?.to ?? null);
+    for (const { content, ...part } of partsOfRows(added, taken, size)) {
       const object = partName(part.sha256);
       if (!known.has(object)) {
         const packed = await packedPart(content);

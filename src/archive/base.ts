@@ -7,8 +7,9 @@
  * The content of a part, before zstd, is text: a line of JSON for each row, which is the list of its values. Blobs are in hex, and
  * integers that JSON would round are texts. A part is named by its content, so that one that an archive has is not sent again.
  *
- * Where a part ends depends on its rows alone, so that all hosts make the same parts, and a row that is added or changed concerns
- * one part or two: it ends with a row whose hash is low enough.
+ * Where a part ends depends on rows alone, so that all hosts make the same parts. Where rows may change anywhere, a part ends with a
+ * row whose hash is low enough, so that a row that is added or changed concerns one part or two. In a table that grows, a part has a
+ * share of the bytes before it: the last part, which a longer chain replaces, is short beside the table, and a long table has few parts.
  */
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
@@ -25,8 +26,11 @@ import { ArchiveDamagedError, readSoundly } from './archive.ts';
 /** Version of the format of bases. */
 export const BASE_FORMAT = 1;
 
-/** Bytes of a part: it ends between the least and the most, half of them after fewer than twice the usual. */
-export const PART = { least: 250_000, usual: 750_000, most: 4_000_000 };
+/**
+ * Bytes of a part: it ends between the least and the most. Half of the parts end after fewer than twice the usual, or in a table that
+ * grows, with the share of the bytes before them.
+ */
+export const PART = { least: 250_000, usual: 750_000, most: 4_000_000, share: 1 / 50 };
 export type PartSize = typeof PART;
 
 /** Maximum bytes of a part: rows of one place in the chain are never divided, nor is a row. */
@@ -121,20 +125,26 @@ export interface PartContent extends BasePart {
 /** Values of a hash of 32 bits. */
 const HASHES = 2 ** 32;
 
+/** Whether a part may end with a row. */
+const isLow = (line: string, { usual }: PartSize): boolean => Bun.hash.xxHash32(line) < (line.length / usual) * HASHES;
+
 /**
  * Divides rows into parts.
  * @param rows of one table, in their order; those that grow are divided only where their column changes
+ * @param before bytes of the parts of the table that come before the rows
  */
-export function* partsOfRows(rows: Iterable<RowLine>, size: PartSize = PART): Generator<PartContent> {
+export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize = PART): Generator<PartContent> {
   let lines: string[] = [];
   let bytes = 0;
   let isEnding = false;
   let last: number | null = null;
+  let bytesOfParts = before;
 
   function part(): PartContent {
     const content = Buffer.from(`${lines.join('\n')}\n`);
     const made = { sha256: hashOfPart(content), bytes: content.length, rows: lines.length, content };
     [lines, bytes, isEnding] = [[], 0, false];
+    bytesOfParts += content.length;
     return last === null ? made : { ...made, to: last };
   }
 
@@ -143,8 +153,8 @@ export function* partsOfRows(rows: Iterable<RowLine>, size: PartSize = PART): Ge
     lines.push(line);
     bytes += line.length + 1;
     last = at;
-    const isLow = Bun.hash.xxHash32(line) < (line.length / size.usual) * HASHES;
-    isEnding ||= bytes >= size.most || (bytes >= size.least && isLow);
+    const mayEnd = at === null ? isLow(line, size) : bytes >= bytesOfParts * size.share;
+    isEnding ||= bytes >= size.most || (bytes >= size.least && mayEnd);
   }
   if (lines.length > 0) yield part();
 }

@@ -492,7 +492,8 @@ test(
           using snapshot = snapshotForBase(from.path, false);
           using loader = openBaseLoader(into.path, { mainnet: null, testnet: null })!;
           const table = loader.tables.find(({ name }) => name === 'transaction_bodies')!;
-          for (const { content } of partsOfRows(snapshot.rows(table, null), { least: 1, usual: 50, most: 300 })) {
+          const size = { least: 1, usual: 50, most: 300, share: 1 };
+          for (const { content } of partsOfRows(snapshot.rows(table, null), 0, size)) {
             const lines = content.toString().trimEnd().split('\n');
             loader.load(
               table,
@@ -532,12 +533,12 @@ test('each part costs what it holds: no table is scanned for a part, and none so
 });
 
 test('a part ends by its rows alone: a row that is added concerns few parts', () => {
-  const size = { least: 500, usual: 1_000, most: 8_000 };
+  const size = { least: 500, usual: 1_000, most: 8_000, share: 1 };
   const lines = Array.from({ length: 4_000 }, (_, at) => ({
     at: null,
     line: `[${at},"${hashOfPart(Buffer.from(`${at}`))}"]`,
   }));
-  const hashes = (of: typeof lines): string[] => [...partsOfRows(of, size)].map(({ sha256 }) => sha256);
+  const hashes = (of: typeof lines): string[] => [...partsOfRows(of, 0, size)].map(({ sha256 }) => sha256);
   const whole = hashes(lines);
   expect(whole.length).toBeGreaterThan(100);
   const known = new Set(whole);
@@ -545,7 +546,29 @@ test('a part ends by its rows alone: a row that is added concerns few parts', ()
     const more = [...lines.slice(0, at), { at: null, line: '[-1,"more"]' }, ...lines.slice(at)];
     expect(hashes(more).filter((hash) => !known.has(hash)).length).toBeLessThanOrEqual(3);
   }
-  for (const { bytes } of partsOfRows(lines, size)) expect(bytes).toBeLessThan(size.most + 100);
+  for (const { bytes } of partsOfRows(lines, 0, size)) expect(bytes).toBeLessThan(size.most + 100);
+});
+
+test('of a table that grows, little is sent again, with few parts for a long one', () => {
+  const size = { least: 1_000, usual: 3_000, most: 20_000, share: 1 / 50 };
+  const line = (at: number): RowLine => ({ at, line: `[${at},"é${hashOfPart(Buffer.from(`${at}`))}"]` });
+  const all = Array.from({ length: 20_000 }, (_, at) => line(at));
+  const rows = (count: number, from = 0): RowLine[] => all.slice(from, count);
+  const bytesOf = (parts: readonly { bytes: number }[]): number => parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const whole = [...partsOfRows(all, 0, size)];
+  // A few times the share until parts have the most bytes, and then one for as many bytes.
+  expect(whole.length).toBeLessThan((4 * size.most) / size.least + bytesOf(whole) / size.most + 100);
+  for (let count = 3_000; count < 19_000; count += 997) {
+    const before = [...partsOfRows(rows(count), 0, size)];
+    const after = [...partsOfRows(rows(Math.ceil(1.01 * count)), 0, size)];
+    const known = new Set(before.map(({ sha256 }) => sha256));
+    const sent = after.filter(({ sha256 }) => !known.has(sha256));
+    expect(bytesOf(sent) / bytesOf(after)).toBeLessThan(0.04);
+    // What is taken over counts as what was read: the rest is divided alike.
+    const taken = before.slice(0, -1);
+    const rest = [...partsOfRows(rows(count, taken.at(-1)!.to! + 1), bytesOf(taken), size)];
+    expect([...taken, ...rest]).toEqual(before);
+  }
 });
 
 test('what a part has is read back whole', async () => {

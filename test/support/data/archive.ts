@@ -70,7 +70,7 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
 }
 
 /** Small parts, so that a short chain has several. */
-const SMALL = { least: 2_000, usual: 4_000, most: 20_000 };
+const SMALL = { least: 2_000, usual: 4_000, most: 20_000, share: 1 / 50 };
 
 /** Makes a base of what a directory has in an archive that has its entries. @returns null where the archive had it */
 export async function baseIn(
