@@ -253,7 +253,10 @@ export interface Contents {
 function sharedSegments(all: readonly SealedRange[], { name, origin }: Timeline): SealedRange[] {
   const own = all.filter(({ timeline }) => timeline === name);
   if (origin === null) return own;
-  return [...sharedSegments(all, origin.timeline).filter(({ last }) => last < origin.first), ...own];
+  const shared = sharedSegments(all, origin.timeline).filter(({ last }) => last < origin.first);
+  // A writer whose list is too old seals again what both share: the same entries, since a segment ends by the log alone.
+  const firsts = new Set(shared.map(({ first }) => first));
+  return [...shared, ...own.filter(({ first }) => !firsts.has(first))];
 }
 
 /** Lists what a timeline has. A place may list late what was written last. @throws OperatorError */

@@ -91,6 +91,23 @@ async function expectRestored(directory: string, timeline: string | null = null)
 /** The ends of the segments of the first timeline. */
 const sealedEnds = async (): Promise<number[]> => (await contentsOf(place)).segments.map(({ last }) => last);
 
+test('a writer whose list lacks a segment that a timeline shares seals it again, and both are the same to a reader', async () => {
+  await archive(source, place);
+  const [first = 0, second = 0] = await sealedEnds();
+  const { directory, name } = await branch(second + 2);
+  await archive(directory, place);
+  const stale = async (beginning: string): Promise<string[]> =>
+    (await place.list(beginning)).filter((found) => !found.startsWith('segment-000000000001-'));
+  await archive(directory, { ...place, list: stale }, 'two');
+  const { timelines } = await timelinesIn(place);
+  expect(timelines.map((timeline) => timeline.name)).toEqual(['first', name]);
+  expect(
+    readdirSync(path).filter((found) => found.includes(`-segment-000000000001-${String(first).padStart(12, '0')}-`)),
+  ).toHaveLength(1);
+  expect(await faults()).toEqual([]);
+  await expectRestored(directory);
+});
+
 test('a restore begins with a base of its own timeline, and each timeline has bases', async () => {
   await archive(source, place);
   const [, second = 0] = await sealedEnds();
