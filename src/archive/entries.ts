@@ -5,6 +5,7 @@
  */
 import type { Place } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
+import { WITHHELD_PATH } from '../chain/payload-reader.ts';
 import { type Entry, firstEntries, type Head, type MostEntries, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
@@ -36,8 +37,26 @@ function placeOf(links: readonly Pick<Link, 'range'>[], id: number): number {
   return from < links.length && links[from]!.range.first <= id ? from : -1;
 }
 
-/** An archive that doesn't have what a journal lacks: it ends before, or is of another log. */
+/** An archive that doesn't have what a journal lacks: it ends before, is of another log, or withholds commands. */
 export class UnfitArchiveError extends OperatorError {}
+
+/** Whether the journal that lacks entries withholds private commands, as one does that was restored from a public archive. */
+export type Withholds = () => boolean;
+
+/** Whether an archive is of another kind than the journal. @throws OperatorError where there is none */
+async function lacksCommands(place: Place, withholds: Withholds): Promise<boolean> {
+  return (await requireIdentity(place)).public === true && !withholds();
+}
+
+/** @throws UnfitArchiveError where entries are withheld that a journal may have had whole */
+function requireCommands({ location }: Place, { entries }: Segment): void {
+  const entry = entries.find(({ path }) => path === WITHHELD_PATH);
+  if (entry === undefined) return;
+  throw new UnfitArchiveError(
+    `The archive at ${location} is public, and withholds the private command that is entry ${entry.id} of the log.`,
+    'Name the private archive that this data was archived to with --archive.',
+  );
+}
 
 export interface ArchivedEntries {
   /**
@@ -50,14 +69,22 @@ export interface ArchivedEntries {
   from(id: number, lacked: Head, most: MostEntries): Promise<Entry[]>;
 }
 
-export function archivedEntries(place: Place): ArchivedEntries {
+export function archivedEntries(place: Place, withholds: Withholds): ArchivedEntries {
   /** The segments that are known to lead to an entry of the journal's log, and that entry. */
   let known: { links: readonly Link[]; to: Head } | null = null;
   /** Segments by their first entries, in the order of their last use. */
   const segments = new Map<number, Promise<Segment>>();
+  let isLacking = false;
 
-  function segmentOf({ range, after, timeline }: Link): Promise<Segment> {
-    const found = segments.get(range.first) ?? sealedSegment(place, range, after, timeline);
+  async function read({ range, after, timeline }: Link): Promise<Segment> {
+    const segment = await sealedSegment(place, range, after, timeline);
+    if (isLacking) requireCommands(place, segment);
+    return segment;
+  }
+
+  function segmentOf(link: Link): Promise<Segment> {
+    const { range } = link;
+    const found = segments.get(range.first) ?? read(link);
     segments.delete(range.first);
     segments.set(range.first, found);
     for (const first of [...segments.keys()].slice(0, -RETAINED)) segments.delete(first);
@@ -89,7 +116,7 @@ export function archivedEntries(place: Place): ArchivedEntries {
 
   /** Lists the archive, and requires that one of its timelines has the last entry that the journal lacks. */
   async function linksTo(lacked: Head): Promise<readonly Link[]> {
-    await requireIdentity(place);
+    isLacking = await lacksCommands(place, withholds);
     const { timelines } = await timelinesIn(place);
     let unfit: OperatorError | null = null;
     for (const timeline of timelines.toReversed()) {
@@ -130,10 +157,16 @@ export function archivedEntries(place: Place): ArchivedEntries {
  * there is seen by their names.
  * @param first the first entry that is to be trimmed
  * @returns null where no sealed segment has the entry yet
- * @throws ArchiveDamagedError at a gap or a damaged segment; OperatorError where the archive can't be read
+ * @throws ArchiveDamagedError at a gap or a damaged segment; UnfitArchiveError where it withholds what the journal has; OperatorError
+ *   where the archive can't be read
  */
-export async function sealedUpTo(place: Place, first: number, entry: number): Promise<Head | null> {
-  await requireIdentity(place);
+export async function sealedUpTo(
+  place: Place,
+  withholds: Withholds,
+  first: number,
+  entry: number,
+): Promise<Head | null> {
+  const isLacking = await lacksCommands(place, withholds);
   // Whether it is the log's is told by the chain value at the end.
   const timeline = await chosenTimeline(place, null);
   const contents = await contentsOf(place, timeline);
@@ -143,8 +176,10 @@ export async function sealedUpTo(place: Place, first: number, entry: number): Pr
     if (fault !== null) throw new ArchiveDamagedError(place, fault);
     return null;
   }
-  for (const { range, after } of linked.slice(Math.max(0, placeOf(linked, first)), at + 1))
-    await sealedSegment(place, range, after, timeline);
+  for (const { range, after } of linked.slice(Math.max(0, placeOf(linked, first)), at + 1)) {
+    const segment = await sealedSegment(place, range, after, timeline);
+    if (isLacking) requireCommands(place, segment);
+  }
   const { last: id, chain } = linked[at]!.range;
   return { id, chain };
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { contentsOf } from '../../src/archive/archive.ts';
 import { archivedEntries } from '../../src/archive/entries.ts';
 import { SEGMENT, segmentName } from '../../src/archive/segment.ts';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { type AwaitedEntries, awaitedEntries } from '../../src/commands/data/archived-entries.ts';
@@ -15,14 +16,14 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { openJournalReader, trimmedIn } from '../../src/store/files/journal.ts';
+import { lastWithheldIn, openJournalReader, trimmedIn } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { lackedBy, withOlder } from '../../src/store/files/older-entries.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import type { Entry } from '../../src/store/log/entry.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition, receiver } from '../hooks/server.ts';
-import { archive, refusal } from '../support/data/archive.ts';
+import { archive, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
@@ -117,14 +118,17 @@ const entriesOf = (directory: string, location: string): Promise<Entry[]> =>
 test('an entry that can’t be read now is read when it is asked for again', async () => {
   const place = directoryFiles(at);
   let attempts = 0;
-  const entries = archivedEntries({
-    ...place,
-    read(name, bounds) {
-      attempts += 1;
-      if (attempts % 3 === 0) throw new PassingError('the place is away', 'Try again.');
-      return place.read(name, bounds);
+  const entries = archivedEntries(
+    {
+      ...place,
+      read(name, bounds) {
+        attempts += 1;
+        if (attempts % 3 === 0) throw new PassingError('the place is away', 'Try again.');
+        return place.read(name, bounds);
+      },
     },
-  });
+    () => false,
+  );
   const journal = openJournalReader(path);
   const lacked = lackedBy(journal)!;
   journal.close();
@@ -146,13 +150,16 @@ test('an entry that can’t be read now is read when it is asked for again', asy
 test('a segment is read once in a walk, and what is asked for again soon is in memory', async () => {
   const place = directoryFiles(at);
   const reads: string[] = [];
-  const entries = archivedEntries({
-    ...place,
-    read(name, bounds) {
-      reads.push(name);
-      return place.read(name, bounds);
+  const entries = archivedEntries(
+    {
+      ...place,
+      read(name, bounds) {
+        reads.push(name);
+        return place.read(name, bounds);
+      },
     },
-  });
+    () => false,
+  );
   const journal = openJournalReader(path);
   const lacked = lackedBy(journal)!;
   journal.close();
@@ -258,6 +265,21 @@ describe('refused, by name:', () => {
   test('a location that is none, and one in the data directory', async () => {
     expect(await said('https://example.org/archive')).toContain('is not a location for an archive');
     expect(await said(join(path, 'archive'))).toContain('is inside the data directory');
+  });
+
+  test('a public archive, which withholds private commands that the journal had', async () => {
+    const open = join(folder(), 'archive');
+    await archive(source, directoryFiles(open), 'one', { signer: signerOf(newPrivateKey()) });
+    expect(await said(open)).toMatch(
+      /^The archive at \S+ is public, and withholds the private command that is entry \d+ of the log\.$/,
+    );
+    // A journal that withholds them itself lacks nothing more.
+    path = join(folder(), 'new');
+    await restoredFrom(directoryFiles(open), path);
+    const before = wholeIndex(path);
+    expect(lastWithheldIn(trim(path))).not.toBeNull();
+    await rebuild(open);
+    expect(wholeIndex(path)).toEqual(before);
   });
 
   test('an archive that ends too early', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { contentsOf, verifiedArchive } from '../../src/archive/archive.ts';
 import { sealedUpTo } from '../../src/archive/entries.ts';
 import { type SegmentRange, segmentName } from '../../src/archive/segment.ts';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
 import type { Place } from '../../src/backup/manifest.ts';
 import { PassingError } from '../../src/base/errors.ts';
@@ -17,12 +18,12 @@ import { archive, archiverOf, refusal, restoredFrom } from '../support/data/arch
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
-const all = [...devnetEvents({ seed: 9, blocks: 24, transactionsPerBlock: 1, forkEvery: 5, forkDepth: 2 })].map(
-  received,
-);
+const chain = [...devnetEvents({ seed: 9, blocks: 24, transactionsPerBlock: 1, forkEvery: 5, forkDepth: 2 })];
+const all = chain.map(received);
 const events = all.slice(0, -30);
 const later = all.slice(-30);
 const BLOCKS = 6;
@@ -74,7 +75,7 @@ async function trim({ before = () => {}, ticks = 60, place: from = place, step =
     {
       location: at,
       sealedUpTo(first, last) {
-        const read = sealedUpTo(from, first, last);
+        const read = sealedUpTo(from, () => false, first, last);
         reading = read.catch(() => {});
         return read;
       },
@@ -145,6 +146,19 @@ describe('nothing more is removed, and it is said why:', () => {
     expect(trimmedIn(path)).toBe(0);
   });
 
+  test('it is public, and withholds private commands that the journal has', async () => {
+    const log = await logWithCommands(chain);
+    made.push(log);
+    path = log.path;
+    rmSync(at, { recursive: true });
+    await archive(path, place, 'one', { signer: signerOf(newPrivateKey()) });
+    const [reason = '', ...others] = reasons(await trim());
+    const [, entry] =
+      /^The archive at \S+ is public, and withholds .* that is entry (\d+) of the log\.$/.exec(reason) ?? [];
+    expect(others).toEqual([]);
+    expect(trimmedIn(path)).toBeLessThan(Number(entry));
+  });
+
   test('it is emptied later', async () => {
     const said = await trim({
       step: MINUTE / 2,
@@ -204,7 +218,7 @@ test('a slow archive holds up no batch of other work: what it has is known later
       location: at,
       sealedUpTo(first, last) {
         asked.push(last);
-        return sealedUpTo(never, first, last);
+        return sealedUpTo(never, () => false, first, last);
       },
     },
     { monotonic: () => 0 },

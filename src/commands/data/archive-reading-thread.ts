@@ -6,6 +6,7 @@ import { placeAt } from '../../backup/place.ts';
 import { lazy } from '../../base/cache.ts';
 import { messageOfError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
+import { lastWithheldIn } from '../../store/files/journal.ts';
 import type { ArchiveAnswer, ArchiveReadingStart, ArchiveRequest } from './archived-entries.ts';
 
 /** Answers requests until the thread is ended. */
@@ -13,13 +14,14 @@ export function runArchiveReadingThread(): void {
   const { location, directory, port, answers } = workerData as ArchiveReadingStart;
   // Made with the first answer, which says what is wrong with the location.
   const place = lazy(() => placeAt(location, directory));
-  const entries = lazy(() => archivedEntries(place()));
+  const withholds = lazy(() => lastWithheldIn(directory) !== null);
+  const entries = lazy(() => archivedEntries(place(), withholds));
 
   async function answerOf(request: ArchiveRequest): Promise<ArchiveAnswer['answer']> {
     try {
       return request.kind === 'entries'
         ? { entries: await entries().from(request.id, request.lacked, request.most) }
-        : { sealed: await sealedUpTo(place(), request.first, request.last) };
+        : { sealed: await sealedUpTo(place(), withholds, request.first, request.last) };
     } catch (error) {
       const known = operatorErrorOf(error, location);
       const lasts = error instanceof ArchiveDamagedError || error instanceof UnfitArchiveError;
