@@ -15,8 +15,10 @@ import {
   FORMAT,
   isOpenName,
   LONGEST,
+  OPEN_PARTS,
   rangeOfName,
   readSegment,
+  SEGMENTS,
   type SealedRange,
   type Segment,
   SegmentError,
@@ -29,6 +31,7 @@ import {
   type OriginOf,
   originName,
   readOrigin,
+  TIMELINES,
   type Timeline,
   timelineOfName,
   timelineOfOrigin,
@@ -178,7 +181,7 @@ export interface Timelines {
 
 /** Reads which timelines an archive has. @throws OperatorError where the place can't be read */
 export async function timelinesIn(place: PlaceReads): Promise<Timelines> {
-  const listed = await place.list('timeline-');
+  const listed = await place.list(TIMELINES);
   const faults: Timelines['faults'] = [];
   const found: (Origin & { name: string })[] = [];
   const names = new Set(listed.flatMap((name) => timelineOfOrigin(name) ?? timelineOfName(name)));
@@ -236,7 +239,8 @@ export async function chosenTimeline(place: PlaceReads, name: string | null): Pr
       'Put the object back from a copy of the archive, or name the timeline that you want with --timeline.',
     );
   }
-  const own = new Set((await place.list('')).filter((found) => timelineOfOrigin(found) === null).map(timelineOfName));
+  const objects = await place.list(TIMELINES);
+  const own = new Set(objects.filter((found) => timelineOfOrigin(found) === null).map(timelineOfName));
   return timelines.findLast((timeline) => own.has(timeline.name)) ?? FIRST;
 }
 
@@ -259,9 +263,19 @@ function sharedSegments(all: readonly SealedRange[], { name, origin }: Timeline)
   return [...shared, ...own.filter(({ first }) => !firsts.has(first))];
 }
 
+/**
+ * Names of all segments and open parts, and of what was removed. Parts of bases, which most objects of an archive are, are not listed.
+ */
+async function namesOfEntries(place: PlaceReads): Promise<string[]> {
+  // A partial list lacks them, and is of one moment as a whole.
+  if (place.isPartial === true) return place.list('');
+  const lists = await Promise.all([SEGMENTS, OPEN_PARTS, TRIMMED, TIMELINES].map((beginning) => place.list(beginning)));
+  return lists.flat();
+}
+
 /** Lists what a timeline has. A place may list late what was written last. @throws OperatorError */
 export async function contentsOf(place: PlaceReads, timeline = FIRST): Promise<Contents> {
-  const names = await place.list('');
+  const names = await namesOfEntries(place);
   const all = names.map(rangeOfName).filter((range) => range !== null);
   const segments = sharedSegments(all, timeline).sort((a, b) => a.first - b.first || a.last - b.last);
   const begins = segments[0]?.first ?? 1;

@@ -54,9 +54,13 @@ export interface SealedRange extends SegmentRange {
   timeline: string;
 }
 
+/** How the names of sealed segments and open parts of the first timeline begin. */
+export const SEGMENTS = 'segment-';
+export const OPEN_PARTS = 'open-';
+
 /** How the names of all sealed segments of a timeline begin that begin with an entry. */
 export const segmentBeginning = (first: number, timeline = FIRST_NAME): string =>
-  `${prefixOf(timeline)}segment-${digits(first)}-`;
+  `${prefixOf(timeline)}${SEGMENTS}${digits(first)}-`;
 
 export const segmentName = ({ first, last, chain, timeline }: SegmentRange & Partial<SealedRange>): string =>
   `${segmentBeginning(first, timeline)}${digits(last)}-${chain.toHex()}.zst`;
@@ -79,7 +83,7 @@ const LONGEST_HOST = 100;
  * @param epoch of its lease; null on a host that shares no log
  */
 export const openName = (host: string, epoch: number | null, timeline = FIRST_NAME): string =>
-  `${prefixOf(timeline)}open-${host.replaceAll(/[^\w.-]/g, '_').slice(0, LONGEST_HOST)}${epoch === null ? '' : `-${epoch}`}.zst`;
+  `${prefixOf(timeline)}${OPEN_PARTS}${host.replaceAll(/[^\w.-]/g, '_').slice(0, LONGEST_HOST)}${epoch === null ? '' : `-${epoch}`}.zst`;
 
 export const isOpenName = (name: string): boolean =>
   /^open-[\w.-]+\.zst$/.test(name.slice(prefixOf(timelineOfName(name)).length));

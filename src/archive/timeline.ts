@@ -23,14 +23,17 @@ const NAME = '\\d{12,15}-[0-9a-f]{64}';
 const PREFIX = new RegExp(`^timeline-(${NAME})-`);
 const ORIGIN = new RegExp(`^timeline-(${NAME})\\.json$`);
 
+/** How the names of all objects of all timelines but the first begin. */
+export const TIMELINES = 'timeline-';
+
 /** How the names of a timeline's objects begin. */
-export const prefixOf = (timeline: string): string => (timeline === FIRST_NAME ? '' : `timeline-${timeline}-`);
+export const prefixOf = (timeline: string): string => (timeline === FIRST_NAME ? '' : `${TIMELINES}${timeline}-`);
 
 /** The timeline of an object by its name. */
 export const timelineOfName = (name: string): string => PREFIX.exec(name)?.[1] ?? FIRST_NAME;
 
 /** The name of the object that says where a timeline leaves another. */
-export const originName = (timeline: string): string => `timeline-${timeline}.json`;
+export const originName = (timeline: string): string => `${TIMELINES}${timeline}.json`;
 /** The timeline that such an object is of, by its name; null for any other object. */
 export const timelineOfOrigin = (name: string): string | null => ORIGIN.exec(name)?.[1] ?? null;
 

@@ -16,6 +16,7 @@ import {
 } from '../../src/archive/base.ts';
 import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
+import { SEGMENTS } from '../../src/archive/segment.ts';
 import { directoryFiles } from '../../src/backup/directory.ts';
 import { hashOfPart, type Place } from '../../src/backup/manifest.ts';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -268,6 +269,19 @@ describe('a restore', () => {
   });
 });
 
+test('who reads entries lists no part of a base', async () => {
+  const place = directoryFiles(original);
+  const listed: string[] = [];
+  const list = async (beginning: string): Promise<string[]> => {
+    const names = await place.list(beginning);
+    listed.push(...names);
+    return names;
+  };
+  await restoredFrom({ ...place, list }, folder(), { base: 'none' });
+  expect(listed.filter((name) => name.startsWith('segment-')).length).toBeGreaterThan(0);
+  expect(listed.filter((name) => name.startsWith('part-'))).toEqual([]);
+});
+
 test('an interrupted base goes on by its content, and nothing is sent twice', async () => {
   const path = folder();
   const place = directoryFiles(path);
@@ -300,13 +314,13 @@ test('a base waits until the archive has its entry', async () => {
     ...place,
     async list(beginning) {
       asked.push(beginning);
-      if (beginning === '' && asked.filter((one) => one === '').length > 2) await archive(source, place);
+      if (asked.filter((one) => one === SEGMENTS).length > 2) await archive(source, place);
       return place.list(beginning);
     },
   };
   for (const name of readdirSync(path)) if (name.startsWith('open-')) rmSync(join(path, name));
   expect((await baseIn(source, late))?.manifest.position).toBe(rows.length);
-  expect(asked.filter((one) => one === '').length).toBeGreaterThan(2);
+  expect(asked.filter((one) => one === SEGMENTS).length).toBeGreaterThan(2);
   const ending = AbortSignal.abort();
   expect(await baseIn(early, directoryFiles(folder()), { signal: ending })).toBeNull();
 });
