@@ -67,6 +67,8 @@ export interface Round {
   host: string;
   /** Epoch of its lease; null on a host that shares no log. */
   epoch: number | null;
+  /** Entry of the newest base, as far as this host knows: a public archive names the newest. */
+  base: number | null;
 }
 
 export interface ArchiverOptions {
@@ -182,8 +184,9 @@ export class Archiver {
   #segments: SegmentRange[] = [];
   /** The newest base, as it is signed, with the first entry that it needs; undefined where that must be looked up. */
   #base: { signed: ArchiveHead['base']; needs: number } | undefined;
-  /** Last entry of the head that this writer signed last. */
+  /** Last entry of the head that this writer signed last, and the newest base of the round. */
   #signed = 0;
+  #signedFor: Round['base'] = null;
 
   constructor(options: ArchiverOptions) {
     this.#options = options;
@@ -229,7 +232,7 @@ export class Archiver {
       }
       if (!isComplete(entries, segment)) {
         await this.#writeOpen(this.#openName(round), entries);
-        return this.#sign(this.#openName(round), entries.at(-1) ?? this.#sealed);
+        return this.#sign(round, entries.at(-1) ?? this.#sealed);
       }
       await this.#seal(entries);
       archived(this.#sealed.id);
@@ -398,14 +401,16 @@ export class Archiver {
   #noteSealed({ first, last, chain }: SegmentRange): void {
     this.#sealed = { id: last, chain };
     this.#segments.push({ first, last, chain });
-    // A base that was made meanwhile is signed with the next segment.
+    // One that another host made meanwhile is signed with the next segment.
     this.#base = undefined;
   }
 
-  /** Signs the head of a public archive, if it has changed. @param name of this writer's open part */
-  async #sign(name: string, { id, chain }: Head): Promise<void> {
+  /** Signs the head of a public archive, if it has changed. */
+  async #sign(round: Round, { id, chain }: Head): Promise<void> {
     const { place, clock, signer } = this.#options;
-    if (signer === null || this.#identity === null || id === this.#signed) return;
+    const isNewBase = round.base !== this.#signedFor;
+    if (signer === null || this.#identity === null || (id === this.#signed && !isNewBase)) return;
+    if (isNewBase) this.#base = undefined;
     this.#base ??= await signableBase(place, id);
     const { signed: base, needs } = this.#base;
     const from = this.#segments.findIndex(({ last }) => last >= needs);
@@ -418,10 +423,11 @@ export class Archiver {
       base,
       // The last one says where the open part begins.
       segments: this.#segments.slice(from < 0 ? -1 : from).map(segmentName),
-      open: id === this.#sealed.id ? null : name,
+      open: id === this.#sealed.id ? null : this.#openName(round),
     };
     await place.write(HEAD, headBytes(head, signer));
     this.#signed = id;
+    this.#signedFor = round.base;
   }
 
   /** @throws OperatorError where the journal was trimmed beyond what the archive has */

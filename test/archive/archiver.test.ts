@@ -106,7 +106,7 @@ test('an archive goes on where it ends, and fills what is missing of it', async 
     },
   });
   const ending = new AbortController();
-  await first.round('one', null, DEVNET, ending.signal);
+  await first.round('one', {}, ending.signal);
   const begun = await contentsOf(place);
   expect(begun.open).toEqual([]);
   expect(begun.segments.at(-1)!.last).toBeLessThan(all);
@@ -155,7 +155,7 @@ describe('nothing is written, and by name it says why:', () => {
   async function refusedIn(directory: string, chainId = DEVNET): Promise<string> {
     const before = objects();
     using archiver = archiverOf(directory, place);
-    const said = await refusal(archiver.round('two', null, chainId));
+    const said = await refusal(archiver.round('two', { chainId }));
     expect(objects()).toEqual(before);
     return said;
   }

@@ -230,6 +230,17 @@ test('a base has nothing of private commands, is signed, and is what a newcomer 
   expect(wholeIndex(into)).toEqual(wholeIndex(replayed));
 });
 
+test('a base is signed once it is made, whether or not anything came since', async () => {
+  const own = directoryFiles(folder());
+  using archiver = archiverOf(source, own, { signer });
+  await archiver.round();
+  const before = (await headIn(own, signer.publicKey))!;
+  const base = (await baseIn(source, own, {}, true))!;
+  await archiver.round('one', { base: base.manifest.position });
+  const after = (await headIn(own, signer.publicKey))!;
+  expect([before.base, after.base?.name, after.entry]).toEqual([null, base.name, before.entry]);
+});
+
 test('another base than the one that was signed is refused by its name', async () => {
   const at = folder();
   const own = directoryFiles(at);

@@ -343,6 +343,6 @@ test('the open part that leads furthest is taken, and one of an earlier writer i
   const into = folder();
   expect(await restoredFrom(place, into)).toBe(rows.length);
   using archiver = archiverOf(into, place);
-  await archiver.round('four', 4);
+  await archiver.round('four', { epoch: 4 });
   expect(await place.list('open-')).toEqual(['open-early-1.zst', 'open-four-4.zst', 'open-late-3.zst', OPEN]);
 });

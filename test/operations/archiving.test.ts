@@ -32,6 +32,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
   const rounds: Round[] = [];
   const world = {
     last: 0,
+    base: null as number | null,
     chainId: options.chainId === undefined ? DEVNET : options.chainId,
     lease: options.lease ?? ((): ReturnType<ArchiveLease> => ({ epoch: null })),
     run: (async (_round, archived) => archived(world.last)) as ArchiveRounds['run'],
@@ -40,6 +41,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
   const { status, stop } = startArchiving({
     ...{ location: 'place', seconds: EVERY / 1_000, host: 'one', clock, registry },
     lease: () => world.lease(),
+    newestBase: () => world.base,
     rounds: {
       run: (round, archived, signal) => {
         rounds.push(round);
@@ -73,8 +75,9 @@ test('a round runs every few seconds, and metrics say what the archive has', asy
   const { world, pass, metric, rounds, stop, isStopped } = archiving();
   expect(await metric('entry')).toBe(0);
   world.last = 7;
+  world.base = 5;
   await pass();
-  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: null }]);
+  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: null, base: 5 }]);
   expect([await metric('entry'), await metric('behind_entries'), await metric('behind_seconds')]).toEqual([7, 0, 0]);
   world.last = 9;
   expect([await metric('entry'), await metric('behind_entries'), await metric('behind_seconds')]).toEqual([7, 2, 0]);
@@ -140,9 +143,9 @@ test('of several hosts, the one with the lease archives, under its epoch', async
   world.last = 4;
   await pass();
   expect([rounds.length, await metric('entry'), status()]).toEqual([0, 0, null]);
-  world.lease = () => ({ epoch: 3 });
+  world.lease = () => ({ epoch: 3, base: null });
   await pass();
-  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: 3 }]);
+  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: 3, base: null }]);
   expect(await metric('entry')).toBe(4);
   let aborted = false;
   world.run = async (_round, archived, signal) => {

@@ -82,6 +82,8 @@ export interface ArchivingOptions {
   host: string;
   /** The lease now; null while another host archives. */
   lease: ArchiveLease;
+  /** Entry of the newest base, as far as it is known. */
+  newestBase: () => number | null;
   rounds: ArchiveRounds;
   ingest: Pick<Ingest, 'chainId' | 'lastEntry'>;
   clock: Clock;
@@ -98,7 +100,7 @@ export interface Archiving {
 
 /** Begins to archive. */
 export function startArchiving(options: ArchivingOptions): Archiving {
-  const { location, seconds, host, lease, rounds, ingest, clock, registry, log } = options;
+  const { location, seconds, host, lease, newestBase, rounds, ingest, clock, registry, log } = options;
   const stopping = new AbortController();
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
@@ -153,7 +155,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
       entry = last;
       if (lease()?.epoch !== epoch) ending.abort();
     };
-    await rounds.run({ chainId, host, epoch }, archived, AbortSignal.any([ending.signal, signal]));
+    await rounds.run({ chainId, host, epoch, base: newestBase() }, archived, AbortSignal.any([ending.signal, signal]));
     if (!ending.signal.aborted && !signal.aborted) levelAt = began;
     succeeded();
   }

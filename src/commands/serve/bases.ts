@@ -93,6 +93,8 @@ export interface BasesOptions {
 /** The bases of a server. */
 export interface Bases {
   state: () => NonNullable<ServerStatus['archive']>['base'];
+  /** Entry of the newest one; null where there is none, or it isn't known yet. */
+  newest: () => number | null;
   /** Asks for a base now. @returns why there is none, in words; null where it is made as soon as the archive has all entries */
   request: () => string | null;
   stop: () => Promise<void>;
@@ -202,6 +204,7 @@ export function startBases(options: BasesOptions): Bases {
 
   const running = run();
   return {
+    newest: () => newest?.entry ?? null,
     state: () => ({
       entry: newest?.entry ?? null,
       height: newest?.height ?? null,

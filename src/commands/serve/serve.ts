@@ -261,7 +261,10 @@ function archiveLog(
   const rounds = archiveThread({ directory, location, isPublic });
   const host = hostName ?? hostname();
   const { clock } = environment;
-  const archiving = startArchiving({ location, seconds, host, lease, rounds, ingest, clock, registry, log });
+  const archiving = startArchiving({
+    ...{ location, seconds, host, lease, rounds, ingest, clock, registry, log },
+    newestBase: () => bases.newest(),
+  });
   const { archiveKeep: days, archiveKeepSegments: segmentDays } = settings;
   const making = baseThread({ directory, location, isPublic }, { days, segmentDays });
   const bases = startBases({ location, hours, lease, archive: archiving.status, making, clock, registry, log });

@@ -1,5 +1,5 @@
 /** Archives of data directories, as a test makes and restores them, with short segments. */
-import { Archiver, type ArchiverOptions } from '../../../src/archive/archiver.ts';
+import { Archiver, type ArchiverOptions, type Round } from '../../../src/archive/archiver.ts';
 import { type BaseWriterOptions, type MadeBase, makeBase } from '../../../src/archive/base-writer.ts';
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
 import type { Place, PlaceReads } from '../../../src/backup/manifest.ts';
@@ -28,8 +28,13 @@ export function archiverOf(directory: string, place: Place, options: Partial<Arc
   return {
     /** Last entries of the archive, as the archiver reported them. */
     archived,
-    round: (host = 'one', epoch: number | null = null, chainId = DEVNET, signal = new AbortController().signal) =>
-      archiver.round({ chainId, host, epoch }, signal),
+    round(
+      host = 'one',
+      { epoch = null, chainId = DEVNET, base = null }: Partial<Round> = {},
+      signal = new AbortController().signal,
+    ) {
+      return archiver.round({ chainId, host, epoch, base }, signal);
+    },
     [Symbol.dispose]: () => journal.close(),
   };
 }
