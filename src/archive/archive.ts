@@ -269,8 +269,10 @@ function sharedSegments(all: readonly SealedRange[], { name, origin }: Timeline)
 async function namesOfEntries(place: PlaceReads): Promise<string[]> {
   // A partial list lacks them, and is of one moment as a whole.
   if (place.isPartial === true) return place.list('');
-  const lists = await Promise.all([SEGMENTS, OPEN_PARTS, TRIMMED, TIMELINES].map((beginning) => place.list(beginning)));
-  return lists.flat();
+  // An open part is removed once a segment has its entries: listed after the segments, both could be missing.
+  const open = await place.list(OPEN_PARTS);
+  const lists = await Promise.all([SEGMENTS, TRIMMED, TIMELINES].map((beginning) => place.list(beginning)));
+  return [...open, ...lists.flat()];
 }
 
 /** Lists what a timeline has. A place may list late what was written last. @throws OperatorError */

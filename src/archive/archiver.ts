@@ -176,8 +176,8 @@ export class Archiver {
   #listed = new Map<number, SealedRange>();
   /** Open parts, each with its last entry. */
   #open = new Map<string, number>();
-  /** Last entry of the open part that this writer wrote last. */
-  #opened = 0;
+  /** The entries of this writer's open part, as it wrote or found it; null where there is none. */
+  #opened: { first: number; last: number } | null = null;
   /** Which log the archive is of; null before the first entry. */
   #identity: Identity | null = null;
   /** The sealed segments that follow each other. */
@@ -279,14 +279,14 @@ export class Archiver {
     this.#sealed = trimmed;
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();
-    this.#opened = 0;
+    this.#opened = null;
     for (const [at, range] of segments.entries()) {
       const error = this.#otherThan(range, segmentName(range));
       if (error !== null) return { object: range, after: segments[at - 1] ?? null, error };
     }
     // A list that is too old lacks the part of this writer's last life, which it would replace.
     for (const name of new Set([...open, this.#openName(round)])) {
-      const other = await this.#noteOpen(name);
+      const other = await this.#noteOpen(name, name === this.#openName(round));
       if (other !== null) return other;
     }
     return null;
@@ -452,13 +452,14 @@ export class Archiver {
   }
 
   /** Notes an open part of the archive, until a sealed segment replaces it. @returns it where it has other entries than the log */
-  async #noteOpen(name: string): Promise<Other | null> {
+  async #noteOpen(name: string, isOwn: boolean): Promise<Other | null> {
     try {
       const part = await openPart(this.#options.place, name);
       if (part === null) return null;
       const error = this.#otherThan(part, name);
       if (error !== null) return { object: part, after: [...this.#listed.values()].at(-1) ?? null, error };
       this.#open.set(name, part.last);
+      if (isOwn) this.#opened = { first: part.first, last: part.last };
       return null;
     } catch (error) {
       // A damaged part has nothing that the journal lacks, as far as anybody can tell. It stays, unless it is this writer's own.
@@ -502,10 +503,12 @@ export class Archiver {
   async #writeOpen(name: string, entries: readonly Entry[]): Promise<void> {
     const { place, archived } = this.#options;
     const last = entries.at(-1)?.id ?? this.#sealed.id;
-    if (last > this.#sealed.id && last !== this.#opened) {
+    const first = this.#sealed.id + 1;
+    const isThere = this.#opened?.first === first && this.#opened.last === last;
+    if (last >= first && !isThere) {
       await place.write(name, await packedSegment(segmentContent(this.#sealed.chain, entries)));
       this.#open.set(name, last);
-      this.#opened = last;
+      this.#opened = { first, last };
     }
     archived(last);
   }

@@ -86,16 +86,17 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   const { directory, signer, keep, program, clock, archived, report } = options;
   const { place, sent } = counting(options.place);
   const { signal } = new AbortController();
-  const round = { chainId: requireChain(directory), host: HOST, epoch: null };
+  const chainId = requireChain(directory);
   let entry = 0;
-  const archive = (): Promise<void> =>
-    new Archiver({
-      ...{ place, journal, clock, signer, mayBeginLater: true },
-      archived(last) {
-        entry = last;
-        archived(last, Math.max(last, journal.lastId()));
-      },
-    }).round(round, signal);
+  const archiver = new Archiver({
+    ...{ place, journal, clock, signer, mayBeginLater: true },
+    archived(last) {
+      entry = last;
+      archived(last, Math.max(last, journal.lastId()));
+    },
+  });
+  const archive = (base: number | null = null): Promise<void> =>
+    archiver.round({ chainId, host: HOST, epoch: null, base }, signal);
 
   // The first archive of a long journal takes hours, in which the write-ahead log of the index is to be emptied.
   await archive();
@@ -105,7 +106,7 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   await archive();
   await makeBase({ place, snapshot, journal, program, clock, signal, report }, state);
   // A public archive names its base, signed.
-  if (signer !== null) await archive();
+  if (signer !== null) await archive(state.position.id);
   await retain({ place, keep, now: clock.now(), signal });
   const { position, tip } = state;
   const base = { name: baseName(position), entry: position.id, height: tip.height };
