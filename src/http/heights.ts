@@ -100,8 +100,8 @@ export class Heights {
         return noted.height < minimum ? null : { answer: await answer(read) };
       });
       if (found !== null) return found.answer;
-      const refused = await this.#waiting.wait(minimum, deadline, signal);
-      if (refused !== null) throw new HeightNotReachedError(minimum, noted.height ?? 0, refused);
+      const ended = await this.#waiting.wait(minimum, deadline, signal);
+      if (ended !== 'reached') throw new HeightNotReachedError(minimum, noted.height ?? 0, refusals[ended]);
       await this.#turns.next();
     }
   }
@@ -119,21 +119,28 @@ export class NotedHeight {
   }
 }
 
-const TOO_LATE = `it did not come within ${LONGEST_WAIT_MS / 1000} second; ask again, or ask another server`;
-const TOO_MANY = `${MOST_WAITING} requests wait for a higher block already; ask again, or ask another server`;
+/** How a wait for a height ended: the height may have been reached, the time was over, or too many wait already. */
+export type WaitEnd = 'reached' | 'late' | 'full';
+
+const refusals: Readonly<Record<Exclude<WaitEnd, 'reached'>, string>> = {
+  late: `it did not come within ${LONGEST_WAIT_MS / 1000} second; ask again, or ask another server`,
+  full: `${MOST_WAITING} requests wait for a higher block already; ask again, or ask another server`,
+};
 
 interface Waiter {
   minimum: number;
   /** Time at which the request is refused, on the monotonic clock. */
   deadline: number;
-  /** Ends the wait. @param refused why the request is refused; null if it may try again */
-  end(refused: string | null): void;
+  end(how: WaitEnd): void;
 }
 
-type WaitingRoom = ReturnType<typeof waitingRoom>;
+export type WaitingRoom = ReturnType<typeof waitingRoom>;
 
-/** Requests that wait for a height. One poll of the tip serves all of them, and it runs only while there are any. */
-function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['clock']) {
+/**
+ * Requests that wait for a height. One poll of the tip serves all of them, and it runs only while there are any.
+ * @param most maximum number of waiting requests
+ */
+export function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['clock'], most = MOST_WAITING) {
   const waiters = new Set<Waiter>();
   /** Cancels the next poll; null while no request waits. */
   let cancel: (() => void) | null = null;
@@ -155,30 +162,30 @@ function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['cl
     const height = await tipHeight().catch(() => null);
     const now = clock.monotonic();
     for (const { minimum, deadline, end } of [...waiters]) {
-      if (height !== null && height >= minimum) end(null);
-      else if (now >= deadline) end(TOO_LATE);
-      else if (height === null) end(null);
+      if (height !== null && height >= minimum) end('reached');
+      else if (now >= deadline) end('late');
+      else if (height === null) end('reached');
     }
     if (waiters.size > 0) lookLater();
   }
 
   return {
     /**
-     * Resolves once the height may have been reached.
-     * @param signal aborts when the client disconnects
-     * @returns why the request is refused; null if it should try again
+     * Resolves once the height may have been reached, also where the index can't be read, or at the deadline.
+     * @param deadline on the monotonic clock
+     * @param signal aborts when the client disconnects, which ends the wait
      */
-    wait(minimum: number, deadline: number, signal: AbortSignal): Promise<string | null> {
-      if (waiters.size >= MOST_WAITING) return Promise.resolve(TOO_MANY);
-      const { promise, resolve } = Promise.withResolvers<string | null>();
-      const left = () => waiter.end(TOO_LATE);
+    wait(minimum: number, deadline: number, signal: AbortSignal): Promise<WaitEnd> {
+      if (waiters.size >= most) return Promise.resolve('full');
+      const { promise, resolve } = Promise.withResolvers<WaitEnd>();
+      const left = () => waiter.end('late');
       const waiter: Waiter = {
         minimum,
         deadline,
-        end(refused) {
+        end(how) {
           leave(waiter);
           signal.removeEventListener('abort', left);
-          resolve(refused);
+          resolve(how);
         },
       };
       waiters.add(waiter);

@@ -17,6 +17,9 @@ const acceptsCoding = (request: Request, coding: 'gzip' | 'br'): boolean =>
 /** Whether `Accept` names HTML, as browsers do and API clients don't; a wildcard doesn't count. */
 export const acceptsHtml = (request: Request): boolean => names(request.headers.get('accept'), ['text/html']);
 
+/** Whether `Accept` names a stream of server-sent events, as `EventSource` does. */
+export const acceptsEvents = (request: Request): boolean => names(request.headers.get('accept'), ['text/event-stream']);
+
 /** A compressed content: with gzip, and optionally with Brotli. */
 export interface Packed {
   gzip: Uint8Array<ArrayBuffer> | Blob;

@@ -1,5 +1,6 @@
 /** Metrics of realtime connections. */
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { ChangeMetrics } from '../hooks/routes/changes.ts';
 import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/guard.ts';
 import type { TopicKind } from '../live/topics.ts';
 import { collectedGauge } from './collected.ts';
@@ -63,5 +64,29 @@ function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetr
     refused: () => refused.inc(),
     failed: () => failed.inc(),
     sent: (kind) => void unasked.set(kind, (unasked.get(kind) ?? 0) + 1),
+  };
+}
+
+/** Registers the metrics of readers of the chain's changes. */
+export function changeMetrics(registry: Registry): ChangeMetrics {
+  const registers = [registry];
+  const readers = new Gauge({
+    name: 'stackside_change_readers',
+    help: 'Connected readers of changes: streams, and requests that wait',
+    labelNames: ['form'],
+    registers,
+  });
+  const sent = new Counter({
+    name: 'stackside_changes_sent_total',
+    help: 'Changes that were sent, by streams and on pages',
+    labelNames: ['form'],
+    registers,
+  });
+  for (const form of ['stream', 'wait']) readers.set({ form }, 0);
+  for (const form of ['stream', 'page']) sent.inc({ form }, 0);
+  return {
+    opened: (form) => readers.inc({ form }),
+    closed: (form) => readers.dec({ form }),
+    sent: (form, changes) => sent.inc({ form }, changes),
   };
 }

@@ -7,15 +7,17 @@ import recordedAnswers from '../../src/api/shared/examples/answers.json' with { 
 import recordedValues from '../../src/api/shared/examples/values.json' with { type: 'json' };
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { Turns } from '../../src/base/turns.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
+import { changeRoutes } from '../../src/hooks/routes/changes.ts';
 import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import { checkedBody } from '../../src/http/checker.ts';
 import { openApiDocument, operation, type RecordedExample } from '../../src/http/openapi.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
 import { resolved } from '../support/api/random-urls.ts';
 import { recordExamples, targetOf } from '../support/generate/examples.ts';
-import { testApp } from './test-app.ts';
+import { sampleIndex, testApp } from './test-app.ts';
 
 interface Body {
   description: string;
@@ -83,8 +85,9 @@ const operations = Object.entries(whole.paths).flatMap(([path, methods]) =>
 );
 const operationOf = (method: string, path: string) =>
   operations.find((one) => one.path === path && one.method === method)!.operation;
+const noServer = { snapshots: sampleIndex(), clock: systemClock, turns: new Turns(systemClock), elsewhere: null };
 const ofOperator = systemRoutes(null, () => () => undefined);
-const hooks = [...hookRoutes('', null), ...ofOperator].filter(({ hidden }) => !hidden);
+const hooks = [...hookRoutes('', null), ...ofOperator, ...changeRoutes(noServer)].filter(({ hidden }) => !hidden);
 const open = resources('', systemClock.now, noFaucets)
   .flat()
   .filter(({ hidden }) => !hidden);
@@ -189,9 +192,10 @@ test('an operation says with which statuses it refuses requests', () => {
   expect(those('421').sort()).toEqual(hookIds.sort());
   expect(those('403').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
   expect(those('429').sort()).toEqual([...hookIds, ...faucets].sort());
-  expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
+  expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance', 'getChanges'].sort());
   expect(those('409').sort()).toEqual(
     [
+      'getChanges',
       'getConsumerSecret',
       'makeArchiveBase',
       'redeliver',

@@ -2,8 +2,11 @@
 import { expect, test } from 'bun:test';
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { Turns } from '../../src/base/turns.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
+import { changeRoutes } from '../../src/hooks/routes/changes.ts';
+import { emptyIndex } from './test-app.ts';
 
 const page = await Bun.file(new URL('../../docs/api.md', import.meta.url)).text();
 
@@ -36,7 +39,12 @@ const named = page.split(/^## /m).flatMap((section) => {
   return tables.flatMap((table) => table.trimEnd().split('\n').slice(2)).flatMap((row) => pathsIn(row, prefix));
 });
 
-const declared = [...resources('', systemClock.now, noFaucets).flat(), ...systemRoutes(null, () => () => undefined)]
+const noServer = { snapshots: emptyIndex(), clock: systemClock, turns: new Turns(systemClock), elsewhere: null };
+const declared = [
+  ...resources('', systemClock.now, noFaucets).flat(),
+  ...systemRoutes(null, () => () => undefined),
+  ...changeRoutes(noServer),
+]
   .filter(({ hidden }) => !hidden)
   .map(({ path }) => path);
 

@@ -9,6 +9,7 @@ import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
 import type { Faucets } from '../../faucets/faucets.ts';
+import type { ChangeServing } from '../../hooks/routes/changes.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
@@ -16,7 +17,7 @@ import { type ApiServer, startApi } from '../../http/server.ts';
 import { startRealtime } from '../../live/realtime.ts';
 import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
-import { liveMetrics } from '../../metrics/live.ts';
+import { changeMetrics, liveMetrics } from '../../metrics/live.ts';
 import { requestMetrics } from '../../metrics/requests.ts';
 import { nodeProxy, parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node/proxy.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
@@ -41,6 +42,8 @@ export interface ApiServiceOptions {
   server?: ServerReadings;
   /** The operator's functions; undefined in an API thread, and if this process doesn't write. */
   system?: SystemApi | null;
+  /** Reads blocks from the archive that the journal no longer has; null without one, and in an API thread. */
+  olderBlock?: ChangeServing['older'];
   /** Counts the requests of clients; undefined if other threads answer them. */
   requestCounts?: RequestCounts;
   /** Controls the simulated node, if the server was started with one. */
@@ -69,6 +72,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     system = null,
     requestCounts,
     steering = null,
+    olderBlock = null,
     clock = systemClock,
     turns = new Turns(clock),
     listen = listenHttp,
@@ -76,6 +80,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   const via = viaOf(internalToken);
   const limiter = rateLimiter(settings, rates, registry, clock);
   const addressOf = clientAddresses(settings, limiter !== null, log);
+  const stopping = new AbortController();
   if (mainThread === undefined) saySubstitutes(settings, log);
   const app = createApp({
     snapshots,
@@ -92,6 +97,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(faucets === undefined ? {} : { faucets }),
     ...(server === undefined ? {} : { server }),
     ...(system === null ? {} : { system }),
+    changes: { older: olderBlock, metrics: changeMetrics(registry), stopping: stopping.signal },
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
     prefixes: prefixForwards(settings, via),
@@ -125,7 +131,13 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
       clock,
       listen,
       bodyLimit: settings.proxyBodyLimit,
-      pushed: realtime,
+      pushed: {
+        ...realtime,
+        stop() {
+          stopping.abort();
+          return realtime.stop();
+        },
+      },
       log,
     });
   } catch (error) {

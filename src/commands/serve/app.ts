@@ -47,6 +47,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { atMost, Turns } from '../../base/turns.ts';
 import { consoleRoutes, notFoundPage } from '../../console/routes.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
+import { type ChangeServing, changeRoutes } from '../../hooks/routes/changes.ts';
 import { operatorAccess } from '../../hooks/routes/family.ts';
 import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
 import { sessionRoutes } from '../../hooks/routes/session.ts';
@@ -99,6 +100,8 @@ export interface ApiOptions {
   tokenMetadata?: TokenMetadata;
   /** Null or undefined if this process doesn't write. */
   hooks?: HookApi | null;
+  /** What readers of the chain's changes need of the server. */
+  changes?: ChangeServing;
   /** Controls the simulated node, if the server was started with one. */
   steering?: Steering | null;
   /** Whether chainhooks are managed without keys. */
@@ -211,6 +214,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     markPeer(request.headers, internalToken, clientAddress(request));
     return answer(request);
   };
+  const toMainThread = mainThread === undefined ? null : (request: Request) => passOn(request, mainThread);
   const context: RouteContext = {
     snapshots,
     heights: new Heights({ snapshots, clock, turns }),
@@ -225,12 +229,13 @@ export function createApp(options: ApiOptions): AnyElysia {
     metrics,
     clientAddress,
     limiter,
-    ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
+    ...(toMainThread === null ? {} : { mainThread: toMainThread }),
     checkResponses,
   };
   const families = resources(version, clock.now, faucets, options.server, options.tokenMetadata).map((routes) =>
     routes.filter(({ path }) => !isReplaced(path, prefixes)),
   );
+  families.push([...changeRoutes({ snapshots, clock, turns, elsewhere: toMainThread, ...options.changes })]);
   const managing = [
     ...hookRoutes(version, hooks),
     ...sessionRoutes(hooks),

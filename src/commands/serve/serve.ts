@@ -14,6 +14,7 @@ import { operatorErrorOf } from '../../base/system-errors.ts';
 import { Turns } from '../../base/turns.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { openWithHooks } from '../../hooks/machine.ts';
+import type { ChangeServing } from '../../hooks/routes/changes.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { RateTable } from '../../http/rate-limit.ts';
 import { type Log, reportingDropped } from '../../log.ts';
@@ -119,6 +120,7 @@ async function answerApi(
     server: ServerReadings;
     system: SystemApi | null;
     steering: Steering | null;
+    olderBlock: ChangeServing['older'];
   },
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
@@ -302,6 +304,10 @@ interface Writing extends ReturnType<typeof openWithHooks> {
   older: BroughtEntries | null;
   bring: BringEntries;
 }
+
+/** Reads blocks of any fork whose events only the archive has; null without an archive. */
+const olderBlocks = ({ ingest, older, bring }: Writing): ChangeServing['older'] =>
+  older === null ? null : (hash) => bring(() => ingest.history.block(hash));
 
 /** Accepts events of a single host; one that reverts a block whose event the journal no longer has waits for the archive. */
 function receiving({ ingest, older, bring }: Writing, ended: (error: OperatorError) => void): IntakeOptions['receive'] {
@@ -566,7 +572,12 @@ async function startServer(
         ? null
         : await answerApi(
             base,
-            { commits, faucets, hooks: served?.api ?? null, server, system, steering: steering ?? null },
+            {
+              ...{ commits, faucets, server, system },
+              hooks: served?.api ?? null,
+              steering: steering ?? null,
+              olderBlock: writing === null ? null : olderBlocks(writing),
+            },
             (started) => {
               threads = started;
             },

@@ -115,7 +115,8 @@ function filterOf(value: unknown, at: string): Filter {
   return value as Filter;
 }
 
-function filtersOf(value: unknown): HookDefinition['filters'] {
+/** Reads the filters of a definition. @throws HookProblem 400 naming the field */
+export function filtersOf(value: unknown): HookDefinition['filters'] {
   if (value === undefined) throw invalidField('filters', 'is required');
   if (!isObject(value)) throw invalidField('filters', 'must be object');
   const { events, ...others } = value;

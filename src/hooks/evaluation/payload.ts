@@ -123,17 +123,13 @@ interface MatchedBlocks {
 /** The members of an object as JSON, without its braces. */
 const members = (object: object): string => JSON.stringify(object).slice(1, -1);
 
-export type PayloadTexts = ReturnType<typeof payloadTexts>;
-
 /**
- * Makes the bodies of the deliveries of one step. The text of a transaction is made once for all hooks with the same options,
- * and the text of the whole event once for all hooks that match the same transactions. Within a step a block has one
- * `findFunction`, and it either joins the chain or leaves it.
+ * Makes the texts of blocks. The text of a transaction is made once for all views with the same key, as long as a block has one
+ * `findFunction`.
  */
-export function payloadTexts(network: Network) {
+function blockTexts() {
   const numbers = new Map<Block, number>();
   const transactions = new Map<string, string>();
-  const events = new Map<string, Uint8Array>();
 
   function numberOf(block: Block): number {
     const number = numbers.get(block) ?? numbers.size;
@@ -152,31 +148,50 @@ export function payloadTexts(network: Network) {
     return text;
   }
 
-  function blockText(matched: MatchedBlock, view: View): string {
-    const { block, txIndexes } = matched;
-    const { options, canonical } = view;
-    const head = {
-      block_identifier: identifier(block.height, block.indexBlockHash),
-      parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
-      timestamp: block.blockTime,
-    };
-    const own = txIndexes.map((txIndex) => transactionText(matched, txIndex, view));
-    const metadata =
-      options.include_block_metadata === true || options.include_block_signatures === true
-        ? `,${members({ metadata: blockMetadata(block, options, canonical) })}`
-        : '';
-    return `{${members(head)},"transactions":[${own.join()}]${metadata}}`;
-  }
+  return {
+    numberOf,
+    text(matched: MatchedBlock, view: View): string {
+      const { block, txIndexes } = matched;
+      const { options, canonical } = view;
+      const head = {
+        block_identifier: identifier(block.height, block.indexBlockHash),
+        parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
+        timestamp: block.blockTime,
+      };
+      const own = txIndexes.map((txIndex) => transactionText(matched, txIndex, view));
+      const metadata =
+        options.include_block_metadata === true || options.include_block_signatures === true
+          ? `,${members({ metadata: blockMetadata(block, options, canonical) })}`
+          : '';
+      return `{${members(head)},"transactions":[${own.join()}]${metadata}}`;
+    },
+  };
+}
+
+/** The JSON text of a block as deliveries have it. @param canonical false for a block that leaves the chain */
+export const blockText = (matched: MatchedBlock, options: Options, canonical: boolean): string =>
+  blockTexts().text(matched, { options, canonical, key: '' });
+
+export type PayloadTexts = ReturnType<typeof payloadTexts>;
+
+/**
+ * Makes the bodies of the deliveries of one step. The text of a transaction is made once for all hooks with the same options,
+ * and the text of the whole event once for all hooks that match the same transactions. Within a step a block has one
+ * `findFunction`, and it either joins the chain or leaves it.
+ */
+export function payloadTexts(network: Network) {
+  const blocks = blockTexts();
+  const events = new Map<string, Uint8Array>();
 
   function eventText({ apply, rollback }: MatchedBlocks, options: Options, key: string): string {
-    const blocks = (matching: readonly MatchedBlock[], canonical: boolean): string =>
-      matching.map((matched) => blockText(matched, { options, canonical, key })).join();
+    const texts = (matching: readonly MatchedBlock[], canonical: boolean): string =>
+      matching.map((matched) => blocks.text(matched, { options, canonical, key })).join();
     const head = members({ chain: 'stacks', network: network.kind });
-    return `{${head},"apply":[${blocks(apply, true)}],"rollback":[${blocks(rollback, false)}]}`;
+    return `{${head},"apply":[${texts(apply, true)}],"rollback":[${texts(rollback, false)}]}`;
   }
 
   const places = (matching: readonly MatchedBlock[]): string =>
-    matching.map(({ block, txIndexes }) => `${numberOf(block)}:${txIndexes.join()}`).join(';');
+    matching.map(({ block, txIndexes }) => `${blocks.numberOf(block)}:${txIndexes.join()}`).join(';');
 
   return (hook: PayloadHook, event: MatchedBlocks): DeliveryBody => {
     const options = JSON.stringify(hook.options);

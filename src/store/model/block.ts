@@ -165,3 +165,20 @@ export interface ForkDetail extends Fork {
   /** Whether these are all blocks and transactions of the fork. */
   isWhole: boolean;
 }
+
+/** A place between two changes. */
+export interface ChangePlace {
+  /** The step that the change before the place belongs to, by the height of its new tip. */
+  step: number;
+  /** The block that the chain ends in after that change; null below the first block. */
+  block: Uint8Array | null;
+}
+
+/** A block that was applied or rolled back. */
+export interface BlockChange {
+  change: 'apply' | 'rollback';
+  height: number;
+  hash: Uint8Array;
+  /** The place behind the change. */
+  place: ChangePlace;
+}

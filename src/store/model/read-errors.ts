@@ -29,3 +29,11 @@ export class SnapshotCutOffError extends NoSnapshotError {
 export class ChainReplacedError extends Error {
   override readonly name = 'ChainReplacedError';
 }
+
+/** The log has no block at which a place between changes stands: another log made it, or this one was restored to an earlier entry. */
+export class UnknownPlaceError extends Error {
+  override readonly name = 'UnknownPlaceError';
+  constructor(readonly block: Uint8Array) {
+    super(`no block 0x${block.toHex()} is known`);
+  }
+}

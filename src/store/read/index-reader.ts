@@ -19,6 +19,7 @@ import { factQueries } from '../queries/blocks/facts.ts';
 import { forkQueries } from '../queries/blocks/forks.ts';
 import { microblockQueries } from '../queries/blocks/microblocks.ts';
 import { inForks, orphanQueries } from '../queries/blocks/orphans.ts';
+import { stepQueries } from '../queries/blocks/steps.ts';
 import { streamedQueries, withStreamed } from '../queries/blocks/streamed.ts';
 import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
 import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
@@ -146,6 +147,8 @@ export function readerOf(
     },
     /** Branches of orphaned blocks. */
     forks: forkQueries(db, turns, limits.walkRows),
+    /** The blocks that the chain applied and took back, in the order of the log. */
+    steps: stepQueries(db, chain, journal, orphans.network),
     /** Blocks for charts. */
     blockSeries: blockSeries(db),
     /** Microblocks of Stacks 2.x. */

@@ -119,6 +119,14 @@ export async function hookExamples(
     await record('getInspections', 'GET', inspections);
     await record('startInspection', 'POST', inspections, { body: { kind: 'check' } });
     await record('cancelInspection', 'DELETE', inspections);
+    await record(
+      'getChanges',
+      'GET',
+      '/stackside/v1/changes?include=transactions&include=decoded_values&from_height=20',
+      {
+        parameters: { from_height: 20, include: ['transactions', 'decoded_values'] },
+      },
+    );
     const at = '/chainhooks/me';
     await record('getChainhooksStatus', 'GET', '/chainhooks');
     const { body: hook } = await record('registerChainhook', 'POST', at, { body: definition });

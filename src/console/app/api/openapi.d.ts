@@ -1770,6 +1770,22 @@ export interface components {
             total_supply?: components["schemas"]["Amount"];
             metadata?: components["schemas"]["TokenMetadata"];
         };
+        ChainhookIdentifier: { index: number; hash: string; };
+        ChainhookTransaction: {
+            transaction_identifier: { hash: string; };
+            operations: { [key: string]: unknown; }[];
+            metadata: { [key: string]: unknown; };
+        };
+        ChainhookBlock: {
+            block_identifier: components["schemas"]["ChainhookIdentifier"];
+            parent_block_identifier: components["schemas"]["ChainhookIdentifier"];
+            timestamp: number;
+            transactions: components["schemas"]["ChainhookTransaction"][];
+            metadata?: { [key: string]: unknown; };
+        };
+        BlockChange: { change: "apply" | "rollback"; cursor: string; block: components["schemas"]["ChainhookBlock"]; };
+        BlockChangePage: { results: components["schemas"]["BlockChange"][]; next: string; has_more: boolean; };
+        ChangesProblem: { first_kept?: string; } & components["schemas"]["Problem"];
         ChainhooksStatus: { server_version: string; status: "ready"; };
         Consumer: { consumer: string; hooks: number; failing: number; };
         Consumers: { results: components["schemas"]["Consumer"][]; };

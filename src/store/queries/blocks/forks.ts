@@ -7,6 +7,7 @@ import type { Cursor, Page } from '../../model/page.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeName } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { bytesAt, filteredPage, MOST_FILTERED_ROWS, numberAt } from '../page.ts';
+import { sql as steps } from './steps.ts';
 
 /** Orphaned blocks of a fork that are read at most. */
 const MOST_BLOCKS = 100;
@@ -32,10 +33,7 @@ export const sql = {
   children: `${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
   canonical: 'SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1',
   // Blocks are numbered in the order in which they came: the tip is the first block of its height.
-  firstAt: `SELECT min(p.journal_id) AS first FROM (
-              SELECT index_block_hash FROM blocks WHERE height = ?1
-              UNION ALL SELECT index_block_hash FROM orphaned_blocks WHERE height = ?1
-            ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`,
+  firstAt: steps.firstAt,
   arrival: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
   transactions: 'SELECT tx_id, type FROM orphaned_transactions WHERE index_block_hash = ?1 ORDER BY tx_id LIMIT ?2',
   mined: 'SELECT position FROM transactions WHERE tx_id = ?1',
@@ -71,7 +69,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
     Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash' | 'burn_block_height' | 'block_time'>,
     [number]
   >(db, sql.canonical);
-  const firstAt = prepared<{ first: number | null }, [number]>(db, sql.firstAt);
+  const firstAt = prepared<{ journal_id: number | null }, [number]>(db, sql.firstAt);
   const arrival = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.arrival);
   const transactions = prepared<{ tx_id: Uint8Array; type: number }, [Uint8Array, number]>(db, sql.transactions);
   const mined = prepared<Stored<'transactions', 'position'>, [Uint8Array]>(db, sql.mined);
@@ -90,7 +88,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
   /** Whether an orphan was the tip of the canonical chain once; null where its payload was removed by retention. */
   function wasTip({ height, index_block_hash }: OrphanRow): boolean | null {
     const own = arrival.get(index_block_hash)?.journal_id ?? null;
-    return own === null ? null : firstAt.get(height)?.first === own;
+    return own === null ? null : firstAt.get(height)?.journal_id === own;
   }
 
   /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and what it stands on. */

@@ -1,0 +1,190 @@
+/**
+ * The blocks that the chain applied and took back, for readers that ask for them: from any place of the log on, matched by the
+ * filters of chainhooks, with the texts of deliveries. The change that follows a place never differs, since all of it is a
+ * function of the log: pages, streams and waiting requests read the same sequence.
+ *
+ * Each change is read from a snapshot of its own, so that a reader holds nothing between two of them, however slow it is. What
+ * readers of the same place have in common is cached: decoded blocks, and texts.
+ */
+import { lruCache } from '../../base/cache.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import type { Block } from '../../chain/block.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { IndexKey } from '../../store/hooks/candidates.ts';
+import type { BlockChange, ChangePlace } from '../../store/model/block.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import type { Options } from '../definition/definition.ts';
+import { declarations } from '../evaluation/operations.ts';
+import { blockText } from '../evaluation/payload.ts';
+import { type Condition, indexKeyOf, Matcher, ownTransactions } from '../matching/matching.ts';
+
+/** Number of changes that one call passes at most. */
+export const MOST_PASSED = 1_000;
+/** Bounds of the caches: transactions and events of blocks, and characters of texts. */
+const CACHED_EVENTS = 50_000;
+const CACHED_CHARACTERS = 8_000_000;
+/** Id of a matcher's only hook. */
+const SELF = 0;
+
+/** What a reader wants to know of the changes. */
+export interface Wanted {
+  /** Matches a block; null for all its transactions. */
+  readonly matcher: Matcher | null;
+  /** Keys of the blocks that may match; null where any may. */
+  readonly keys: readonly IndexKey[] | null;
+  readonly options: Options;
+  /** Whether the transactions are included. */
+  readonly transactions: boolean;
+  /** Identifies all of it. */
+  readonly key: string;
+}
+
+/** @param conditions null to have all blocks @param transactions whether the transactions are included */
+export function wantedChanges(
+  conditions: readonly Condition[] | null,
+  options: Options,
+  transactions: boolean,
+  filters: string,
+): Wanted {
+  const key = JSON.stringify([options, transactions, filters]);
+  if (conditions === null) return { matcher: null, keys: null, options, transactions, key };
+  const matcher = new Matcher();
+  matcher.set(SELF, conditions);
+  const found = conditions.map(indexKeyOf);
+  const keys = found.filter((one) => one !== null);
+  return { matcher, keys: keys.length < found.length ? null : keys, options, transactions, key };
+}
+
+/** Changes that were read, or passed without a match. */
+export interface Walked {
+  /** The place behind them. */
+  place: ChangePlace;
+  /** How many they are. */
+  passed: number;
+  /** The last one, if it matches. */
+  change: { kind: BlockChange['change']; blockText: string } | null;
+}
+
+/** A block's payload is in the archive alone, or nowhere. */
+class BlockAwayError extends Error {
+  override readonly name = 'BlockAwayError';
+  constructor(readonly hash: Uint8Array) {
+    super(`block 0x${hash.toHex()} is not in the journal`);
+  }
+}
+
+/** The server no longer has the blocks of a change. */
+export class ChangesTrimmedError extends ApiError {
+  override readonly name = 'ChangesTrimmedError';
+  constructor(
+    reason: string,
+    /** The place from which on it has all. */
+    readonly kept: ChangePlace,
+  ) {
+    super(410, reason, 'CHANGES_TRIMMED');
+  }
+}
+
+interface ChangesOptions {
+  snapshots: Pick<Snapshots, 'read'>;
+  /** Reads a block that the journal no longer has from the archive; null without one. @throws OperatorError */
+  older: ((indexBlockHash: Uint8Array) => Promise<Block>) | null;
+}
+
+const sizeOf = ({ transactions }: Block): number =>
+  transactions.reduce((sum, { events }) => sum + 1 + events.length, 1);
+
+export type Changes = ReturnType<typeof chainChanges>;
+
+/** Reads the changes of the chain. */
+export function chainChanges({ snapshots, older }: ChangesOptions) {
+  const blocks = lruCache<string, Block>(CACHED_EVENTS);
+  /** Texts of changes by what is wanted; empty where a block doesn't match. */
+  const texts = lruCache<string, string>(CACHED_CHARACTERS);
+
+  function remember(hash: Uint8Array, block: Block): void {
+    blocks.set(hash.toHex(), block, sizeOf(block));
+  }
+
+  /** @throws BlockAwayError */
+  function blockOf(read: Reader, hash: Uint8Array): Block {
+    const known = blocks.get(hash.toHex());
+    if (known !== undefined) return known;
+    const block = read.steps.block(hash);
+    if (block === undefined) throw new BlockAwayError(hash);
+    remember(hash, block);
+    return block;
+  }
+
+  /** The text of a change; empty where the block doesn't match. */
+  function textOf(read: Reader, { change, hash }: BlockChange, wanted: Wanted): string {
+    const { matcher, options } = wanted;
+    const key = `${wanted.key}/${change}/${hash.toHex()}`;
+    const known = texts.get(key);
+    if (known !== undefined) return known;
+    const block = blockOf(read, hash);
+    const matching = matcher === null ? [...ownTransactions(block).keys()] : matcher.match(block).get(SELF);
+    let text = '';
+    if (matching !== undefined) {
+      const { fork, orphans } = read.steps.branchOf(hash);
+      const branch = () => orphans.toReversed().map((one) => blockOf(read, one));
+      const findFunction = declarations(read.hooks.candidates, fork, branch);
+      const txIndexes = wanted.transactions ? matching : [];
+      text = blockText({ block, txIndexes, findFunction }, options, change === 'apply');
+    }
+    texts.set(key, text, key.length + text.length);
+    return text;
+  }
+
+  function walk(read: Reader, from: ChangePlace, wanted: Wanted, most: number): Walked | null {
+    let [place, passed] = [from, 0];
+    if (wanted.keys !== null) {
+      const height = read.steps.heightAt(place);
+      const candidate = read.hooks.candidates.next(wanted.keys, height + 1) ?? Number.POSITIVE_INFINITY;
+      place = read.steps.pass(place, Math.min(candidate - 1, height + most));
+      passed = read.steps.heightAt(place) - height;
+      if (passed === most) return { place, passed, change: null };
+    }
+    const change = read.steps.next(place);
+    if (change === null) return passed === 0 ? null : { place, passed, change: null };
+    const text = textOf(read, change, wanted);
+    const matched = text === '' ? null : { kind: change.change, blockText: text };
+    return { place: change.place, passed: passed + 1, change: matched };
+  }
+
+  /** @throws ChangesTrimmedError where nobody has the block; ApiError 503 where the archive can't be read now */
+  async function bring({ hash }: BlockAwayError): Promise<void> {
+    let reason = 'The server no longer has the blocks that follow the cursor';
+    try {
+      if (older !== null) return remember(hash, await older(hash));
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      if (error instanceof PassingError) throw new ApiError(503, error.message, null, { cause: error });
+      reason = `${reason}: ${error.message}`;
+    }
+    throw new ChangesTrimmedError(reason, await snapshots.read(async (read) => read.steps.firstKept()));
+  }
+
+  return {
+    /**
+     * Reads on from a place up to the next change that matches.
+     * @param most changes that are passed at most
+     * @returns null at the end of the log
+     * @throws UnknownPlaceError, ChangesTrimmedError, ApiError
+     */
+    async next(from: ChangePlace, wanted: Wanted, most = MOST_PASSED): Promise<Walked | null> {
+      for (;;) {
+        try {
+          return await snapshots.read((read) => walk(read, from, wanted, most));
+        } catch (error) {
+          if (!(error instanceof BlockAwayError)) throw error;
+          await bring(error);
+        }
+      }
+    },
+
+    /** Finds a place. */
+    place: <T>(find: (steps: Reader['steps']) => T): Promise<T> => snapshots.read(async (read) => find(read.steps)),
+  };
+}

@@ -1,0 +1,497 @@
+/**
+ * The changes of the chain as pages, as server-sent events, and for requests that wait. A cursor is a place of the log, whatever
+ * the filters.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import type { Clock } from '../../base/clock.ts';
+import { parsedJson } from '../../base/json.ts';
+import { atMost, type Turns } from '../../base/turns.ts';
+import type { Block } from '../../chain/block.ts';
+import { toHex } from '../../codec/hex.ts';
+import { ApiError, type ErrorShape, ParameterError, Problem, problems } from '../../http/errors.ts';
+import type { Forward } from '../../http/forward.ts';
+import { type WaitingRoom, waitingRoom } from '../../http/heights.ts';
+import { jsonText, MaybeWritten } from '../../http/json.ts';
+import { acceptsEvents } from '../../http/packed.ts';
+import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
+import { type Route, route } from '../../http/route.ts';
+import { Streamed } from '../../http/streamed.ts';
+import type { ChangePlace } from '../../store/model/block.ts';
+import { UnknownPlaceError } from '../../store/model/read-errors.ts';
+import { bytesAt, numberAt } from '../../store/queries/page.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import {
+  type Changes,
+  ChangesTrimmedError,
+  chainChanges,
+  MOST_PASSED,
+  type Walked,
+  type Wanted,
+  wantedChanges,
+} from '../changes/changes.ts';
+import { filtersOf, type Options } from '../definition/definition.ts';
+import { conditionsOf } from '../matching/matching.ts';
+import { HookProblem } from '../problem.ts';
+
+/** Name that the cursors are bound to. */
+const LIST = 'changes';
+/** Characters of changes after which a page ends. */
+const MOST_CHARACTERS = 4_000_000;
+/** Pages of a thread that are made at a time. */
+const MOST_PAGES = 16;
+/** Streams, and requests that wait, of a thread. */
+export const MOST_READERS = 1_000;
+/** Longest wait of a request, in seconds. */
+const LONGEST_WAIT = 30;
+/** Milliseconds after which a stream without changes says that it is alive. */
+const ALIVE_MS = 15_000;
+/** Milliseconds after which a client connects again. */
+const RETRY_MS = 1_000;
+
+/** The option of chainhooks that each word of `include` stands for. */
+const included = {
+  decoded_values: 'decode_clarity_values',
+  contract_abi: 'include_contract_abi',
+  contract_source_code: 'include_contract_source_code',
+  post_conditions: 'include_post_conditions',
+  raw_transactions: 'include_raw_transactions',
+  block_metadata: 'include_block_metadata',
+  block_signatures: 'include_block_signatures',
+} as const satisfies Record<string, keyof Options>;
+type Included = keyof typeof included;
+const includable = ['transactions', ...(Object.keys(included) as Included[])] as const;
+
+const Identifier = Type.Object({ index: Type.Integer(), hash: Type.String() }, { $id: 'ChainhookIdentifier' });
+const Open = Type.Record(Type.String(), Type.Unknown());
+
+const BlockChange = Type.Object(
+  {
+    change: Type.Union([Type.Literal('apply'), Type.Literal('rollback')], {
+      description:
+        '`apply`: the block follows the one that the chain ended in; `rollback`: the chain ended in the block, and no longer does',
+    }),
+    cursor: Type.String({ description: 'The place behind this change' }),
+    block: Type.Object(
+      {
+        block_identifier: Identifier,
+        parent_block_identifier: Identifier,
+        timestamp: Type.Integer({ description: 'Time of the block in Unix seconds' }),
+        transactions: Type.Array(
+          Type.Object(
+            {
+              transaction_identifier: Type.Object({ hash: Type.String() }),
+              operations: Type.Array(Open),
+              metadata: Open,
+            },
+            { $id: 'ChainhookTransaction' },
+          ),
+        ),
+        metadata: Type.Optional(Open),
+      },
+      { $id: 'ChainhookBlock', description: 'The block as deliveries of chainhooks have it' },
+    ),
+  },
+  { $id: 'BlockChange' },
+);
+
+const ChangePage = Type.Object(
+  {
+    results: Type.Array(MaybeWritten(BlockChange)),
+    next: Type.String({ description: 'The place behind the page: give it as `after`' }),
+    has_more: Type.Boolean({ description: 'False where the page reached the end of what the server knows' }),
+  },
+  { $id: 'BlockChangePage' },
+);
+
+/** Errors of the route: one names the first place that is kept. */
+const changeErrors: ErrorShape = {
+  ...problems,
+  schema: Type.Object(
+    {
+      ...Problem.properties,
+      first_kept: Type.Optional(
+        Type.String({ description: 'With `CHANGES_TRIMMED`: the cursor from which on the server has all changes' }),
+      ),
+    },
+    { $id: 'ChangesProblem', extends: Problem },
+  ),
+  body: (error) => ({
+    ...problems.body(error),
+    ...(error instanceof ChangesTrimmedError ? { first_kept: cursorOf(error.kept) } : {}),
+  }),
+};
+
+const query = {
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]+$',
+      maxLength: 1_024,
+      description:
+        'The place that the changes follow: a cursor of an answer, or `tip` for what comes from now on. Without it and `from_height`, the changes begin with the first block.',
+      examples: ['tip'],
+    }),
+  ),
+  from_height: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 4_294_967_295,
+      description:
+        'Height of the first block, in place of `after`: the present chain from there on, without the forks that it had, and then what follows',
+      examples: [1],
+    }),
+  ),
+  filters: Type.Optional(
+    Type.String({
+      maxLength: 8_192,
+      description:
+        'Filters as in the definition of a chainhook, as JSON: `{"events": [{"type": "contract_log", …}]}`. Only blocks that match are returned, with the transactions that match.',
+      examples: ['{"events":[{"type":"stx_event"}]}'],
+    }),
+  ),
+  include: Type.Optional(
+    Type.Array(Type.Union(includable.map((word) => Type.Literal(word))), {
+      description:
+        'Parts of the blocks: `transactions` (with their operations, which have the events too), and the options of chainhooks. Without it the blocks have no transactions.',
+      examples: [['transactions', 'decoded_values']],
+    }),
+  ),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 500,
+    default: 50,
+    description: `Maximum number of changes on a page, which also ends after 4 MB, or ${MOST_PASSED} changes without a match`,
+  }),
+  wait: Type.Integer({
+    minimum: 0,
+    maximum: LONGEST_WAIT,
+    default: 0,
+    description: 'Seconds to wait for a change if there is none yet',
+  }),
+};
+
+/** What of the query says which changes, and where they begin. */
+interface Asked {
+  after?: string;
+  from_height?: number;
+  filters?: string;
+  include?: readonly (typeof includable)[number][];
+}
+
+const inQuery = (name: string) => ({ location: 'querystring', path: [name] }) as const;
+
+const cursorOf = ({ step, block }: ChangePlace): string =>
+  encodeCursor(LIST, { side: 'after', key: [step, block?.toHex() ?? ''] });
+
+const HASH_BYTES = 32;
+
+/** @throws ParameterError */
+function placeOf(text: string): ChangePlace {
+  const cursor = decodeCursor(LIST, text);
+  const refuse = () => new ParameterError(inQuery('after'), 'must be a cursor that this route answered, or tip');
+  if (cursor === null || cursor.key.length !== 2) throw refuse();
+  const [step, block] = [numberAt(cursor.key, 0), bytesAt(cursor.key, 1)];
+  if (block.length !== 0 && block.length !== HASH_BYTES) throw refuse();
+  return { step, block: block.length === 0 ? null : block };
+}
+
+/** @throws ParameterError */
+function wantedOf({ filters, include = [] }: Asked): Wanted {
+  const words = new Set<string>(include);
+  const options: Options = {};
+  for (const [word, option] of Object.entries(included)) if (words.has(word)) options[option] = true;
+  return wantedChanges(
+    filters === undefined ? null : conditionsIn(filters),
+    options,
+    words.has('transactions'),
+    filters ?? '',
+  );
+}
+
+function conditionsIn(filters: string) {
+  const given = parsedJson(filters);
+  if (given === undefined) throw new ParameterError(inQuery('filters'), 'must be JSON');
+  try {
+    return filtersOf(given).events.flatMap(conditionsOf);
+  } catch (error) {
+    if (error instanceof HookProblem) throw new ParameterError(inQuery('filters'), (at) => `${at}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The place at which a request begins. @throws ParameterError */
+async function placeIn({ after, from_height: from }: Asked, changes: Changes): Promise<ChangePlace> {
+  if (from === undefined) {
+    if (after === undefined) return changes.place((steps) => steps.first());
+    return after === 'tip' ? changes.place((steps) => steps.last()) : placeOf(after);
+  }
+  if (after !== undefined) throw new ParameterError(inQuery('from_height'), 'must not be given with after');
+  return changes.place((steps) => {
+    const most = steps.tipHeight() + 1;
+    if (from > most)
+      throw new ParameterError(inQuery('from_height'), `must be <= ${most}, the height of the next block`);
+    return steps.before(from);
+  });
+}
+
+const changeText = ({ kind, blockText }: NonNullable<Walked['change']>, cursor: string): string =>
+  `{"change":"${kind}","cursor":"${cursor}","block":${blockText}}`;
+
+interface Page {
+  texts: string[];
+  place: ChangePlace;
+  hasMore: boolean;
+}
+
+/** Readers that hold a connection: streams, and requests that wait. */
+export type ReaderForm = 'stream' | 'wait';
+
+export interface ChangeMetrics {
+  opened(form: ReaderForm): void;
+  closed(form: ReaderForm): void;
+  /** Counts changes that were sent. */
+  sent(form: 'stream' | 'page', changes: number): void;
+}
+
+const uncounted: ChangeMetrics = { opened() {}, closed() {}, sent() {} };
+
+/** What of the server its readers need; nothing of it in tests. */
+export interface ChangeServing {
+  /** Reads a block that the journal no longer has from the archive; null without one. @throws OperatorError */
+  older?: ((indexBlockHash: Uint8Array) => Promise<Block>) | null;
+  metrics?: ChangeMetrics;
+  /** Aborts when the server stops, which ends all streams and waits. */
+  stopping?: AbortSignal;
+}
+
+interface ChangeRouteOptions extends ChangeServing {
+  snapshots: Pick<Snapshots, 'read'>;
+  clock: Clock;
+  turns: Turns;
+  /** In an API thread: forwards a request to the main thread, which has the archive. */
+  elsewhere: Forward | null;
+}
+
+/** What the handlers share. */
+interface Serving extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
+  changes: Changes;
+  room: WaitingRoom;
+  metrics: ChangeMetrics;
+  stopping: AbortSignal;
+}
+
+class TooManyReadersError extends ApiError {
+  override readonly name = 'TooManyReadersError';
+  override readonly headers = { 'retry-after': '1' };
+  constructor() {
+    super(503, `${MOST_READERS} readers of changes are connected already; ask again, or ask another server`);
+  }
+}
+
+/** Makes a page. What it holds is a function of the log, unless it reaches its end. */
+async function pageOf(
+  { changes, turns }: Pick<Serving, 'changes' | 'turns'>,
+  from: ChangePlace,
+  wanted: Wanted,
+  limit: number,
+): Promise<Page> {
+  const texts: string[] = [];
+  let [place, left, characters] = [from, MOST_PASSED, 0];
+  const pause = turns.longWork();
+  while (texts.length < limit && left > 0 && characters < MOST_CHARACTERS) {
+    const walked = await changes.next(place, wanted, left);
+    if (walked === null) return { texts, place, hasMore: false };
+    ({ place } = walked);
+    left -= walked.passed;
+    if (walked.change !== null) {
+      const text = changeText(walked.change, cursorOf(place));
+      texts.push(text);
+      characters += text.length;
+    }
+    await pause();
+  }
+  return { texts, place, hasMore: true };
+}
+
+/** Makes a page, and again once there may be a change, until the time is over. */
+async function waitedPage(
+  serving: Serving,
+  page: (from: ChangePlace) => Promise<Page>,
+  from: ChangePlace,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { clock, room, metrics } = serving;
+  const deadline = clock.monotonic() + seconds * 1_000;
+  let made = await page(from);
+  if (seconds === 0 || made.texts.length > 0) return made;
+  metrics.opened('wait');
+  try {
+    while (made.texts.length === 0 && !signal.aborted) {
+      const { place, hasMore } = made;
+      const how = hasMore ? 'reached' : await room.wait(place.step + 1, deadline, signal);
+      if (how === 'full') throw new TooManyReadersError();
+      if (how === 'late' || clock.monotonic() >= deadline) break;
+      made = await page(place);
+    }
+    return made;
+  } finally {
+    metrics.closed('wait');
+  }
+}
+
+/** The events of a stream. @param first what was read before the stream began; null for the end of the log */
+async function* events(
+  { clock, changes, room, metrics, turns }: Serving,
+  from: ChangePlace,
+  wanted: Wanted,
+  first: Walked | null,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  let place = from;
+  /** The cursor that the client knows. */
+  let known = cursorOf(from);
+  let walked = first;
+  metrics.opened('stream');
+  try {
+    yield `retry: ${RETRY_MS}\nid: ${known}\n\n`;
+    for (let passed = 0; !signal.aborted; ) {
+      if (walked === null) {
+        if (cursorOf(place) !== known) {
+          known = cursorOf(place);
+          yield `id: ${known}\n\n`;
+        }
+        const how = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
+        if (how === 'full') throw new TooManyReadersError();
+        if (how === 'late' && !signal.aborted) yield ':\n\n';
+      } else {
+        ({ place } = walked);
+        passed += walked.passed;
+        if (walked.change !== null) {
+          known = cursorOf(place);
+          metrics.sent('stream', 1);
+          yield `id: ${known}\nevent: ${walked.change.kind}\ndata: ${changeText(walked.change, known)}\n\n`;
+          passed = 0;
+        } else if (passed >= MOST_PASSED) {
+          known = cursorOf(place);
+          yield `id: ${known}\n\n`;
+          passed = 0;
+        }
+      }
+      if (signal.aborted) return;
+      await turns.behindOthers();
+      walked = await changes.next(place, wanted);
+    }
+  } finally {
+    metrics.closed('stream');
+  }
+}
+
+/** The error of a cursor that stands at a block which the log doesn't have; any other error as it is. */
+const unknownPlace = (error: unknown): unknown =>
+  error instanceof UnknownPlaceError
+    ? new ApiError(
+        409,
+        `The log of this server has no block ${toHex(error.block)}, at which the cursor stands: another server gave the cursor, or the log was restored to an earlier entry. Begin again with from_height`,
+        'CURSOR_OF_ANOTHER_LOG',
+      )
+    : error;
+
+/** The route of the changes. */
+export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
+  const { snapshots, clock, turns, older = null, elsewhere, metrics = uncounted } = options;
+  const { stopping = new AbortController().signal } = options;
+  const changes = chainChanges({ snapshots, older });
+  const room = waitingRoom(() => snapshots.read(async (read) => read.height()), clock, MOST_READERS);
+  const serving: Serving = { changes, room, metrics, clock, turns, stopping };
+  const alone = atMost(MOST_PAGES);
+  let streams = 0;
+
+  /** Whether a cursor is of a step that this server, of several that share a log, doesn't have yet. */
+  const isAhead = ({ step }: ChangePlace): Promise<boolean> => changes.place((steps) => step > steps.tipHeight());
+
+  /** Reads a change, or the end of the log. @throws ApiError */
+  async function nextOf(place: ChangePlace, wanted: Wanted): Promise<Walked | null> {
+    return (await isAhead(place)) ? null : changes.next(place, wanted);
+  }
+
+  async function stream(place: ChangePlace, wanted: Wanted, signal: AbortSignal): Promise<Streamed> {
+    if (streams >= MOST_READERS) throw new TooManyReadersError();
+    const first = await nextOf(place, wanted);
+    const parts = async function* () {
+      streams += 1;
+      try {
+        yield* events(serving, place, wanted, first, AbortSignal.any([signal, stopping]));
+      } catch (error) {
+        throw unknownPlace(error);
+      } finally {
+        streams -= 1;
+      }
+    };
+    return new Streamed(
+      'text/event-stream',
+      null,
+      parts,
+      (problem) => `event: problem\ndata: ${JSON.stringify(problem)}\n\n`,
+    );
+  }
+
+  async function page(
+    place: ChangePlace,
+    wanted: Wanted,
+    limit: number,
+    wait: number,
+    signal: AbortSignal,
+  ): Promise<Static<typeof ChangePage>> {
+    const make = async (from: ChangePlace): Promise<Page> =>
+      (await isAhead(from))
+        ? { texts: [], place: from, hasMore: false }
+        : alone(() => pageOf(serving, from, wanted, limit));
+    const made = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
+    metrics.sent('page', made.texts.length);
+    return {
+      results: made.texts.map((text) => jsonText<Static<typeof BlockChange>>(text)),
+      next: cursorOf(made.place),
+      has_more: made.hasMore,
+    };
+  }
+
+  return [
+    route({
+      path: '/stackside/v1/changes',
+      operationId: 'getChanges',
+      summary: 'Changes of the chain, from any place on',
+      description:
+        'Returns the blocks that the chain applied and rolled back, in the order in which it did, from any place on: a reader that applies them has the canonical chain, whatever the forks. The change that follows a cursor is always the same. With `Accept: text/event-stream`, the changes come as server-sent events as they happen, and `Last-Event-ID` resumes after a cursor; with `wait`, a request waits for the next change.',
+      tag: 'Chainhooks',
+      query,
+      response: ChangePage,
+      otherTypes: {
+        'text/event-stream':
+          'The changes as events `apply` and `rollback`, whose data is an item of `results` and whose id is its cursor; an event `problem` with an error ends the stream.',
+      },
+      refusals: {
+        409: 'The log of this server has no block at which the cursor stands',
+        410: 'The server no longer has the blocks that follow the cursor',
+        503: "The data can't be read now, or too many readers are connected",
+      },
+      errors: changeErrors,
+      etag: null,
+      history: 'none',
+      snapshot: false,
+      async handle({ query: asked, request }) {
+        const wanted = wantedOf(asked);
+        const isStream = acceptsEvents(request);
+        const resumed = isStream ? request.headers.get('last-event-id') : null;
+        try {
+          const place = resumed === null ? await placeIn(asked, changes) : placeOf(resumed);
+          return isStream
+            ? await stream(place, wanted, request.signal)
+            : await page(place, wanted, asked.limit, asked.wait, request.signal);
+        } catch (error) {
+          if (error instanceof ChangesTrimmedError && elsewhere !== null) return elsewhere(request);
+          throw unknownPlace(error);
+        }
+      },
+    }),
+  ];
+}

@@ -1,0 +1,177 @@
+/**
+ * The changes of the chain in the order in which the log made them: a step of the tip takes back blocks and applies others.
+ *
+ * The tip is the first block of its height that came, and a block comes after its parent. So there is one step for each height:
+ * from the first block of the height below to the first block of the height. Both are found by the order in which blocks came,
+ * and what lies between by their parents, which are stored of canonical and of orphaned blocks. So the changes are a function
+ * of the log, whatever is canonical now, and nothing is stored for them.
+ */
+import type { Database } from 'bun:sqlite';
+import type { Block } from '../../../chain/block.ts';
+import type { Network } from '../../../chain/network.ts';
+import { blockOfPayload, type EntryReader } from '../../files/payload-source.ts';
+import type { BlockChange, ChangePlace } from '../../model/block.ts';
+import { UnknownPlaceError } from '../../model/read-errors.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+import type { ChainQueries } from './chain.ts';
+
+export const sql = {
+  firstAt: `SELECT min(p.journal_id) AS journal_id, b.index_block_hash FROM (
+              SELECT index_block_hash FROM blocks WHERE height = ?1
+              UNION ALL SELECT index_block_hash FROM orphaned_blocks WHERE height = ?1
+            ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`,
+  canonical: 'SELECT height, parent_index_block_hash FROM blocks WHERE index_block_hash = ?1',
+  orphan: 'SELECT height, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1',
+  hashAt: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
+  nextOrphan: 'SELECT height FROM orphaned_blocks WHERE height >= ?1 ORDER BY height LIMIT 1',
+  payload: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
+};
+
+/** A block, and the orphans of its branch up to it. */
+interface Branch {
+  height: number;
+  /** Height of the highest canonical block of the branch. */
+  fork: number;
+  /** From the fork up; none for a canonical block. */
+  orphans: readonly Uint8Array[];
+  parent: Uint8Array;
+}
+
+const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
+  a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
+
+/** @param journal has the payloads of blocks, unless it was trimmed */
+export function stepQueries(
+  db: Database,
+  chain: Pick<ChainQueries, 'tip' | 'firstHeight'>,
+  journal: EntryReader,
+  network: () => Network,
+) {
+  const firstAt = prepared<{ journal_id: number | null; index_block_hash: Uint8Array | null }, [number]>(
+    db,
+    sql.firstAt,
+  );
+  type Row = Stored<'blocks', 'height' | 'parent_index_block_hash'>;
+  const canonical = prepared<Row, [Uint8Array]>(db, sql.canonical);
+  const orphan = prepared<Row, [Uint8Array]>(db, sql.orphan);
+  const canonicalAt = prepared<Stored<'blocks', 'index_block_hash'>, [number]>(db, sql.hashAt);
+  const nextOrphan = prepared<Stored<'orphaned_blocks', 'height'>, [number]>(db, sql.nextOrphan);
+  const payload = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.payload);
+
+  const bottom = (): number => chain.firstHeight() - 1;
+  const tipHeight = (): number => Math.max(chain.tip()?.height ?? 0, bottom());
+  const hashAt = (height: number): Uint8Array | null => canonicalAt.get(height)?.index_block_hash ?? null;
+  /** The block that was the tip at a height, the first of it; null below the first block, and above the tip. */
+  const tipAt = (height: number): Uint8Array | null =>
+    height <= bottom() ? null : (firstAt.get(height)?.index_block_hash ?? null);
+
+  /** @throws UnknownPlaceError */
+  function branchOf(block: Uint8Array | null): Branch {
+    if (block === null) return { height: bottom(), fork: bottom(), orphans: [], parent: new Uint8Array(0) };
+    const own = canonical.get(block);
+    if (own !== null) return { height: own.height, fork: own.height, orphans: [], parent: own.parent_index_block_hash };
+    const top = orphan.get(block);
+    // Block 0 is stored with the orphans, and is in no step.
+    if (top === null || top.height <= bottom()) throw new UnknownPlaceError(block);
+    const orphans = [block];
+    for (let at = top; ; ) {
+      const { height, parent_index_block_hash: parent } = at;
+      const below = height === bottom() + 1 ? null : orphan.get(parent);
+      if (below === null) {
+        return {
+          height: top.height,
+          fork: height - 1,
+          orphans: orphans.reverse(),
+          parent: top.parent_index_block_hash,
+        };
+      }
+      orphans.push(parent);
+      at = below;
+    }
+  }
+
+  /** Whether the first branch's block is in the second branch, or below it. */
+  const isBelow = (from: Branch, to: Branch, block: Uint8Array | null): boolean =>
+    from.orphans.length === 0 ? from.height <= to.fork : isSame(block, to.orphans[from.height - to.fork - 1] ?? null);
+
+  /** The place before the first change. */
+  const first = (): ChangePlace => ({ step: bottom(), block: null });
+
+  return {
+    first,
+    tipHeight,
+
+    /** The place behind the last change. */
+    last: (): ChangePlace => ({ step: tipHeight(), block: tipAt(tipHeight()) }),
+
+    /** The place before the canonical block of a height, up to one above the tip, from which on the present chain is applied. */
+    before: (height: number): ChangePlace => ({
+      step: tipHeight(),
+      // Block 0 is the chain while it is alone, and is in no step.
+      block: height - 1 <= bottom() ? null : hashAt(height - 1),
+    }),
+
+    /** The change after a place; null behind the last one. @throws UnknownPlaceError */
+    next({ step: before, block }: ChangePlace): BlockChange | null {
+      let step = before;
+      let tip = tipAt(step);
+      if (isSame(block, tip)) {
+        step += 1;
+        tip = tipAt(step);
+      }
+      if (tip === null) return null;
+      const [from, to] = [branchOf(block), branchOf(tip)];
+      if (isBelow(from, to, block)) {
+        const height = from.height + 1;
+        const hash = height <= to.fork ? hashAt(height)! : to.orphans[height - to.fork - 1]!;
+        return { change: 'apply', height, hash, place: { step, block: hash } };
+      }
+      const left = from.height === bottom() + 1 ? null : from.parent;
+      return { change: 'rollback', height: from.height, hash: block!, place: { step, block: left } };
+    },
+
+    /** Height of the block at which a place stands. @throws UnknownPlaceError */
+    heightAt: ({ block }: ChangePlace): number => branchOf(block).height,
+
+    /**
+     * Passes over changes that apply blocks which are canonical now, up to a height; stops where another change follows.
+     * @throws UnknownPlaceError
+     */
+    pass(place: ChangePlace, upTo: number): ChangePlace {
+      const { step, block } = place;
+      const tip = tipAt(step);
+      const from = branchOf(block);
+      if (from.orphans.length > 0) return place;
+      if (!isSame(block, tip)) {
+        const last = Math.min(upTo, tip === null ? 0 : branchOf(tip).fork);
+        return last <= from.height ? place : { step, block: hashAt(last) };
+      }
+      // A height without an orphan has one block: each step up to the next orphan applies the canonical block.
+      const orphaned = nextOrphan.get(from.height + 1)?.height ?? Number.POSITIVE_INFINITY;
+      const last = Math.min(upTo, orphaned - 1, tipHeight());
+      return last <= from.height ? place : { step: last, block: hashAt(last) };
+    },
+
+    /** The orphans of a block's branch, from the fork up to the block, and the height of the fork. @throws UnknownPlaceError */
+    branchOf: (block: Uint8Array): Pick<Branch, 'fork' | 'orphans'> => branchOf(block),
+
+    /** A block as it was received; undefined where the journal no longer has it. */
+    block(hash: Uint8Array): Block | undefined {
+      const entry = payload.get(hash);
+      const text = entry === null ? undefined : journal.read(entry.journal_id)?.text;
+      return text === undefined ? undefined : blockOfPayload(text, hash, network());
+    },
+
+    /** The place from which on the journal has the blocks of all steps. */
+    firstKept(): ChangePlace {
+      let [from, to] = [bottom() + 1, tipHeight() + 1];
+      while (from < to) {
+        const middle = (from + to) >> 1;
+        const entry = firstAt.get(middle)?.journal_id ?? null;
+        if (entry !== null && journal.read(entry) !== undefined) to = middle;
+        else from = middle + 1;
+      }
+      return { step: from - 1, block: tipAt(from - 1) };
+    },
+  };
+}

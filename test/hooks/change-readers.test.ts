@@ -1,0 +1,409 @@
+/** Readers of the chain's changes over HTTP: filters, streams, requests that wait, and what is refused. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { systemClock } from '../../src/base/clock.ts';
+import { Turns } from '../../src/base/turns.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { changeRoutes, MOST_READERS, type ReaderForm } from '../../src/hooks/routes/changes.ts';
+import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
+import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { routeContext } from '../api/route-context.ts';
+import { openApi } from '../support/api/api.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { eventsOf, forks } from '../support/events/forked-chain.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { until } from '../support/time/until.ts';
+import { definition, type HookServer, hookServer } from './server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: changes are looked into
+type Change = any;
+
+const NOWHERE = 'http://127.0.0.1:9/';
+const words = [
+  'decoded_values',
+  'contract_abi',
+  'contract_source_code',
+  'post_conditions',
+  'raw_transactions',
+  'block_metadata',
+  'block_signatures',
+];
+const ALL = ['transactions', ...words].map((word) => `include=${word}`).join('&');
+const allOptions = {
+  decode_clarity_values: true,
+  include_contract_abi: true,
+  include_contract_source_code: true,
+  include_post_conditions: true,
+  include_raw_transactions: true,
+  include_block_metadata: true,
+  include_block_signatures: true,
+  enable_on_registration: true,
+};
+
+const PATH = '/stackside/v1/changes';
+const filtersIn = (events: readonly object[]): string => `filters=${encodeURIComponent(JSON.stringify({ events }))}`;
+
+async function pages(get: (path: string) => Promise<Response>, query: string, from = ''): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (let after = from; ; ) {
+    const response = await get(`${PATH}?${after === '' ? '' : `after=${after}&`}${query}`);
+    const body = (await response.json()) as Change;
+    expect([response.status, body.message]).toEqual([200, undefined]);
+    changes.push(...body.results);
+    if (!body.has_more) return changes;
+    after = body.next;
+  }
+}
+
+/** A reader of the stream. */
+class EventReader {
+  readonly changes: Change[] = [];
+  readonly problems: Change[] = [];
+  id = '';
+  ended = false;
+  readonly #leaving = new AbortController();
+
+  static async open(url: string, query: string, headers: Record<string, string> = {}): Promise<EventReader> {
+    const reader = new EventReader();
+    const response = await fetch(`${url}${PATH}?${query}`, {
+      headers: { accept: 'text/event-stream', ...headers },
+      signal: reader.#leaving.signal,
+    });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    void reader.#read(response.body!);
+    return reader;
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    let text = '';
+    const decoder = new TextDecoder();
+    try {
+      for await (const part of body) {
+        text += decoder.decode(part, { stream: true });
+        for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+          this.#event(text.slice(0, end));
+          text = text.slice(end + 2);
+        }
+      }
+    } catch (error) {
+      if (!this.#leaving.signal.aborted) throw error;
+    } finally {
+      this.ended = true;
+    }
+  }
+
+  #event(text: string): void {
+    const fields = new Map(text.split('\n').map((line) => [line.split(':', 1)[0]!, line.slice(line.indexOf(':') + 2)]));
+    this.id = fields.get('id') ?? this.id;
+    const data = fields.get('data');
+    if (fields.get('event') === 'problem') this.problems.push(JSON.parse(data!));
+    else if (data !== undefined) this.changes.push(JSON.parse(data));
+  }
+
+  leave(): void {
+    this.#leaving.abort();
+  }
+}
+
+const feed = (server: HookServer, events: Iterable<NodeEvent>): void => {
+  for (const event of events) server.ingest.receive(received(event));
+};
+const getFrom =
+  ({ url }: { url: string }) =>
+  (path: string): Promise<Response> =>
+    fetch(url + path);
+
+/** All blocks that a hook was notified of, in order, as changes have them. */
+function notified(server: HookServer, uuid: string): Change[] {
+  const { records, deliveries } = server.hooks.store;
+  const { id } = records.find(uuid, 'default')!;
+  return deliveries.inOrder(id, everyDelivery, 0, 100_000).flatMap((one) => {
+    const { event } = JSON.parse(deliveries.body(one.id) ?? 'null');
+    const as = (change: string) => (block: Change) => ({ change, block });
+    return [...event.rollback.map(as('rollback')), ...event.apply.map(as('apply'))];
+  });
+}
+
+const withoutCursor = ({ change, block }: Change): Change => ({ change, block });
+
+test(
+  'filters match what chainhooks are notified of, in the same words, and forms of reading have the same sequence',
+  async () => {
+    const seen = new Seen({ matches: 20, rollbacks: 1, 'by principal': 3 });
+    await assertProperty(
+      fc.asyncProperty(forks(), async (generated) => {
+        const events = eventsOf(generated);
+        await using server = await hookServer();
+        const principals = new Set<string>();
+        feed(server, events.slice(0, 3));
+        const get = getFrom(server);
+        const ofSome = (principal: string) => [
+          { type: 'balance_change', principal },
+          { type: 'tenure_change', cause: 'extended' },
+        ];
+        const sets: object[][] = [
+          [{ type: 'stx_event' }, { type: 'contract_call' }],
+          [{ type: 'contract_log' }, { type: 'coinbase' }],
+          [{ type: 'ft_transfer' }, { type: 'nft_mint' }, { type: 'contract_deploy' }],
+        ];
+        const live = await EventReader.open(server.url, ALL);
+        feed(server, events.slice(3));
+        for (const { block } of await pages(get, ALL)) {
+          for (const { metadata } of block.transactions) principals.add(metadata.sender_address);
+        }
+        const [one, two] = [...principals];
+        if (one !== undefined) sets.push([{ type: 'balance_change', principal: one }]);
+        if (two !== undefined)
+          sets.push(ofSome(two), [
+            { type: 'stx_transfer', sender: two },
+            { type: 'contract_call', sender: one },
+          ]);
+
+        // The hooks of a second server see the same blocks, live.
+        await using hooked = await hookServer();
+        const uuids: string[] = [];
+        for (const filters of sets) {
+          const { status, body } = await hooked.request(
+            'POST',
+            '/chainhooks/me',
+            definition(NOWHERE, filters, allOptions),
+          );
+          expect([status, body.error]).toEqual([200, undefined]);
+          uuids.push(body.uuid);
+        }
+        feed(hooked, events);
+        for (const [index, filters] of sets.entries()) {
+          const changes = await pages(get, `${ALL}&${filtersIn(filters)}&limit=7`);
+          expect(changes.map(withoutCursor)).toEqual(notified(hooked, uuids[index]!));
+          seen.add('matches', changes.length);
+          if (index >= 3) seen.add('by principal', changes.length);
+          seen.add('rollbacks', changes.filter(({ change }) => change === 'rollback').length);
+        }
+
+        const whole = await pages(get, ALL);
+        await until(() => live.changes.length >= whole.length);
+        expect(live.changes).toEqual(whole);
+        live.leave();
+        const at = whole[Math.floor(whole.length / 2)]?.cursor;
+        if (at === undefined) return;
+        const resumed = await EventReader.open(server.url, ALL, { 'last-event-id': at });
+        const rest = whole.slice(Math.floor(whole.length / 2) + 1);
+        await until(() => resumed.changes.length >= rest.length);
+        expect(resumed.changes).toEqual(rest);
+        resumed.leave();
+        const waited: Change[] = [];
+        for (let after = at; waited.length < rest.length; ) {
+          const body = (await (await get(`${PATH}?after=${after}&${ALL}&wait=30&limit=1`)).json()) as Change;
+          waited.push(...body.results);
+          after = body.next;
+        }
+        expect(waited).toEqual(rest);
+      }),
+      { seen, cases: 2, shrink: false },
+    );
+  },
+  timeout,
+);
+
+const chain = [
+  ...devnetEvents({ seed: 5, blocks: 30, accounts: 8, transactionsPerBlock: 3, forkEvery: 6, forkDepth: 2 }),
+];
+let server: HookServer;
+beforeAll(async () => {
+  server = await hookServer();
+  feed(server, chain.slice(0, -30));
+});
+afterAll(() => server.stop());
+
+test('a request that waits is answered by the next block that matches, and a stream has it too', async () => {
+  await using own = await hookServer();
+  feed(own, chain.slice(0, -30));
+  const get = getFrom(own);
+  const filters = filtersIn([{ type: 'coinbase' }]);
+  const { next } = (await (await get(`${PATH}?after=tip`)).json()) as Change;
+  const stream = await EventReader.open(own.url, `after=tip&${filters}`);
+  await until(() => stream.id === next);
+  const answer = get(`${PATH}?after=${next}&wait=30&${filters}`);
+  feed(own, chain.slice(-30));
+  const { results } = (await (await answer).json()) as Change;
+  expect(results.length).toBeGreaterThan(0);
+  const all = await pages(get, filters, next);
+  expect(results).toEqual(all.slice(0, results.length));
+  await until(() => stream.changes.length >= all.length);
+  expect(stream.changes).toEqual(all);
+  // Blocks that don't match move the cursor, too.
+  const end = (await (await get(`${PATH}?after=tip`)).json()) as Change;
+  await until(() => stream.id === end.next);
+  stream.leave();
+});
+
+test('streams and waits end when the client leaves, and when the server stops', async () => {
+  using directory = ingestOf(chain.map(received));
+  const snapshots = openSnapshots(directory.path);
+  const counts = { stream: 0, wait: 0 };
+  const stopping = new AbortController();
+  const count = (by: number) => (form: ReaderForm) => {
+    counts[form] += by;
+  };
+  const [route] = changeRoutes({
+    ...{ snapshots, clock: systemClock, turns: new Turns(systemClock), elsewhere: null, stopping: stopping.signal },
+    metrics: { opened: count(1), closed: count(-1), sent() {} },
+  });
+  const serve = route!.serve(routeContext({ snapshots }));
+  const http = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
+  const url = http.url.origin;
+  try {
+    const leaving = new AbortController();
+    const waiting = fetch(`${url}${PATH}?after=tip&wait=30`, { signal: leaving.signal }).catch(() => 'left');
+    const stream = await EventReader.open(url, 'after=tip');
+    await until(() => counts.stream === 1 && counts.wait === 1);
+    stream.leave();
+    leaving.abort();
+    expect(await waiting).toBe('left');
+    await until(() => counts.stream === 0 && counts.wait === 0);
+
+    const other = await EventReader.open(url, 'after=tip');
+    const late = fetch(`${url}${PATH}?after=tip&wait=30`);
+    await until(() => counts.stream === 1 && counts.wait === 1);
+    stopping.abort();
+    expect(((await (await late).json()) as Change).results).toEqual([]);
+    await until(() => other.ended);
+    expect(counts).toEqual({ stream: 0, wait: 0 });
+  } finally {
+    await http.stop(true);
+    snapshots.close();
+  }
+});
+
+test('nothing is made ahead of a reader, and only so many are connected at a time', async () => {
+  using directory = ingestOf(chain.map(received));
+  const snapshots = openSnapshots(directory.path);
+  let made = 0;
+  const [route] = changeRoutes({
+    ...{ snapshots, clock: systemClock, turns: new Turns(systemClock), elsewhere: null },
+    metrics: {
+      opened() {},
+      closed() {},
+      sent(_, changes) {
+        made += changes;
+      },
+    },
+  });
+  const serve = route!.serve(routeContext({ snapshots }));
+  const connect = async () => {
+    const request = new Request(`http://localhost${PATH}?${ALL}`, { headers: { accept: 'text/event-stream' } });
+    return serve(request);
+  };
+  const slow = (await connect()).body!.getReader();
+  for (let read = 0; read < 8; read++) {
+    await slow.read();
+    // The first part has no change.
+    expect(made).toBe(read);
+  }
+  const others: { cancel(): Promise<void> }[] = [];
+  while (others.length < MOST_READERS - 1) {
+    const reader = (await connect()).body!.getReader();
+    await reader.read();
+    others.push(reader);
+  }
+  const refused = await connect();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  await slow.cancel();
+  expect((await connect()).status).toBe(200);
+  for (const reader of others) await reader.cancel();
+  snapshots.close();
+});
+
+test('a cursor below what is kept is refused with the first one that is, from which on all is there', async () => {
+  using directory = ingestOf(chain.map(received));
+  using before = openApi(directory.path);
+  const whole = await pages(before.get, ALL);
+  const entries = chain.length;
+  const trimming = openJournalTrimming(directory.path);
+  trimming.trimTo(Math.floor(entries / 2));
+  trimming.close();
+  using api = openApi(directory.path);
+  const refused = await api.get(`${PATH}?${ALL}`);
+  const problem = (await refused.json()) as Change;
+  expect([refused.status, problem.code]).toEqual([410, 'CHANGES_TRIMMED']);
+  const rest = await pages(api.get, ALL, problem.first_kept);
+  expect(rest.length).toBeGreaterThan(10);
+  expect(rest).toEqual(whole.slice(-rest.length));
+  const stream = await api.get(`${PATH}?${ALL}`, { accept: 'text/event-stream' });
+  expect([stream.status, ((await stream.json()) as Change).first_kept]).toEqual([410, problem.first_kept]);
+});
+
+test('a server with an archive reads there what its journal no longer has, and an API thread asks the main thread', async () => {
+  using directory = ingestOf(chain.map(received));
+  using whole = openAt(directory.path);
+  using before = openApi(directory.path);
+  const expected = await pages(before.get, ALL);
+  const blocks = new Map(
+    expected.map(({ block }) => {
+      const hash = Uint8Array.fromHex(block.block_identifier.hash.slice(2));
+      return [hash.toHex(), whole.ingest.history.block(hash)];
+    }),
+  );
+  whole.ingest.close();
+  const trimming = openJournalTrimming(directory.path);
+  trimming.trimTo(chain.length - 5);
+  trimming.close();
+  const snapshots = openSnapshots(directory.path);
+  const common = { snapshots, clock: systemClock, turns: new Turns(systemClock) };
+  const context = routeContext({ snapshots });
+  const [main] = changeRoutes({ ...common, elsewhere: null, older: async (hash) => blocks.get(hash.toHex())! });
+  const answer = main!.serve(context);
+  const [thread] = changeRoutes({ ...common, elsewhere: async (request) => answer(request) });
+  const ask = thread!.serve(context);
+  const get = async (path: string): Promise<Response> => ask(new Request(`http://localhost${path}`));
+  expect(await pages(get, ALL)).toEqual(expected);
+  snapshots.close();
+});
+
+test('what is wrong is refused by its name', async () => {
+  const get = getFrom(server);
+  const { next } = (await (await get(`${PATH}?after=tip`)).json()) as Change;
+  const refusals: [query: string, status: number, message: string][] = [
+    ['after=abc', 400, 'querystring/after must be a cursor that this route answered, or tip'],
+    [`after=${next}&from_height=1`, 400, 'querystring/from_height must not be given with after'],
+    ['from_height=100000', 400, 'the height of the next block'],
+    ['filters=%7B', 400, 'querystring/filters must be JSON'],
+    [filtersIn([{ type: 'nothing' }]), 400, 'querystring/filters: filters.events.0.type must be one of'],
+    ['filters=%5B%5D', 400, 'querystring/filters: filters must be object'],
+    ['include=everything', 400, 'querystring/include'],
+    ['limit=0', 400, 'querystring/limit must be >= 1'],
+    ['wait=31', 400, 'querystring/wait must be <= 30'],
+    ['cursor=1', 400, 'is not a parameter of this route'],
+  ];
+  for (const [query, status, message] of refusals) {
+    const response = await get(`${PATH}?${query}`);
+    expect([query, response.status, await response.json()]).toEqual([
+      query,
+      status,
+      expect.objectContaining({ message: expect.stringContaining(message) }),
+    ]);
+  }
+});
+
+test('a cursor of another log is refused where its block is unknown, and one of a step to come waits for it', async () => {
+  using directory = ingestOf(
+    [...devnetEvents({ seed: 9, blocks: 60, accounts: 4, transactionsPerBlock: 1 })].map(received),
+  );
+  using other = openApi(directory.path);
+  const changes = await pages(other.get, 'limit=500');
+  const get = getFrom(server);
+  const low = await get(`${PATH}?after=${changes[2].cursor}`);
+  expect([low.status, ((await low.json()) as Change).code]).toEqual([409, 'CURSOR_OF_ANOTHER_LOG']);
+  const { cursor } = changes.at(-1);
+  const high = (await (await get(`${PATH}?after=${cursor}`)).json()) as Change;
+  expect(high).toEqual({ results: [], next: cursor, has_more: false });
+});
+
+test('HEAD has no body, whichever form is asked for', async () => {
+  for (const accept of ['application/json', 'text/event-stream']) {
+    const response = await fetch(`${server.url}${PATH}`, { method: 'HEAD', headers: { accept } });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+  }
+});

@@ -1,0 +1,69 @@
+/** The client of docs/changes.md, as it is printed there: killed and started again over a chain with forks. */
+import { Database, SQLiteError } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { received } from '../support/data/ingest.ts';
+import { until } from '../support/time/until.ts';
+import { hookServer } from './server.ts';
+
+const directory = dataDirectory();
+afterAll(() => directory[Symbol.dispose]());
+
+const page = readFileSync(join(import.meta.dir, '../../docs/changes.md'), 'utf8');
+
+test('a client that is killed has each transfer of the canonical chain once, and no other', async () => {
+  const [, code] = /^```js follow\.js\n([\s\S]*?)^```$/m.exec(page)!;
+  expect(code!.trim().split('\n').length).toBeLessThanOrEqual(35);
+  const script = join(directory.path, 'follow.js');
+  const file = join(directory.path, 'transfers.db');
+  writeFileSync(script, code!);
+  await using server = await hookServer();
+  const start = () =>
+    Bun.spawn([process.execPath, script, server.url, file], {
+      stdout: 'ignore',
+      stderr: 'inherit',
+      cwd: directory.path,
+    });
+  const events = [
+    ...devnetEvents({ seed: 3, blocks: 24, accounts: 8, transactionsPerBlock: 4, forkEvery: 5, forkDepth: 2 }),
+  ];
+  const stored = (sql: string): string[] => {
+    try {
+      using db = new Database(file, { readonly: true });
+      return db
+        .query<{ text: string }, []>(sql)
+        .all()
+        .map(({ text }) => text);
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error;
+      // The client hasn't made its tables yet.
+      return [];
+    }
+  };
+  const isAt = async (): Promise<boolean> => {
+    const { body } = await server.request('GET', '/stackside/v1/changes?after=tip');
+    return stored('SELECT cursor AS text FROM place')[0] === body.next;
+  };
+  for (const part of [events.slice(0, 40), events.slice(40, 70), events.slice(70)]) {
+    const client = start();
+    for (const event of part) server.ingest.receive(received(event));
+    await until(isAt, 'the end of the chain');
+    client.kill('SIGKILL');
+    await client.exited;
+  }
+  const filters = encodeURIComponent('{"events":[{"type":"stx_transfer"}]}');
+  const { body } = await server.request(
+    'GET',
+    `/stackside/v1/changes?from_height=1&include=transactions&limit=500&filters=${filters}`,
+  );
+  const expected = body.results.flatMap(({ block }: { block: { transactions: never[] } }) =>
+    block.transactions.map(({ transaction_identifier: { hash } }) => hash),
+  );
+  expect(expected.length).toBeGreaterThan(20);
+  expect(stored('SELECT tx_id AS text FROM transfers ORDER BY rowid')).toEqual(expected);
+  const { body: whole } = await server.request('GET', '/stackside/v1/changes?limit=500');
+  expect(whole.results.some(({ change }: { change: string }) => change === 'rollback')).toBe(true);
+});

@@ -1,0 +1,209 @@
+/** The changes of the chain, as readers have them who are killed, resumed and late: pages over generated chains with forks. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { type OpenApi, openApi } from '../support/api/api.ts';
+import { emptyDirectory, type OpenIngest, openAt, received } from '../support/data/ingest.ts';
+import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: changes are looked into
+type Change = any;
+
+interface Page {
+  text: string;
+  results: Change[];
+  next: string;
+  has_more: boolean;
+}
+
+/** Full pages of a case that are read again. */
+const MOST_SAMPLED = 5;
+
+const ALL = 'include=transactions&include=decoded_values&include=block_metadata&include=contract_abi';
+
+async function pageOf(api: OpenApi, after: string | null, query: string): Promise<Page> {
+  const response = await api.get(`/stackside/v1/changes?${after === null ? '' : `after=${after}&`}${query}`);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${response.status} ${text}`);
+  return { text, ...JSON.parse(text) };
+}
+
+/** All changes after a cursor, page by page. */
+async function changesAfter(api: OpenApi, after: string | null, query = ALL): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (let at = after; ; ) {
+    const page = await pageOf(api, at, query);
+    changes.push(...page.results);
+    if (!page.has_more) return changes;
+    at = page.next;
+  }
+}
+
+/** A reader that keeps the chain, and the cursor of its last change with it, as a client does in one transaction. */
+class Follower {
+  cursor: string | null = null;
+  readonly chain: { hash: string; transactions: string[] }[] = [];
+
+  apply({ change, cursor, block }: Change): void {
+    const { block_identifier: own, parent_block_identifier: parent } = block;
+    if (change === 'apply') {
+      expect(this.chain.at(-1)?.hash ?? parent.hash).toBe(parent.hash);
+      const transactions = block.transactions.map((one: Change) => one.transaction_identifier.hash);
+      this.chain.push({ hash: own.hash, transactions });
+    } else {
+      expect(this.chain.pop()?.hash).toBe(own.hash);
+    }
+    this.cursor = cursor;
+  }
+
+  get hashes(): string[] {
+    return this.chain.map(({ hash }) => hash);
+  }
+}
+
+const canonical = ({ ingest }: OpenIngest): string[] => {
+  const { history } = ingest;
+  const hashes: string[] = [];
+  for (let height = 1; height <= history.tip().height; height++) hashes.push(`0x${history.hashAt(height)?.toHex()}`);
+  return hashes;
+};
+
+const moves = fc.array(
+  fc.record({
+    /** Events that come before the reader reads. */
+    events: fc.nat(12),
+    limit: fc.integer({ min: 1, max: 9 }),
+    pages: fc.integer({ min: 1, max: 4 }),
+    /** Changes of the last page that the reader applies before it is killed, if it is. */
+    killed: fc.option(fc.nat(8)),
+    restart: fc.boolean(),
+  }),
+  { minLength: 4, maxLength: 16 },
+);
+
+const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 2 };
+/** A branch that lost wins again, so that the same blocks are applied twice. */
+const againAndAgain: Forks = {
+  seed: 7,
+  steps: [
+    { ...mined, blocks: 0 },
+    { ...mined, blocks: 0 },
+    { ...mined, mine: 'overtake', end: 1 },
+    { ...mined, blocks: 3 },
+    { ...mined, mine: 'overtake', end: 0 },
+    { ...mined, mine: 'overtake', end: 1 },
+    { ...mined, mine: 'overtake', end: 0 },
+  ],
+};
+
+test(
+  'a reader that is killed and resumed ends with the canonical chain, and what follows a cursor never changes',
+  async () => {
+    const seen = new Seen({ rollbacks: 3, kills: 3, restarts: 3, 'full pages': 3 });
+    await assertProperty(
+      fc.asyncProperty(forks(), moves, async (generated, plan) => {
+        using directory = emptyDirectory();
+        let open = openAt(directory.path);
+        let api = openApi(directory.path);
+        const reopen = (): void => {
+          api[Symbol.dispose]();
+          open[Symbol.dispose]();
+          open = openAt(directory.path);
+          api = openApi(directory.path);
+        };
+        try {
+          const events = eventsOf(generated).map(received);
+          const reader = new Follower();
+          const fullPages: { after: string | null; query: string; text: string }[] = [];
+          const known: Change[] = [];
+          for (const { events: count, limit, pages, killed, restart } of plan) {
+            for (const event of events.splice(0, count)) open.ingest.receive(event);
+            for (let nth = 1; nth <= pages; nth++) {
+              const query = `${ALL}&limit=${limit}`;
+              const after = reader.cursor;
+              const page = await pageOf(api, after, query);
+              if (page.has_more) fullPages.push({ after, query, text: page.text });
+              const isKilled = nth === pages && killed !== null && killed < page.results.length;
+              const applied = isKilled ? page.results.slice(0, killed) : page.results;
+              for (const change of applied) reader.apply(change);
+              known.push(...applied);
+              if (isKilled) seen.add('kills');
+            }
+            if (!restart) continue;
+            reopen();
+            seen.add('restarts');
+          }
+          for (const event of events) open.ingest.receive(event);
+          for (const change of await changesAfter(api, reader.cursor)) {
+            reader.apply(change);
+            known.push(change);
+          }
+          expect(reader.hashes).toEqual(canonical(open));
+          seen.add('rollbacks', known.filter(({ change }) => change === 'rollback').length);
+
+          const whole = JSON.stringify(known);
+          const sample = fullPages.filter((_, index) => index % Math.ceil(fullPages.length / MOST_SAMPLED) === 0);
+          seen.add('full pages', sample.length);
+          const isAsBefore = async (): Promise<void> => {
+            expect(JSON.stringify(await changesAfter(api, null))).toBe(whole);
+            for (const { after, query, text } of sample) expect((await pageOf(api, after, query)).text).toBe(text);
+          };
+          await isAsBefore();
+          api[Symbol.dispose]();
+          open[Symbol.dispose]();
+          rebuildIndex({
+            ...{ directory: directory.path, chainId: null, machine: silentMachine, views: false },
+            ...{ force: false, log: () => {} },
+          });
+          reopen();
+          await isAsBefore();
+        } finally {
+          api[Symbol.dispose]();
+          open[Symbol.dispose]();
+        }
+      }),
+      { seen, cases: 3, shrink: false, examples: [[againAndAgain, plain()]] },
+    );
+  },
+  timeout,
+);
+
+/** A reader that reads after each few events, and is killed in each page. */
+function plain(): { events: number; limit: number; pages: number; killed: number | null; restart: boolean }[] {
+  return Array.from({ length: 12 }, (_, nth) => ({ events: 3, limit: 3, pages: 3, killed: 1, restart: nth % 4 === 0 }));
+}
+
+test(
+  'a reader that begins at a height has the present chain from there, and then what follows',
+  async () => {
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.nat(), fc.nat(), async (generated, cut, from) => {
+        using directory = emptyDirectory();
+        using open = openAt(directory.path);
+        const events = eventsOf(generated).map(received);
+        const before = 1 + (cut % events.length);
+        for (const event of events.slice(0, before)) open.ingest.receive(event);
+        using api = openApi(directory.path);
+        const height = 1 + (from % (open.ingest.history.tip().height + 1));
+        const reader = new Follower();
+        const first = await pageOf(api, null, `from_height=${height}&limit=500`);
+        for (const change of first.results) reader.apply(change);
+        expect(first.results.every(({ change }) => change === 'apply')).toBe(true);
+        expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
+        for (const event of events.slice(before)) open.ingest.receive(event);
+        const later = await changesAfter(api, first.next);
+        // A fork from below the height takes back what the reader never had.
+        const below = later.findIndex(
+          ({ change, block }) => change === 'rollback' && block.block_identifier.index < height,
+        );
+        if (below >= 0) return;
+        for (const change of later) reader.apply(change);
+        expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
+      }),
+      { cases: 5, shrink: false, always: 'each case begins at a height and reads to the end' },
+    );
+  },
+  timeout,
+);
