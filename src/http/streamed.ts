@@ -33,6 +33,8 @@ export function streamedResponse({ type, fileName, parts, broken }: Streamed, st
   const { read, turn, failure } = streaming;
   const source = parts(read);
   const encoder = new TextEncoder();
+  /** Whether the client left, also while a part was made. */
+  let isCancelled = false;
 
   /** The next non-empty part; null at the end. */
   async function nextPart(): Promise<string | null> {
@@ -49,14 +51,17 @@ export function streamedResponse({ type, fileName, parts, broken }: Streamed, st
       async pull(controller) {
         try {
           const part = await nextPart();
+          if (isCancelled) return;
           if (part === null) controller.close();
           else controller.enqueue(encoder.encode(part));
         } catch (error) {
+          if (isCancelled) return;
           controller.enqueue(encoder.encode(broken((await failure(error).json()) as object)));
           controller.close();
         }
       },
       async cancel() {
+        isCancelled = true;
         await source.return();
       },
     },

@@ -6,6 +6,8 @@ import { Turns } from '../../src/base/turns.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { changeRoutes, MOST_READERS, type ReaderForm } from '../../src/hooks/routes/changes.ts';
+import { failures } from '../../src/http/errors.ts';
+import { responder } from '../../src/http/respond.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -251,7 +253,9 @@ test('streams and waits end when the client leaves, and when the server stops', 
     ...{ snapshots, clock: systemClock, turns: new Turns(systemClock), elsewhere: null, stopping: stopping.signal },
     metrics: { opened: count(1), closed: count(-1), sent() {} },
   });
-  const serve = route!.serve(routeContext({ snapshots }));
+  const logged: unknown[] = [];
+  const failure = failures(responder('test'), (event) => logged.push(event));
+  const serve = route!.serve(routeContext({ snapshots, failure }));
   const http = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
   const url = http.url.origin;
   try {
@@ -271,6 +275,7 @@ test('streams and waits end when the client leaves, and when the server stops', 
     expect(((await (await late).json()) as Change).results).toEqual([]);
     await until(() => other.ended);
     expect(counts).toEqual({ stream: 0, wait: 0 });
+    expect(logged).toEqual([]);
   } finally {
     await http.stop(true);
     snapshots.close();

@@ -339,7 +339,11 @@ async function waitedPage(
   }
 }
 
-/** The events of a stream. @param first what was read before the stream began; null for the end of the log */
+/**
+ * The events of a stream; a part is empty where changes were passed. A reader at the end of the log gets the next change before
+ * those that read older ones, who wait behind others before each part.
+ * @param first what was read before the stream began; null for the end of the log
+ */
 async function* events(
   { clock, changes, room, metrics, turns }: Serving,
   from: ChangePlace,
@@ -347,39 +351,34 @@ async function* events(
   first: Walked | null,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
-  let place = from;
   /** The cursor that the client knows. */
   let known = cursorOf(from);
-  let walked = first;
+  let passed = 0;
+  const moveTo = (place: ChangePlace): string => {
+    known = cursorOf(place);
+    passed = 0;
+    return `id: ${known}\n`;
+  };
   metrics.opened('stream');
   try {
-    yield `retry: ${RETRY_MS}\nid: ${known}\n\n`;
-    for (let passed = 0; !signal.aborted; ) {
-      if (walked === null) {
-        if (cursorOf(place) !== known) {
-          known = cursorOf(place);
-          yield `id: ${known}\n\n`;
-        }
-        const how = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
-        if (how === 'full') throw new TooManyReadersError();
-        if (how === 'late' && !signal.aborted) yield ':\n\n';
-      } else {
+    yield `retry: ${RETRY_MS}\n${moveTo(from)}\n`;
+    for (let [place, walked] = [from, first]; !signal.aborted; walked = await changes.next(place, wanted)) {
+      if (walked !== null) {
         ({ place } = walked);
         passed += walked.passed;
-        if (walked.change !== null) {
-          known = cursorOf(place);
-          metrics.sent('stream', 1);
-          yield `id: ${known}\nevent: ${walked.change.kind}\ndata: ${changeText(walked.change, known)}\n\n`;
-          passed = 0;
-        } else if (passed >= MOST_PASSED) {
-          known = cursorOf(place);
-          yield `id: ${known}\n\n`;
-          passed = 0;
-        }
+        const { change } = walked;
+        if (change !== null) metrics.sent('stream', 1);
+        if (change !== null)
+          yield `${moveTo(place)}event: ${change.kind}\ndata: ${changeText(change, cursorOf(place))}\n\n`;
+        else yield passed >= MOST_PASSED ? `${moveTo(place)}\n` : '';
+        continue;
       }
+      if (passed > 0) yield `${moveTo(place)}\n`;
+      const how = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
+      if (how === 'full') throw new TooManyReadersError();
       if (signal.aborted) return;
-      await turns.behindOthers();
-      walked = await changes.next(place, wanted);
+      if (how === 'late') yield ':\n\n';
+      else await turns.next();
     }
   } finally {
     metrics.closed('stream');
