@@ -477,6 +477,8 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
       etag: null,
       history: 'none',
       snapshot: false,
+      // A page reads and decodes the events of many blocks.
+      cost: 10,
       async handle({ query: asked, request }) {
         const wanted = wantedOf(asked);
         const isStream = acceptsEvents(request);
