@@ -132,7 +132,7 @@ export function holdDeliveryLaws(
     const ofHook = arrived.filter(({ hook }) => hook === uuid);
     const hook: Hook = {
       ...{ uuid, filters, path: '/hook', since },
-      ...{ removed: false, backfilled: true, redelivered: false },
+      ...{ removed: false, backfilled: true, redelivered: false, restored: false },
     };
     deliveredTheWinningChain(hook, inOrder(ofHook), events);
   }

@@ -27,6 +27,12 @@ export type Disturbance = { after: number } & (
   /** What fails is to commit the index. */
   | { befalls: 'failed_commit'; at: Moment; fault: number }
   | { befalls: 'full_disk'; milliseconds: number }
+  /** No request to the archive is done. */
+  | { befalls: 'archive_down'; milliseconds: number }
+  /** Its operator asks for a base of the archive. */
+  | { befalls: 'base' }
+  /** It loses its machine, and gets what the archive had so many entries before its end. */
+  | { befalls: 'lost_machine'; back: number }
   | { befalls: 'mood'; path: number; mood: Mood }
   /** Another process holds a snapshot, as a backup does. */
   | { befalls: 'held_snapshot'; milliseconds: number }
@@ -39,6 +45,8 @@ export interface Case {
   seed: number;
   /** Whether the server is a host of a cluster. */
   shared?: boolean;
+  /** Whether the server archives its log. */
+  archived?: boolean;
   stream: number;
   /** How much of the stream comes, in quarters. */
   quarters: number;
@@ -81,6 +89,8 @@ const after = fc.oneof(
 );
 const at = fc.constantFrom<Moment>('now', 'next_block');
 const kept = fc.constantFrom(1, 0, 0, 0.2, 0.5, 0.8);
+/** Entries that are given up; none where the end is restored. */
+const back = fc.oneof(fc.constant(0), fc.nat(12));
 const fault = fc.nat(faults.length - 1);
 const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   {
@@ -148,6 +158,17 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ after, befalls: fc.constant('operation' as const), operation }) },
 );
 
+/** What befalls a server that archives its log. */
+const archiveDisturbance: fc.Arbitrary<Disturbance> = fc.oneof(
+  { weight: 5, arbitrary: disturbance },
+  { weight: 1, arbitrary: fc.record({ after, befalls: fc.constant('lost_machine' as const), back }) },
+  { weight: 1, arbitrary: fc.record({ after, befalls: fc.constant('base' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ after, befalls: fc.constant('archive_down' as const), milliseconds: fc.nat(3_000) }),
+  },
+);
+
 const client: fc.Arbitrary<ClientPlan> = fc.record({
   after: fc.nat(2_000),
   protocol: fc.constantFrom('rpc' as const, 'rpc' as const, 'socketIo' as const),
@@ -155,14 +176,15 @@ const client: fc.Arbitrary<ClientPlan> = fc.record({
   account: fc.nat(5),
 });
 
-const anyChain = { quarters: fc.integer({ min: 1, max: 4 }), stream: fc.nat(STREAMS - 1) };
+export const anyChain = { quarters: fc.integer({ min: 1, max: 4 }), stream: fc.nat(STREAMS - 1) };
 
 /** In the order in which a failure is shrunk: what befalls the server first, the chain last; another seed is another world. */
-export const cases = (chain = anyChain): fc.Arbitrary<Case> =>
+export const cases = (chain = anyChain, archived = false): fc.Arbitrary<Case> =>
   fc.record({
-    disturbances: fc.array(disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
+    disturbances: fc.array(archived ? archiveDisturbance : disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
     clients: fc.array(client, { maxLength: MOST_CLIENTS, size: 'max' }),
     readers: fc.nat(MOST_READERS),
+    archived: fc.constant(archived),
     walLimitBytes: fc.constantFrom(64 * MEGABYTE, MEGABYTE, MEGABYTE / 4),
     ...chain,
     seed: fc.noShrink(fc.nat(1_000_000_000)),

@@ -154,6 +154,21 @@ export function deliveredTheWinningChain(hook: Hook, accepted: readonly Arrived[
   });
 }
 
+/** None lost: who follows a hook whose server was restored was sent each block on the winning chain that matches, from where it began. */
+export function deliveredAllTheSame(hook: Hook, arrived: readonly Arrived[], events: readonly NodeEvent[]): void {
+  const applied = new Set(
+    arrived.flatMap(({ accepted, text }): string[] =>
+      accepted ? JSON.parse(text).event.apply.map(({ block_identifier: { hash } }: Payload) => hash) : [],
+    ),
+  );
+  const before = branch(treesOf(events).blocks, hook.since);
+  const owed = [...expectedMatches(events, hook.filters).keys()].filter((hash) => !before.has(hash));
+  expect({ uuid: hook.uuid, missing: owed.filter((hash) => !applied.has(hash)) }).toEqual({
+    uuid: hook.uuid,
+    missing: [],
+  });
+}
+
 /** Deliveries of a backfill beside live ones: in the order of arrival, nothing off the winning chain is left. */
 export function leavesNoOrphans(hook: Hook, arrived: readonly Arrived[], events: readonly NodeEvent[]): void {
   const seen = new Set<string>();

@@ -12,28 +12,48 @@ const LATE = 4_000;
 type Fate = 'arrives' | 'is_lost' | 'answer_is_lost' | 'doubled' | 'late_double';
 
 export class Node {
-  isDone = false;
   readonly #world: World;
   readonly #server: Server;
+  readonly #events: readonly NodeEvent[];
   readonly #prng: Prng;
   #atNextBlock: (() => void)[] = [];
+  /** Place of the event that is posted next. */
+  #next = 0;
+  #isPosting = false;
+  /** How often it went back to earlier events. */
+  #returns = 0;
 
-  constructor(world: World, server: Server) {
+  constructor(world: World, server: Server, events: readonly NodeEvent[]) {
     this.#world = world;
     this.#server = server;
+    this.#events = events;
     this.#prng = world.prng('node');
   }
 
-  async run(events: readonly NodeEvent[]): Promise<void> {
-    for (const event of events) {
-      await this.#world.pause(this.#prng.below(BETWEEN));
-      while (!(await this.#post(event))) await this.#world.pause(RETRY);
-    }
-    this.isDone = true;
+  get isDone(): boolean {
+    return !this.#isPosting;
   }
 
-  /** @returns whether the event was acknowledged */
+  async run(): Promise<void> {
+    this.#isPosting = true;
+    for (let isPosted = true; this.#next < this.#events.length; ) {
+      await this.#world.pause(isPosted ? this.#prng.below(BETWEEN) : RETRY);
+      const event = this.#events[this.#next];
+      if (event !== undefined) isPosted = await this.#post(event);
+    }
+    this.#isPosting = false;
+  }
+
+  /** Posts again from an event on, which the server has lost. What is late on its way is lost. */
+  returnTo(next: number): void {
+    this.#next = next;
+    this.#returns += 1;
+    if (!this.#isPosting) void this.run();
+  }
+
+  /** @returns whether the event was acknowledged, or there is another to be posted */
   async #post(event: NodeEvent): Promise<boolean> {
+    const returns = this.#returns;
     const fate = this.#prng.weighted<Fate>([
       [88, 'arrives'],
       [3, 'is_lost'],
@@ -42,15 +62,21 @@ export class Node {
       [2, 'late_double'],
     ]);
     await this.#world.pause(this.#prng.below(10));
+    if (returns !== this.#returns) return true;
     if (fate === 'is_lost') return false;
     if (fate === 'doubled') void this.#send(event);
     // What waits or is dropped has no such order: only blocks say what they come after.
     if (fate === 'late_double' && event.path === '/new_block') {
-      this.#world.after(this.#prng.below(LATE), () => void this.#send(event));
+      this.#world.after(this.#prng.below(LATE), () => {
+        if (returns === this.#returns) void this.#send(event);
+      });
     }
     const acknowledged = await this.#send(event);
     await this.#world.pause(this.#prng.below(10));
-    return acknowledged && fate !== 'answer_is_lost';
+    if (returns !== this.#returns) return true;
+    if (!acknowledged || fate === 'answer_is_lost') return false;
+    this.#next += 1;
+    return true;
   }
 
   /** Calls it when the next block is sent. */

@@ -33,6 +33,8 @@ export type Operation =
   | { operate: 'evaluate'; hook: number }
   | { operate: 'secret'; change: 'new' | 'none' };
 
+type HookOperation = Extract<Operation, { hook: number }>;
+
 export interface Hook {
   uuid: string;
   filters: Filter[];
@@ -45,6 +47,13 @@ export interface Hook {
   backfilled: boolean;
   /** Whether what it had was sent again: the log says what became of that, even where nobody took it. */
   redelivered: boolean;
+  /** Whether its server was restored since it was registered, and knows nothing of what it sent last. */
+  restored: boolean;
+}
+
+/** A restored server has no such hook. */
+class LostHookError extends Error {
+  override readonly name = 'LostHookError';
 }
 
 /** A delivery as the log has it. */
@@ -69,6 +78,7 @@ export class Operator {
   readonly #world: World;
   readonly #server: Server;
   #names = 0;
+  #isRestored = false;
   #working: Promise<void> = Promise.resolve();
   #waiting = 0;
 
@@ -79,6 +89,14 @@ export class Operator {
 
   get isDone(): boolean {
     return this.#waiting === 0;
+  }
+
+  /** The server was restored. What it had last is lost, and whether there is a secret is open. */
+  restored(): void {
+    this.#isRestored = true;
+    for (const hook of this.hooks) hook.restored = true;
+    const last = this.signed.at(-1);
+    if (last !== undefined) last.to = Math.min(last.to, this.#world.time);
   }
 
   /** One after the other. */
@@ -97,14 +115,25 @@ export class Operator {
     // A new secret ends the wait for the key; where there is no key to make one with, none does.
     let tries = this.hooks.length;
     for (const hook of this.#left()) {
-      for (;;) {
-        const { status } = await this.#ask('GET', `/me/${hook.uuid}`);
-        const isWell = status.enabled && (status.status === 'streaming' || status.status === 'new');
-        if (!status.enabled) await this.#enable(hook, 'last_evaluated');
-        else if (status.paused_reason !== null) await this.#changeSecret(tries++ % 2 === 0 ? 'new' : 'none');
-        else if (isWell && status.pending_deliveries === 0 && status.lag_blocks === 0) break;
-        await this.#world.pause(RETRY);
-      }
+      await this.#unlessLost(hook, async () => {
+        for (;;) {
+          const { status } = await this.#ask('GET', `/me/${hook.uuid}`);
+          const isWell = status.enabled && (status.status === 'streaming' || status.status === 'new');
+          if (!status.enabled) await this.#enable(hook, 'last_evaluated');
+          else if (status.paused_reason !== null) await this.#changeSecret(tries++ % 2 === 0 ? 'new' : 'none');
+          else if (isWell && status.pending_deliveries === 0 && status.lag_blocks === 0) break;
+          await this.#world.pause(RETRY);
+        }
+      });
+    }
+  }
+
+  async #unlessLost(hook: Hook, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof LostHookError)) throw error;
+      hook.removed = true;
     }
   }
 
@@ -134,6 +163,10 @@ export class Operator {
     const left = this.#left();
     const hook = left[operation.hook % left.length];
     if (hook === undefined) return;
+    return this.#unlessLost(hook, () => this.#performOn(hook, operation));
+  }
+
+  async #performOn(hook: Hook, operation: HookOperation): Promise<void> {
     const own = `/me/${hook.uuid}`;
     switch (operation.operate) {
       case 'disable':
@@ -196,6 +229,7 @@ export class Operator {
           removed: false,
           backfilled: false,
           redelivered: false,
+          restored: false,
         });
         return;
       }
@@ -231,6 +265,7 @@ export class Operator {
     for (;;) {
       const answer = await this.#try(method, path, body);
       if (answer !== null && wanted.includes(answer.status)) return answer.body;
+      if (answer?.status === 404 && this.#isRestored) throw new LostHookError();
       if (answer !== null && answer.status !== 503 && answer.status !== 500) {
         throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       }

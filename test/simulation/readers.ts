@@ -72,6 +72,11 @@ export class Readers {
     this.#calm = true;
   }
 
+  /** The server was restored, and may lack what it had. */
+  forget(): void {
+    this.#highest = 0;
+  }
+
   async #read(prng: Prng): Promise<void> {
     this.#reading += 1;
     while (!this.#calm) {

@@ -3,10 +3,13 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
 import { faults } from '../faults/fault-store.ts';
+import { journalRows } from '../support/data/tables.ts';
+import { lastEntryOf } from './archive.ts';
 import type { Case, Disturbance, Moment } from './case.ts';
 import { Clients } from './clients.ts';
 import { heldSnapshot } from './held-snapshot.ts';
 import {
+  deliveredAllTheSame,
   deliveredTheWinningChain,
   filesAreClean,
   holdsTheWinningChain,
@@ -65,6 +68,8 @@ class Run {
   #held = 0;
   /** Requests that take long. */
   #long = 0;
+  /** Machines that are about to be lost. */
+  #losing = 0;
 
   constructor(one: Case) {
     this.#events = streamOf(one);
@@ -73,7 +78,7 @@ class Run {
     this.#receivers = new Receivers(this.world);
     this.server = new Server(this.world, this.#receivers, one);
     this.#operator = new Operator(this.world, this.server);
-    this.#node = new Node(this.world, this.server);
+    this.#node = new Node(this.world, this.server, this.#events);
     const addresses = addressesOf(this.#events);
     this.#clients = new Clients(this.world, this.server, one.clients, addresses);
     this.#readers = new Readers(this.world, this.server, { events: this.#events, addresses });
@@ -85,8 +90,8 @@ class Run {
     this.#operator.do({ operate: 'register', filters: this.world.seed });
     this.#readers.start(this.#case.readers);
     void this.#disturb();
-    void this.#node.run(this.#events);
-    const isOver = () => this.#node.isDone && !this.#isDisturbed && this.#operator.isDone;
+    void this.#node.run();
+    const isOver = () => this.#node.isDone && !this.#isDisturbed && this.#losing === 0 && this.#operator.isDone;
     await this.world.until(isOver, PATIENCE, 'the last 200');
   }
 
@@ -109,6 +114,7 @@ class Run {
     await this.world.outcome(this.world.pause(longest + UPKEEP), PATIENCE, 'the upkeep');
     await this.world.until(() => this.#clients.isAtRest, PATIENCE, 'what is pushed');
     logIsBounded(this.server.disk.path, this.#case.walLimitBytes);
+    if (this.#case.archived === true) await this.world.until(() => this.#isArchived(), PATIENCE, 'the archive');
     await this.world.until(() => this.#long === 0, PATIENCE, 'the end of requests that take long');
     return logs;
   }
@@ -132,13 +138,56 @@ class Run {
     for (const session of this.#clients.sessions) hearsEachBlock(session, pushed);
     for (const hook of this.#operator.hooks) {
       const own = arrived.filter(({ hook: uuid }) => uuid === hook.uuid);
-      const accepted = inOrder(own);
+      const accepted = hook.restored ? [] : inOrder(own);
       const log = logs.get(hook);
       if (log === undefined) continue;
+      if (hook.restored) {
+        deliveredAllTheSame(hook, own, this.#events);
+        continue;
+      }
       deliveredTheWinningChain(hook, accepted, this.#events);
       leavesNoOrphans(hook, own, this.#events);
       logAgrees(hook, log, accepted, { mayForget: this.world.age > LOG_RETENTION_MS });
     }
+  }
+
+  async #askForBase(): Promise<void> {
+    try {
+      const { status } = await this.server.request('The API', '/stackside/v1/archive/base', { method: 'POST' });
+      this.world.note(`a base is asked for: ${status}`);
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+    }
+  }
+
+  /** Before the first block, nobody knows of which chain the archive is. */
+  readonly #isArchived = (): boolean =>
+    this.server.archive.last === lastEntryOf(this.server.disk.path) || this.server.blocksAccepted() === 0;
+
+  /** The world stands still until the machine that is lost has a successor. */
+  #loseSoon(back: number): void {
+    this.#losing += 1;
+    this.world.after(0, async () => {
+      try {
+        await this.#lose(back);
+      } catch (error) {
+        this.world.wrong('a restore failed', error);
+      }
+      this.#losing -= 1;
+    });
+  }
+
+  /** The machine is lost, and another one restores the archive. */
+  async #lose(back: number): Promise<void> {
+    const { archive } = this.server;
+    await this.server.lose(async (directory, lost) => {
+      await archive.restoreLost(directory, lost, back);
+      const known = new Set(journalRows(directory).map(({ path, text }) => `${path} ${text}`));
+      const next = this.#events.findIndex(({ path, body }) => !known.has(`${path} ${body}`));
+      this.#node.returnTo(next < 0 ? this.#events.length : next);
+      this.#operator.restored();
+      this.#readers.forget();
+    });
   }
 
   async #disturb(): Promise<void> {
@@ -225,6 +274,16 @@ class Run {
         disk.fill(true);
         this.world.after(one.milliseconds, () => disk.recover());
         break;
+      case 'archive_down':
+        this.server.archive.setAway(true);
+        this.world.after(one.milliseconds, () => this.server.archive.setAway(false));
+        break;
+      case 'base':
+        this.#manage('a request for a base', this.#askForBase());
+        break;
+      case 'lost_machine':
+        if (this.#case.archived === true) this.#loseSoon(one.back);
+        break;
       case 'mood':
         this.#receivers.setMood(`/${one.path}`, one.mood);
         break;
@@ -250,8 +309,10 @@ export async function run(one: Case): Promise<string[]> {
     const logs = await made.calm();
     await made.stop();
     made.holdLaws(logs);
+    if (one.archived === true) await made.server.archive.holdsItsLaws(made.server.disk.path);
     return made.world.trace;
   } finally {
     made.server.disk.remove();
+    made.server.archive.remove();
   }
 }

@@ -22,6 +22,7 @@ import { type RebuildOptions, rebuildIndex } from '../../src/store/ingest/rebuil
 import { LossyWay } from '../cluster/lossy-way.ts';
 import { MemoryLog, whileAlive } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
+import { Archive, LOCATION } from './archive.ts';
 import { Disk } from './disk.ts';
 import { Line, type LineClient } from './line.ts';
 import { LogFile } from './log-file.ts';
@@ -35,7 +36,12 @@ const RESTART_MS = 500;
 /** Milliseconds that bodies of deliveries are kept: less than a setting may say. The log is kept four times as long. */
 const RETENTION_MS = 60_000;
 export const LOG_RETENTION_MS = 4 * RETENTION_MS;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Milliseconds between two bases of the archive, and until one is removed. */
+const BASE_MS = 3_000;
+const BASE_KEEP_MS = 12_000;
 
 const BOOT = 'ST000000000000000000002AMW42H';
 /** What one start after the other asks to index of the decoded values: nothing, then something, then something else. */
@@ -46,10 +52,11 @@ const indexed = [
 ];
 
 /** @param starts how often it was started before */
-const settingsOf = (data: string, { shared = false }: ServerSettings, starts: number) => ({
+const settingsOf = (data: string, { shared = false, archived = false }: ServerSettings, starts: number) => ({
   ...readSettings(
     {
       data,
+      ...(archived ? { archive: LOCATION, archiveEvery: '1' } : {}),
       ...(shared ? { cluster: 'postgres://127.0.0.1/log' } : {}),
       ...indexed[starts % indexed.length],
       pingInterval: '1',
@@ -68,6 +75,7 @@ const settingsOf = (data: string, { shared = false }: ServerSettings, starts: nu
     {},
   ),
   hookRetention: RETENTION_MS / DAY_MS,
+  ...(archived ? { archiveBase: BASE_MS / HOUR_MS, archiveKeep: BASE_KEEP_MS / DAY_MS } : {}),
 });
 
 /** A key of signing secrets that no server made. */
@@ -80,6 +88,8 @@ export interface ServerSettings {
   walLimitBytes: number;
   /** Whether it is a host of a cluster, whose log is reached now and then only. */
   shared?: boolean;
+  /** Whether it archives its log. */
+  archived?: boolean;
 }
 
 /** A process, from its start to its end. */
@@ -141,6 +151,7 @@ export class Server {
   ends = 0;
   /** How it reaches the log that it shares. */
   readonly way: LossyWay;
+  readonly archive: Archive;
 
   constructor(world: World, receivers: Receivers, settings: ServerSettings) {
     this.#world = world;
@@ -149,6 +160,7 @@ export class Server {
     this.#disk = new Disk(world);
     this.#log = new MemoryLog(() => world.time);
     this.way = new LossyWay(world, 'the server', 8);
+    this.archive = new Archive(world);
   }
 
   get disk(): Disk {
@@ -160,6 +172,7 @@ export class Server {
     this.#isCalm = true;
     this.#disk.calm();
     this.way.calm();
+    this.archive.calm();
     for (const log of this.#logs) log.calm();
   }
 
@@ -335,6 +348,23 @@ export class Server {
     this.#startSoon();
   }
 
+  /**
+   * Its machine is lost with all that is on it, and another one gets its address. Nothing happens in the world before that has its data.
+   * @param restore makes the data of the new directory, and may look at the one that is lost
+   */
+  async lose(restore: (directory: string, lost: string) => Promise<void>): Promise<void> {
+    if (this.#life === null && this.#stopping !== this.#disk) return;
+    this.#world.note('lost');
+    const [running, old] = [this.#life?.running, this.#disk];
+    this.#disk = new Disk(this.#world);
+    if (this.#isCalm) this.#disk.calm();
+    old.recover();
+    this.#end();
+    await restore(this.#disk.path, old.path);
+    if (running != null) this.#putAway(running, old);
+    this.#startSoon();
+  }
+
   #end(): void {
     this.ends += 1;
     if (this.#life !== null) {
@@ -403,6 +433,8 @@ export class Server {
       startOwnProcess: () => {
         throw new Error('nobody inspects');
       },
+      archiveRounds: ({ directory }) => this.archive.rounds(directory, () => !life.ended),
+      baseMaking: ({ directory }, keep) => this.archive.making(directory, keep, () => !life.ended),
       outputs: { stdout: new LossyOutput({ write: ({ length }) => length, wait: () => {} }), stderr: file.output },
       createLog: () => (event) => {
         if (life.ended) return;

@@ -6,7 +6,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { assertSeeds, Seen, timeout } from '../support/property.ts';
-import { type Case, cases } from './case.ts';
+import { anyChain, type Case, cases } from './case.ts';
 import { run } from './run.ts';
 
 /** Milliseconds that a broken law is shrunk for: some hundred runs. */
@@ -162,6 +162,25 @@ test(
         seen.add('events of the trace', (await run(one)).length);
       }),
       { seen, cases: 1, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
+    );
+  },
+  timeout,
+);
+
+test(
+  'whatever becomes of the machine, another one has what the archive has, and the laws hold',
+  async () => {
+    const seen = new Seen({ archive_base_made: 1, 'restored to its end': 1, 'restored to an earlier entry': 1 });
+    await assertSeeds(
+      fc.asyncProperty(cases(anyChain, true), async (one) => {
+        for (const line of await run(one)) {
+          if (line.endsWith(' archive_base_made')) seen.add('archive_base_made');
+          if (line.includes(' restored ')) {
+            seen.add(line.endsWith('undefined') ? 'restored to its end' : 'restored to an earlier entry');
+          }
+        }
+      }),
+      { seen, cases: 2, shrinkFor: SHRINK_FOR },
     );
   },
   timeout,

@@ -92,6 +92,55 @@ export class World {
     return done;
   }
 
+  /** Those whom the world waits for. */
+  #busy = 0;
+
+  /** Time stands still while work is done for which the system has threads of its own, such as compression. */
+  async busy<T>(work: () => Promise<T>): Promise<T> {
+    this.#busy += 1;
+    try {
+      return await work();
+    } finally {
+      this.#busy -= 1;
+    }
+  }
+
+  /** Within {@link busy}, time goes on until something has happened. */
+  async idle<T>(happened: Promise<T>): Promise<T> {
+    this.#busy -= 1;
+    try {
+      return await happened;
+    } finally {
+      this.#busy += 1;
+    }
+  }
+
+  /** The clock for who is {@link busy}. */
+  readonly busyClock: Clock = {
+    now: () => Math.floor(this.time),
+    monotonic: () => this.time,
+    after: (milliseconds, call) => {
+      this.#busy -= 1;
+      let isIdle = true;
+      const goOn = () => {
+        if (isIdle) this.#busy += 1;
+        isIdle = false;
+      };
+      const prevent = this.after(milliseconds, () => {
+        goOn();
+        call();
+      });
+      return () => {
+        prevent();
+        goOn();
+      };
+    },
+    every: () => {
+      throw new Error('who is busy repeats nothing');
+    },
+    turn: () => this.idle(this.clock.turn()),
+  };
+
   /** The next thing happens, and all that it sets off at once. */
   async #step(): Promise<void> {
     const next = this.#next();
@@ -99,7 +148,7 @@ export class World {
     this.#planned.delete(next);
     this.time = Math.max(this.time, next.at);
     await next.call();
-    for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < TURNS || this.#busy > 0; turn++) await new Promise((resolve) => setImmediate(resolve));
     if (this.#wrong !== null) throw this.#wrong;
     for (const one of this.#atSteps) if (one.left-- === 0) one.call();
     this.#atSteps = this.#atSteps.filter(({ left }) => left >= 0);

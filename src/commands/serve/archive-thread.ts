@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Archiver } from '../../archive/archiver.ts';
 import { type BaseManifest, newestBase } from '../../archive/base.ts';
-import { makeBase } from '../../archive/base-writer.ts';
+import { type BaseWriterOptions, makeBase } from '../../archive/base-writer.ts';
 import { requiredSigner } from '../../archive/key-file.ts';
 import { type ArchiveKeep, retain } from '../../archive/retention.ts';
 import { placeAt } from '../../backup/place.ts';
@@ -27,14 +27,15 @@ const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary 
   madeAt: Date.parse(created_at),
 });
 
-/** Looks at the newest base, and makes one if that is wanted. */
-async function runBase(
-  { directory, location, isPublic }: ArchiveThreadStart,
+/** Looks at the newest base, and makes one if that is wanted. @param tools the archive, and its time */
+export async function runBase(
+  { directory, isPublic }: Pick<ArchiveThreadStart, 'directory' | 'isPublic'>,
+  tools: Pick<BaseWriterOptions, 'place' | 'clock' | 'size'>,
   { make, keep }: { make: boolean; keep: ArchiveKeep },
   tell: (news: BaseNews) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const place = placeAt(location, directory);
+  const { place, clock } = tools;
   const newest = await newestBase(place);
   tell({ kind: 'newest', base: newest === null ? null : summaryOf(newest) });
   if (!make || signal.aborted) return;
@@ -45,7 +46,7 @@ async function runBase(
   if (snapshot.state === null) return;
   const base = await makeBase(
     {
-      ...{ place, snapshot, journal, program: serverVersion, clock: systemClock, signal },
+      ...{ ...tools, snapshot, journal, program: serverVersion, signal },
       report: (step) => tell({ kind: 'step', step }),
     },
     snapshot.state,
@@ -53,7 +54,7 @@ async function runBase(
   if (base === null) return;
   const { manifest, sentParts, sentBytes } = base;
   tell({ kind: 'made', base: summaryOf(manifest), sentParts, sentBytes });
-  const retained = await retain({ place, keep, now: systemClock.now(), signal });
+  const retained = await retain({ place, keep, now: clock.now(), signal });
   if (retained !== null) tell({ kind: 'retained', ...retained });
 }
 
@@ -64,12 +65,12 @@ export function runArchiveThread(): void {
   const start = workerData as ArchiveThreadStart;
   const { directory, location, isPublic } = start;
   const say = (message: FromArchiveThread): void => port.postMessage(message);
+  const tools = lazy(() => ({ place: placeAt(location, directory), clock: systemClock }));
   const archiver = lazy(
     () =>
       new Archiver({
-        place: placeAt(location, directory),
+        ...tools(),
         journal: openJournalReader(directory),
-        clock: systemClock,
         signer: isPublic ? requiredSigner(directory) : null,
         archived: (entry) => say({ kind: 'archived', entry }),
       }),
@@ -80,7 +81,7 @@ export function runArchiveThread(): void {
     ending = new AbortController();
     try {
       if (message.kind === 'round') await archiver().round(message.round, ending.signal);
-      else await runBase(start, message, (news) => say({ kind: 'base', news }), ending.signal);
+      else await runBase(start, tools(), message, (news) => say({ kind: 'base', news }), ending.signal);
       say({ kind: 'done' });
     } catch (error) {
       const known = operatorErrorOf(error, location);

@@ -10,6 +10,8 @@ import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/co
 import { type OpenSnapshots, openSnapshots } from '../../store/read/snapshots.ts';
 import { type StartOwnProcess, startOwnProcess } from '../cli/this-program.ts';
 import { type OpenLog, openClusterLog } from '../cluster/host.ts';
+import { archiveThread } from './archiving.ts';
+import { baseThread } from './bases.ts';
 
 export interface Environment {
   clock: Clock;
@@ -32,6 +34,10 @@ export interface Environment {
   openLog: OpenLog;
   /** Runs a command of this program beside the server. */
   startOwnProcess: StartOwnProcess;
+  /** Archives the log. */
+  archiveRounds: typeof archiveThread;
+  /** Makes bases of the archive. */
+  baseMaking: typeof baseThread;
   /** Prints the log lines of API threads for people; null if each thread writes its own JSON. */
   threadLines: { print: (line: string) => void; colors: boolean } | null;
 }
@@ -49,5 +55,7 @@ export const realEnvironment: Environment = {
   createLog,
   openLog: openClusterLog,
   startOwnProcess,
+  archiveRounds: archiveThread,
+  baseMaking: baseThread,
   threadLines: null,
 };

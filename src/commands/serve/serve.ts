@@ -51,8 +51,8 @@ import { startApiService } from './api-service.ts';
 import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
 import { archiveHolding } from './archive-holding.ts';
-import { type ArchiveLease, archiveThread, requireArchivable, startArchiving } from './archiving.ts';
-import { baseThread, startBases } from './bases.ts';
+import { type ArchiveLease, requireArchivable, startArchiving } from './archiving.ts';
+import { startBases } from './bases.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
@@ -260,15 +260,15 @@ function archiveLog(
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
   };
-  const rounds = archiveThread({ directory, location, isPublic });
+  const { clock, archiveRounds, baseMaking } = environment;
+  const rounds = archiveRounds({ directory, location, isPublic });
   const host = hostName ?? hostname();
-  const { clock } = environment;
   const archiving = startArchiving({
     ...{ location, seconds, host, lease, rounds, ingest, clock, registry, log },
     newestBase: () => bases.newest(),
   });
   const { archiveKeep: days, archiveKeepSegments: segmentDays } = settings;
-  const making = baseThread({ directory, location, isPublic }, { days, segmentDays });
+  const making = baseMaking({ directory, location, isPublic }, { days, segmentDays });
   const bases = startBases({ location, hours, lease, archive: archiving.status, making, clock, registry, log });
   return {
     status() {

@@ -1,0 +1,246 @@
+/**
+ * The archive of the server: objects in a place that outlives its machines, and fails as the network does. What is restored is what
+ * the lost machine had, up to the last archived entry or an earlier one.
+ */
+import { expect } from 'bun:test';
+import { cpSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { timelinesIn, verifiedArchive } from '../../src/archive/archive.ts';
+import { Archiver } from '../../src/archive/archiver.ts';
+import { verifiedBases } from '../../src/archive/base-verify.ts';
+import type { ArchiveKeep } from '../../src/archive/retention.ts';
+import type { Place } from '../../src/backup/manifest.ts';
+import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { runBase } from '../../src/commands/serve/archive-thread.ts';
+import type { ArchiveRounds } from '../../src/commands/serve/archiving.ts';
+import type { BaseMaking } from '../../src/commands/serve/bases.ts';
+import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import { restoredFrom } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { type JournalRow, journalRows } from '../support/data/tables.ts';
+import type { World } from './world.ts';
+
+/** Where the settings say that it is; nothing is written there. */
+export const LOCATION = join(tmpdir(), 'simulated-archive');
+
+/** Short segments and small parts, so that a short chain has several. */
+const SEGMENT = { entries: 12, bytes: 100_000 };
+const PART = { least: 2_000, usual: 8_000, most: 40_000, share: 1 / 50 };
+
+/** Milliseconds that a request and its answer take at most, each. */
+const DELAY = 3;
+/** Objects that a list may lack of those that were created last. */
+const LACKED = 3;
+
+type Fate = 'done' | 'refused' | 'unanswered';
+
+/** The number of the last entry of a journal. */
+export function lastEntryOf(directory: string): number {
+  const journal = openJournalReader(directory);
+  try {
+    return journal.lastId();
+  } finally {
+    journal.close();
+  }
+}
+
+export class Archive {
+  readonly #world: World;
+  /** By their names, in the order in which they were created. */
+  #objects = new Map<string, Buffer>();
+  readonly #restored: DataDirectory[] = [];
+  /** The last entry that the present log's writers know to be archived. */
+  last = 0;
+  /** The journals that were archived before their machines were lost. */
+  readonly #lost: JournalRow[][] = [];
+  #isAway = false;
+  #isCalm = false;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Whether no request is done. */
+  setAway(isAway: boolean): void {
+    this.#isAway = isAway;
+  }
+
+  /** From now on no request fails, lists have everything, and no base is begun. */
+  calm(): void {
+    this.#isAway = false;
+    this.#isCalm = true;
+  }
+
+  remove(): void {
+    for (const directory of this.#restored) directory[Symbol.dispose]();
+  }
+
+  /** Archives the log of a directory while its process is alive. */
+  rounds(directory: string, isAlive: () => boolean): ArchiveRounds {
+    let isStopped = false;
+    const place = this.#placeFor('archiver', () => isAlive() && !isStopped);
+    const journal = openJournalReader(directory);
+    let archived = (_entry: number): void => {};
+    const archiver = new Archiver({
+      ...{ place, journal, clock: this.#world.busyClock, signer: null, segment: SEGMENT },
+      archived: (entry) => archived(entry),
+    });
+    return {
+      run: (round, tell, signal) => {
+        archived = (entry) => {
+          if (isAlive()) this.last = Math.max(this.last, entry);
+          tell(entry);
+        };
+        return this.#world.busy(() => archiver.round(round, signal));
+      },
+      async stop() {
+        isStopped = true;
+        journal.close();
+      },
+    };
+  }
+
+  /** Makes bases of the index of a directory while its process is alive. */
+  making(directory: string, keep: ArchiveKeep, isAlive: () => boolean): BaseMaking {
+    let isStopped = false;
+    const place = this.#placeFor('bases', () => isAlive() && !isStopped);
+    const tools = { place, clock: this.#world.busyClock, size: PART };
+    const start = { directory, isPublic: false };
+    return {
+      run: (make, tell, signal) => {
+        const wanted = { make: make && !this.#isCalm, keep };
+        return this.#world.busy(() => runBase(start, tools, wanted, tell, signal));
+      },
+      async stop() {
+        isStopped = true;
+      },
+    };
+  }
+
+  /**
+   * Makes the data of a new machine.
+   * @param lost the data of the machine that is lost, with which the new one is compared
+   * @param back entries before the end of the archive; 0 for its end
+   */
+  async restoreLost(directory: string, lost: string, back: number): Promise<void> {
+    const rows = journalRows(lost);
+    this.#lost.push(rows);
+    // The operator has a copy of the key elsewhere.
+    if (existsSync(secretsKeyFile(lost))) cpSync(secretsKeyFile(lost), secretsKeyFile(directory));
+    const known = this.last;
+    const until = back === 0 || known === 0 ? null : { entry: Math.max(1, known - back) };
+    this.last = 0;
+    try {
+      await restoredFrom(this.#place, directory, { until, now: () => Math.floor(this.#world.time) });
+    } catch (error) {
+      if (!(error instanceof OperatorError) || known > 0) throw error;
+      // Nothing is archived: the new machine begins with nothing, and with an archive of its own.
+      this.#world.note(`not restored: ${error.message}`);
+      this.#objects.clear();
+      return;
+    }
+    const restored = journalRows(directory);
+    const isBegun = until !== null && restored.length === until.entry + 1;
+    this.#world.note(`restored ${restored.length} of ${rows.length}, until ${until?.entry}`);
+    expect(restored.length).toBeGreaterThanOrEqual(until?.entry ?? known);
+    // A timeline of which nothing was archived yet is none: then the one that it left is the newest.
+    requireBeginningOf(known > 0 ? [rows] : this.#lost, isBegun ? restored.slice(0, -1) : restored);
+    requireSound(directory);
+  }
+
+  /** All of it is sound, and each of its timelines is restored as its log was. @param directory of the server that has stopped */
+  async holdsItsLaws(directory: string): Promise<void> {
+    const place = this.#place;
+    for await (const { name, fault } of verifiedArchive(place)) expect({ name, fault }).toEqual({ name, fault: null });
+    for await (const { name, fault } of verifiedBases(place)) expect({ name, fault }).toEqual({ name, fault: null });
+    const logs = [...this.#lost, journalRows(directory)];
+    const { timelines } = await timelinesIn(place);
+    for (const timeline of timelines) {
+      const made = dataDirectory();
+      this.#restored.push(made);
+      const into = join(made.path, 'new');
+      const last = await restoredFrom(place, into, { timeline: timeline.name });
+      const rows = journalRows(into);
+      expect(rows.length).toBe(last);
+      requireBeginningOf(logs, rows);
+      requireSound(into);
+    }
+    const into = dataDirectory();
+    this.#restored.push(into);
+    const last = await restoredFrom(place, join(into.path, 'new'));
+    expect(last).toBeGreaterThanOrEqual(this.last);
+    expect(journalRows(join(into.path, 'new'))).toEqual(logs.at(-1)!.slice(0, last));
+  }
+
+  /** A place of a process whose requests are not done, or not answered, once it has ended. */
+  #placeFor(whose: string, isAlive: () => boolean): Place {
+    const world = this.#world;
+    const prng = world.prng(`archive/${whose}/${world.time}`);
+    const through =
+      <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+      (...given: A): Promise<R> =>
+        world.idle(this.#request(prng.below(DELAY), this.#fate(prng), isAlive, () => call(...given)));
+    const { location, read, list, create, write, remove } = this.#place;
+    return {
+      ...{ location, read: through(read), create: through(create), write: through(write), remove: through(remove) },
+      list: through(async (beginning) => {
+        const names = await list(beginning);
+        if (this.#isCalm || !prng.chance(0.1)) return names;
+        const lacked = new Set([...this.#objects.keys()].slice(-1 - prng.below(LACKED)));
+        return names.filter((name) => !lacked.has(name));
+      }),
+    };
+  }
+
+  #fate(prng: ReturnType<World['prng']>): Fate {
+    const fate = prng.weighted<Fate>([
+      [96, 'done'],
+      [2, 'refused'],
+      [2, 'unanswered'],
+    ]);
+    if (this.#isAway) return 'refused';
+    return this.#isCalm ? 'done' : fate;
+  }
+
+  async #request<T>(delay: number, fate: Fate, isAlive: () => boolean, call: () => Promise<T>): Promise<T> {
+    await this.#world.pause(delay);
+    if (fate === 'refused' || !isAlive()) throw new PassingError('The archive does not answer.', 'Wait.');
+    const done = await call();
+    await this.#world.pause(delay);
+    if (fate === 'unanswered' || !isAlive()) throw new PassingError('The archive did not answer.', 'Wait.');
+    return done;
+  }
+
+  /** The objects, as they are. */
+  readonly #place: Place = {
+    location: LOCATION,
+    read: async (name) => this.#objects.get(name) ?? null,
+    list: async (beginning) => [...this.#objects.keys()].filter((name) => name.startsWith(beginning)).sort(),
+    create: async (name, bytes) => {
+      if (this.#objects.has(name)) return false;
+      this.#objects.set(name, Buffer.from(bytes));
+      return true;
+    },
+    write: async (name, bytes) => {
+      this.#objects.set(name, Buffer.from(bytes));
+    },
+    remove: async (name) => {
+      this.#objects.delete(name);
+    },
+  };
+}
+
+/** Some rows are those with which one of the logs begins. */
+function requireBeginningOf(logs: readonly JournalRow[][], rows: readonly JournalRow[]): void {
+  if (logs.some((log) => Bun.deepEquals(log.slice(0, rows.length), rows))) return;
+  expect(rows).toEqual(logs.at(-1)!.slice(0, rows.length));
+}
+
+/** The index is what the entries make. */
+function requireSound(directory: string): void {
+  expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+}
