@@ -18,7 +18,7 @@ import { journalRows } from '../support/data/tables.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { until } from '../support/time/until.ts';
-import { type Server, stackside, stacksideIn, startServer } from './stackside.ts';
+import { command, type Server, stackside, stacksideIn, startServer } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 17, blocks: 30, accounts: 5, transactionsPerBlock: 2, forkEvery: 7 })];
 const half = events.length >> 1;
@@ -119,6 +119,30 @@ test('a newcomer begins with a static web server, answers the same, and follows 
   expect(checkDirectory(at('second'), { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
     [],
   );
+});
+
+test('a newcomer that is told to stop while it is restored ends as any server does', async () => {
+  const asked = Promise.withResolvers<void>();
+  using silent = Bun.serve({
+    port: 0,
+    fetch: () => {
+      asked.resolve();
+      return new Promise<Response>(() => {});
+    },
+  });
+  const given = ['--data', at('stopped'), '--node-rpc', NO_NODE, '--from', `http://127.0.0.1:${silent.port}`];
+  await using server = Bun.spawn([...command, 'serve', ...given, '--archive-key', key], {
+    stdin: 'ignore',
+    stderr: 'pipe',
+  });
+  await asked.promise;
+  server.kill('SIGTERM');
+  expect(await server.exited).toBe(0);
+  const said = (await server.stderr.text())
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(said.at(-1)).toMatchObject({ msg: 'stopping', signal: 'SIGTERM' });
 });
 
 test('no object has a byte of what is private, and all are proven', async () => {

@@ -167,14 +167,19 @@ export async function print(content: Content): Promise<void> {
 }
 
 /**
- * Runs work; a signal ends the process with {@link EXIT.interrupted}.
+ * Runs work, which a signal ends with the process.
  * @param leave cleans up files before the process ends; called after a signal only
+ * @param code with which the process ends
  * @throws the error of the work
  */
-export async function interruptible<T>(leave: () => void, work: () => Promise<T>): Promise<T> {
-  const interrupted = () => {
-    leave();
-    process.exit(EXIT.interrupted);
+export async function interruptible<T>(
+  leave: (signal: NodeJS.Signals) => void,
+  work: () => Promise<T>,
+  code: number = EXIT.interrupted,
+): Promise<T> {
+  const interrupted = (signal: NodeJS.Signals) => {
+    leave(signal);
+    process.exit(code);
   };
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {

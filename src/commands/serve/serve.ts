@@ -690,6 +690,9 @@ export async function serveUntilSignal(
   if (ended instanceof OperatorError) throw ended;
 }
 
+/** The exit code of a server that a signal stopped; one that is being restored goes on after its next start. */
+const STOPPED = 0;
+
 /** `stackside serve`, from its start until a signal. @throws OperatorError if it can't serve */
 export async function runServe({ settings, sources }: Reading<'serve'>): Promise<void> {
   const { env: variables } = process;
@@ -700,8 +703,9 @@ export async function runServe({ settings, sources }: Reading<'serve'>): Promise
     const { log, environment } = presenter;
     if (from !== null) {
       await interruptible(
-        () => {},
+        (signal) => log({ event: 'stopping', signal }),
         () => startFrom({ from, settings, clock: environment.clock, log }),
+        STOPPED,
       );
     }
     await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
