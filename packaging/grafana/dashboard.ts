@@ -135,6 +135,38 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
     ],
   ],
   [
+    'Archive',
+    [
+      {
+        title: 'Behind the log',
+        about: 'Seconds since the archive last had every entry of the log; 0 while it has, and without an archive.',
+        unit: 's',
+        queries: [each(of('stackside_archive_behind_seconds'))],
+      },
+      {
+        title: 'Entries that the archive lacks',
+        about: 'They are lost with the machine. The first archive of a long log begins with all of them.',
+        unit: 'none',
+        queries: [each(of('stackside_archive_behind_entries'))],
+      },
+      {
+        title: 'Attempts to archive that failed',
+        about: 'Each is repeated; the log event archive_failing says why.',
+        unit: 'none',
+        queries: [each(`increase(${of('stackside_archive_failures_total')}[$__rate_interval])`)],
+      },
+      {
+        title: 'Age of the newest base',
+        about: 'The entries since then are what a restore replays. It is 0 without a base.',
+        unit: 's',
+        queries: [
+          line(of('stackside_archive_base_seconds'), '{{instance}}'),
+          line(of('stackside_archive_base_overdue_seconds'), 'overdue: {{instance}}'),
+        ],
+      },
+    ],
+  ],
+  [
     'API',
     [
       {
