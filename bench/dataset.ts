@@ -83,6 +83,29 @@ const chainOf = (blocks: number, accounts: number) => ({
 export const devnetRecording = (blocks = BLOCKS, accounts = ACCOUNTS): Promise<string> =>
   recording(nameOf(blocks, accounts), () => devnetEvents(chainOf(blocks, accounts)));
 
+/**
+ * A chain as recordings that follow each other.
+ * @param ends heights of the last blocks of the recordings
+ */
+export function devnetRecordings(ends: readonly number[], accounts = ACCOUNTS): Promise<string[]> {
+  const last = ends.at(-1) ?? 0;
+  const part = (from: number, to: number) =>
+    function* (): Generator<NodeEvent> {
+      let height = 0;
+      for (const event of devnetEvents(chainOf(last, accounts))) {
+        if (event.path === '/new_block') height = Math.max(height, JSON.parse(event.body).block_height);
+        if (height > to) return;
+        if (height > from || from === 0) yield event;
+      }
+    };
+  return Promise.all(
+    ends.map((to, n) => {
+      const from = ends[n - 1] ?? 0;
+      return recording(`${nameOf(last, accounts)}-from-${from}-to-${to}`, part(from, to));
+    }),
+  );
+}
+
 const GENESIS_MINTS = 340_000;
 
 /** A genesis block of mainnet's size, 80 MB with a mint for each of so many accounts, and block 1, which shows it. */
