@@ -91,11 +91,6 @@ const index = join(data, 'data');
 const start = await reportOf(ROOT, 'start', ['--data', index]);
 const requests = await reportOf(ROOT, 'http', ['--data', index, '--distinct']);
 publish(
-  [
-    growthSection(samples, Number(values.every)),
-    await indexSection(index, join(data, 'snapshot')),
-    ...start.sections,
-    ...requests.sections,
-  ],
+  [growthSection(samples, Number(values.every)), await indexSection(index), ...start.sections, ...requests.sections],
   { pinned: false },
 );

@@ -1,5 +1,4 @@
 /** What the files of a long chain cost an operator. */
-import { rmSync } from 'node:fs';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { MAIN, run, script } from '../harness.ts';
 import { figure, type Section } from '../results.ts';
@@ -8,13 +7,10 @@ const GIGABYTE = 1e9;
 /** Blocks that a check looks at: a day or so of them. */
 const CHECKED = 1000;
 
-/** @param backup a directory that is made and removed */
-export async function indexSection(directory: string, backup: string): Promise<Section> {
+export async function indexSection(directory: string): Promise<Section> {
   const program = (...args: string[]) => run(script(MAIN, ...args, '--data', directory));
   const { transactions, tip, index_bytes, journal } = directoryStatus(directory);
   const check = await program('check', '--since', String(Math.max(0, (tip?.height ?? 0) - CHECKED)));
-  const saved = await program('backup', backup);
-  rmSync(backup, { recursive: true });
   return {
     title: 'A long chain: its files',
     notes: [],
@@ -27,8 +23,6 @@ export async function indexSection(directory: string, backup: string): Promise<S
           ['journal, GB', figure([(journal?.bytes ?? 0) / GIGABYTE], 2)],
           ['check of the last 1,000 blocks, seconds', figure([check.seconds], 1)],
           ['check of the last 1,000 blocks, processor seconds', figure([check.cpuSeconds], 1)],
-          ['backup, seconds', figure([saved.seconds], 1)],
-          ['backup, processor seconds', figure([saved.cpuSeconds], 1)],
         ],
       },
     ],
