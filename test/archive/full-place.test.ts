@@ -1,0 +1,119 @@
+/** A place that is full: nothing that is there is damaged or replaced, and what was begun goes on once there is room. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { verifiedArchive } from '../../src/archive/archive.ts';
+import { verifiedBases } from '../../src/archive/base-verify.ts';
+import { directoryFiles } from '../../src/backup/directory.ts';
+import type { Place } from '../../src/backup/manifest.ts';
+import { operatorErrorOf } from '../../src/base/system-errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { canMount, smallDisk } from '../support/data/small-disk.ts';
+import { everything } from '../support/data/tables.ts';
+import { timeout } from '../support/property.ts';
+
+const events = [...devnetEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, forkEvery: 6 })].map(received);
+const source = ingestOf(events);
+afterAll(() => source[Symbol.dispose]());
+
+/** Archives everything, and makes a base. */
+async function archived(place: Place): Promise<void> {
+  await archive(source.path, place);
+  await baseIn(source.path, place);
+}
+
+async function faults(place: Place): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { fault } of verifiedArchive(place)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifiedBases(place)) if (fault !== null) found.push(fault);
+  return found;
+}
+
+const sizeOf = (path: string): number =>
+  readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0);
+
+async function expectRestored(place: Place): Promise<void> {
+  using into = dataDirectory();
+  const path = join(into.path, 'new');
+  await restoredFrom(place, path);
+  expect(everything(path)).toEqual(everything(source.path));
+}
+
+test(
+  'a place that is full again and again has sound objects all the while, and each is sent once',
+  async () => {
+    using folder = dataDirectory();
+    const [whole, path] = [join(folder.path, 'whole'), join(folder.path, 'archive')];
+    await archived(directoryFiles(whole));
+    const step = Math.ceil(sizeOf(whole) / 6);
+    const files = directoryFiles(path);
+    const created: string[] = [];
+    let room = 0;
+    /** @throws OperatorError as a file system without room makes it */
+    const require = (name: string, { length }: Uint8Array): void => {
+      room -= length;
+      if (room >= 0) return;
+      const cause = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+      throw operatorErrorOf(cause, join(path, name));
+    };
+    const place: Place = {
+      ...files,
+      async create(name, bytes) {
+        require(name, bytes);
+        if (await files.create(name, bytes)) created.push(name);
+        return true;
+      },
+      async write(name, bytes) {
+        require(name, bytes);
+        await files.write(name, bytes);
+      },
+    };
+    let refusals = 0;
+    for (; ; refusals++) {
+      room += step;
+      const error = await archived(place).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      if (error === null) break;
+      expect(await refusal(Promise.reject(error))).toMatch(/^The disk of \S+ is full\.$/);
+    }
+    expect(await faults(files)).toEqual([]);
+    expect(refusals).toBeGreaterThan(3);
+    expect(created).toEqual([...new Set(created)]);
+    expect(readdirSync(path).sort()).toEqual(readdirSync(whole).sort());
+    await expectRestored(place);
+  },
+  timeout,
+);
+
+describe.skipIf(!canMount)('a file system of a few megabytes', () => {
+  test(
+    'that fills up while a file is written keeps no torn file, and the archive goes on with room',
+    async () => {
+      using disk = smallDisk(4 * 1024 * 1024)!;
+      const path = join(disk.path, 'archive');
+      const place = directoryFiles(path);
+      await archive(source.path, place);
+      // Each time, there is room for some parts and a piece of the next.
+      let refusals = 0;
+      for (let made: unknown = null; made === null; refusals++) {
+        disk.empty();
+        disk.fill(60_000);
+        made = await baseIn(source.path, place).catch(async (error: unknown) => {
+          expect(await refusal(Promise.reject(error))).toMatch(/^The disk of \S+ is full\.$/);
+          return null;
+        });
+        expect(await faults(place)).toEqual([]);
+        expect(readdirSync(path).filter((name) => !/\.(zst|json)$/.test(name))).toEqual([]);
+      }
+      expect(refusals).toBeGreaterThan(1);
+      disk.empty();
+      await expectRestored(place);
+    },
+    timeout,
+  );
+});
