@@ -32,6 +32,8 @@ import { World } from './world.ts';
 
 /** Milliseconds of the world within which all must come to rest. */
 const PATIENCE = 600_000;
+/** Milliseconds between two looks whether the server has recovered. */
+const RETRY = 400;
 /** Milliseconds until the server has looked at its write-ahead logs, and logged what holds them. */
 const UPKEEP = 2_500;
 /** What a request asks for that takes long. */
@@ -103,6 +105,7 @@ class Run {
     this.#receivers.calm();
     this.#readers.calm();
     this.#clients.calm();
+    await this.world.outcome(this.#recovered(), PATIENCE, 'the end of failures');
     const logs = await this.world.outcome(
       this.#operator.deliverAll().then(() => this.#operator.logs()),
       PATIENCE,
@@ -148,6 +151,20 @@ class Run {
       deliveredTheWinningChain(hook, accepted, this.#events);
       leavesNoOrphans(hook, own, this.#events);
       logAgrees(hook, log, accepted, { mayForget: this.world.age > LOG_RETENTION_MS });
+    }
+  }
+
+  /** Waits until the index is at the head of the journal: before that, what hooks are owed isn't known. */
+  async #recovered(): Promise<void> {
+    for (;;) {
+      try {
+        const response = await this.server.request('The API', '/ready', { method: 'GET' });
+        const { state } = (await response.json()) as { state: string };
+        if (state !== 'failing') return;
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+      }
+      await this.world.pause(RETRY);
     }
   }
 
