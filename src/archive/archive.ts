@@ -264,15 +264,15 @@ function sharedSegments(all: readonly SealedRange[], { name, origin }: Timeline)
 }
 
 /**
- * Names of all segments and open parts, and of what was removed. Parts of bases, which most objects of an archive are, are not listed.
+ * Names of all open parts and segments, and of what was removed. Parts of bases, which most objects of an archive are, are not listed.
  */
 async function namesOfEntries(place: PlaceReads): Promise<string[]> {
   // A partial list lacks them, and is of one moment as a whole.
   if (place.isPartial === true) return place.list('');
-  // An open part is removed once a segment has its entries: listed after the segments, both could be missing.
-  const open = await place.list(OPEN_PARTS);
-  const lists = await Promise.all([SEGMENTS, TRIMMED, TIMELINES].map((beginning) => place.list(beginning)));
-  return [...open, ...lists.flat()];
+  const names: string[] = [];
+  // In this order: an open part goes once its segment is there, and a segment once an object says that it was removed.
+  for (const beginning of [OPEN_PARTS, SEGMENTS, TIMELINES, TRIMMED]) names.push(...(await place.list(beginning)));
+  return names;
 }
 
 /** Lists what a timeline has. A place may list late what was written last. @throws OperatorError */

@@ -43,7 +43,7 @@ export class UnfitArchiveError extends OperatorError {}
 /** Whether the journal that lacks entries withholds private commands, as one does that was restored from a public archive. */
 export type Withholds = () => boolean;
 
-/** Whether an archive is of another kind than the journal. @throws OperatorError where there is none */
+/** Whether an archive may lack commands that the journal has. @throws OperatorError where there is none */
 async function lacksCommands(place: Place, withholds: Withholds): Promise<boolean> {
   return (await requireIdentity(place)).public === true && !withholds();
 }
