@@ -25,7 +25,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/store/check/'],
   ['src/store/base/'],
   ['src/http/'],
-  ['src/node/', 'src/faucets/', 'src/devnet/', 'src/backup/', 'src/cluster/'],
+  ['src/node/', 'src/faucets/', 'src/devnet/', 'src/places/', 'src/cluster/'],
   ['src/archive/'],
   ['src/api/shared/'],
   [

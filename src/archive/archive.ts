@@ -4,12 +4,12 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { BackupSource, PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { mapAhead } from '../base/map-ahead.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
+import type { BackupSource, PlaceReads } from '../places/files.ts';
 import { CHAIN_START, type Head, sameChain } from '../store/log/entry.ts';
 import {
   FORMAT,

@@ -3,9 +3,10 @@
  * as an open part. It begins where the archive ends by its own list, so that an interrupted archive goes on, and writes nothing
  * where the archive is of another log.
  */
-import { hashOfPart, type Place } from '../backup/manifest.ts';
+
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { hashOfPart, type Place } from '../places/files.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
 import { leaveIn } from '../store/ingest/timelines.ts';

@@ -2,10 +2,11 @@
  * A backup: an archive that is brought up to the last entry of a data directory, with a base of its index. A server may write the
  * directory meanwhile, and archive to the same place. Repeated, it sends only what is new.
  */
-import type { Place } from '../backup/manifest.ts';
+
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
+import type { Place } from '../places/files.ts';
 import { type BaseSnapshot, snapshotForBase } from '../store/base/snapshot.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { requireFit } from '../store/files/journal-link.ts';

@@ -3,11 +3,11 @@
  * loads its rows into a new index. Each step goes on where an interrupted one ended.
  */
 
-import type { PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/map-ahead.ts';
 import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { networkOf } from '../chain/network.ts';
+import type { PlaceReads } from '../places/files.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';

@@ -2,9 +2,10 @@
  * Makes a base of an index in an archive. Parts are sent as they are made, those that the archive has are not, and the manifest is
  * created last, so that an interrupted base leaves parts alone, which the next one finds.
  */
-import type { Place } from '../backup/manifest.ts';
+
 import { type Clock, pause } from '../base/clock.ts';
 import { PassingError } from '../base/errors.ts';
+import type { Place } from '../places/files.ts';
 import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';

@@ -14,11 +14,11 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
-import { compressedPart, hashOfPart, longestCompressed, type PlaceReads } from '../backup/manifest.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
+import { compressedPart, hashOfPart, longestCompressed, type PlaceReads } from '../places/files.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
 import { ArchiveDamagedError, readSoundly } from './archive.ts';

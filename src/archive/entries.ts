@@ -3,9 +3,10 @@
  * names from the first one to the one with the last entry that the journal lacks, and that entry must have the chain value that the
  * journal has of it.
  */
-import type { Place } from '../backup/manifest.ts';
+
 import { OperatorError } from '../base/errors.ts';
 import { WITHHELD_PATH } from '../chain/payload-reader.ts';
+import type { Place } from '../places/files.ts';
 import { type Entry, firstEntries, type Head, type MostEntries, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,

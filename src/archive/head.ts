@@ -13,10 +13,10 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { BackupSource } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
+import type { BackupSource } from '../places/files.ts';
 import { ArchiveDamagedError, Identity, linkedFrom, readSoundly, START } from './archive.ts';
 import { baseOfName } from './base.ts';
 import { FORMAT, isOpenName, rangeOfName } from './segment.ts';

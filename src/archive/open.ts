@@ -1,10 +1,11 @@
 /** Opens the archive at a location to be read, with the key that its reader trusts. */
-import type { BackupSource, PlaceReads } from '../backup/manifest.ts';
-import { placeAt, schemeOf, withoutName } from '../backup/place.ts';
-import { webSource } from '../backup/remote.ts';
+
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
+import type { BackupSource, PlaceReads } from '../places/files.ts';
+import { placeAt, schemeOf, withoutName } from '../places/place.ts';
+import { webSource } from '../places/remote.ts';
 import { IDENTITY, identityIn } from './archive.ts';
 import { HEAD } from './head.ts';
 import { noteArchive, seenArchive } from './seen-head.ts';

@@ -4,12 +4,12 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { PlaceReads } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { mapAhead } from '../base/map-ahead.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
+import type { PlaceReads } from '../places/files.ts';
 import { journalPath } from '../store/files/database.ts';
 import { lockUnfinished } from '../store/files/lock.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';

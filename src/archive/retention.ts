@@ -7,10 +7,10 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { Place } from '../backup/manifest.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
+import type { Place } from '../places/files.ts';
 import { contentsOf, linkedFrom, sealedSegment, timelinesIn, trimmedName } from './archive.ts';
 import { type BaseManifest, baseAt, basesOf, PARTS, partName } from './base.ts';
 import { type SealedRange, segmentName } from './segment.ts';

@@ -22,9 +22,9 @@ import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { compressedPart, hashOfPart } from '../backup/manifest.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
+import { compressedPart, hashOfPart } from '../places/files.ts';
 import { type Entry, type MostEntries, nextChain, sameChain } from '../store/log/entry.ts';
 import { digits, FIRST_NAME, prefixOf, timelineOfName } from './timeline.ts';
 

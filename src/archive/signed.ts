@@ -2,9 +2,10 @@
  * A public archive as its readers have it: by its head, on any place from which objects can be read by their names, such as a static
  * web server, which has no list.
  */
-import { type BackupSource, hashOfPart, type PlaceReads } from '../backup/manifest.ts';
-import type { SizeBounds } from '../backup/transfer.ts';
+
 import { PassingError } from '../base/errors.ts';
+import { type BackupSource, hashOfPart, type PlaceReads } from '../places/files.ts';
+import type { SizeBounds } from '../places/transfer.ts';
 import { sameChain } from '../store/log/entry.ts';
 import { ArchiveDamagedError, IDENTITY, identityBytes } from './archive.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts';

@@ -17,12 +17,12 @@ import {
 import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
 import { SEGMENTS } from '../../src/archive/segment.ts';
-import { directoryFiles } from '../../src/backup/directory.ts';
-import { hashOfPart, type Place } from '../../src/backup/manifest.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import { hashOfPart, type Place } from '../../src/places/files.ts';
 import { openBaseLoader } from '../../src/store/base/loader.ts';
 import {
   type BaseSnapshot,

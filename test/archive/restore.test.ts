@@ -15,10 +15,10 @@ import {
 import { join } from 'node:path';
 import { IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
 import { openName, packedSegment, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
-import { directoryFiles } from '../../src/backup/directory.ts';
-import type { Place } from '../../src/backup/manifest.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import type { Place } from '../../src/places/files.ts';
 import { leaveIn } from '../../src/store/ingest/timelines.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';

@@ -7,9 +7,9 @@ import { basesOf, PARTS, packedManifest, partName } from '../../src/archive/base
 import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { MadeBase } from '../../src/archive/base-writer.ts';
 import { type ArchiveKeep, type Retained, retain } from '../../src/archive/retention.ts';
-import { directoryFiles } from '../../src/backup/directory.ts';
-import type { Place } from '../../src/backup/manifest.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import type { Place } from '../../src/places/files.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';

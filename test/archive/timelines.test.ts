@@ -9,11 +9,11 @@ import { chosenTimeline, contentsOf, endOf, timelinesIn, verifiedArchive } from 
 import { verifiedBases } from '../../src/archive/base-verify.ts';
 import { openName, segmentName } from '../../src/archive/segment.ts';
 import { originName, timelineName } from '../../src/archive/timeline.ts';
-import { directoryFiles } from '../../src/backup/directory.ts';
-import type { Place } from '../../src/backup/manifest.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import type { Place } from '../../src/places/files.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts';
-import { directoryFiles } from '../../src/backup/directory.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';

@@ -4,10 +4,10 @@ import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { contentsOf } from '../../src/archive/archive.ts';
 import { segmentName } from '../../src/archive/segment.ts';
-import { directoryFiles } from '../../src/backup/directory.ts';
 import { broughtEntries } from '../../src/commands/data/archived-entries.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { awayIn, withOlder } from '../../src/store/files/older-entries.ts';

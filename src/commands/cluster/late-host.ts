@@ -1,11 +1,11 @@
 /** A host with an empty data directory whose log was trimmed begins with the archive. */
 import { existsSync } from 'node:fs';
 import { restoreArchive } from '../../archive/restore.ts';
-import { placeAt } from '../../backup/place.ts';
 import type { Clock } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import type { Log } from '../../log.ts';
+import { placeAt } from '../../places/place.ts';
 import type { Settings } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { dataStateOf } from '../../store/files/data-state.ts';

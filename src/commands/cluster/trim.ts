@@ -8,11 +8,11 @@ import {
   sealedSegment,
 } from '../../archive/archive.ts';
 import { basesOf, type NamedBase } from '../../archive/base.ts';
-import type { Place } from '../../backup/manifest.ts';
-import { placeAt } from '../../backup/place.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { mapAhead } from '../../base/map-ahead.ts';
 import { OtherChainError } from '../../cluster/host.ts';
+import type { Place } from '../../places/files.ts';
+import { placeAt } from '../../places/place.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { readHosts } from '../../store/log/cluster-status.ts';
 import type { EngineAccess } from '../../store/log/engine-tables.ts';

@@ -2,10 +2,10 @@
 import { workerData } from 'node:worker_threads';
 import { ArchiveDamagedError } from '../../archive/archive.ts';
 import { archivedEntries, sealedUpTo, UnfitArchiveError } from '../../archive/entries.ts';
-import { placeAt } from '../../backup/place.ts';
 import { lazy } from '../../base/cache.ts';
 import { messageOfError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
+import { placeAt } from '../../places/place.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
 import type { ArchiveAnswer, ArchiveReadingStart, ArchiveRequest } from './archived-entries.ts';
 

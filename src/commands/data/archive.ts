@@ -16,11 +16,11 @@ import { archiveLocation, isWeb, openArchive, type Trust } from '../../archive/o
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import { originName, type Timeline, timelineName } from '../../archive/timeline.ts';
-import type { PlaceReads } from '../../backup/manifest.ts';
-import { placeAt } from '../../backup/place.ts';
 import { systemClock } from '../../base/clock.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
+import type { PlaceReads } from '../../places/files.ts';
+import { placeAt } from '../../places/place.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { dataStateOf } from '../../store/files/data-state.ts';

@@ -1,9 +1,9 @@
 /** Another Stackside, from which a command requests what only its operator may read. */
 import { existsSync } from 'node:fs';
-import { getFile, type Refusal, type Transfer } from '../../backup/transfer.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isSamePath } from '../../base/files.ts';
+import { getFile, type Refusal, type Transfer } from '../../places/transfer.ts';
 import { journalPath } from '../../store/files/database.ts';
 
 /** A request to a peer. */

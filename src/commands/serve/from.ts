@@ -3,12 +3,12 @@ import { chainOfIdentity, type Identity, requireIdentity } from '../../archive/a
 import { filesAt, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
 import { noteArchive, seenArchive } from '../../archive/seen-head.ts';
-import type { PlaceReads } from '../../backup/manifest.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
+import type { PlaceReads } from '../../places/files.ts';
 import type { Settings } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { type DataState, dataStateOf } from '../../store/files/data-state.ts';

@@ -2,10 +2,10 @@
 import { Archiver, type ArchiverOptions, type Round } from '../../../src/archive/archiver.ts';
 import { type BaseWriterOptions, type MadeBase, makeBase } from '../../../src/archive/base-writer.ts';
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
-import type { Place, PlaceReads } from '../../../src/backup/manifest.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
+import type { Place, PlaceReads } from '../../../src/places/files.ts';
 import { snapshotForBase } from '../../../src/store/base/snapshot.ts';
 import { dataStateOf } from '../../../src/store/files/data-state.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';

@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
-import type { BackupSource, Place } from './manifest.ts';
+import type { BackupSource, Place } from './files.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
 /** Statuses for a file that doesn't exist. */

@@ -1,8 +1,8 @@
 /** Places on S3 and web servers: requests are signed, sizes are bounded, and servers that fail are asked again. */
 import { afterAll, expect, test } from 'bun:test';
-import { s3Objects, webSource } from '../../src/backup/remote.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
+import { s3Objects, webSource } from '../../src/places/remote.ts';
 import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { until } from '../support/time/until.ts';
 

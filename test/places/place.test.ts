@@ -2,11 +2,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { directoryFiles } from '../../src/backup/directory.ts';
-import type { Place } from '../../src/backup/manifest.ts';
-import { placeAt } from '../../src/backup/place.ts';
-import { s3Objects } from '../../src/backup/remote.ts';
 import { DiskFullError } from '../../src/base/errors.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import type { Place } from '../../src/places/files.ts';
+import { placeAt } from '../../src/places/place.ts';
+import { s3Objects } from '../../src/places/remote.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
