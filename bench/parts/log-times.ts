@@ -185,7 +185,7 @@ const by =
     const fields = conditions.map(([path, ...texts]) => ({ path, named: path, conditions: texts.map(conditionOf) }));
     return read.contracts.searchLogs(
       CONTRACT,
-      { topic: null, heights: { from: null, to: null }, fields },
+      { topic: null, order: 'desc', heights: { from: null, to: null }, fields },
       limit,
       cursor,
     );

@@ -197,7 +197,8 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     presentOwner: ({ tokenLists }) => tokenLists.nftOwner(`${holder}.collectible-0::card`, mined),
     contract: ({ contracts }) => contracts.find(`${holder}.collectible-0`),
     searchCalls: ({ contracts }) => {
-      const filter = { functionName: null, statuses: null, heights: { from: null, to: null }, fields: [] };
+      const heights = { from: null, to: null };
+      const filter = { functionName: null, statuses: null, order: 'desc', heights, fields: [] } as const;
       return contracts.searchCalls(`${holder}.collectible-0`, filter, 2, null);
     },
     search: ({ search }) => search('o', 20),
@@ -214,11 +215,14 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     signersOfCycle: ({ facts }) => facts.signers(cycle.cycle),
     rewarded: ({ tenureRewards }) => tenureRewards.rewarded(1, height),
     tenureFees: ({ tenureRewards }) => tenureRewards.fees(1, height),
-    meeting: ({ transactions }) => transactions.meeting(NO_CONDITIONS, 5, null),
+    meeting: ({ transactions }) => transactions.meeting(NO_CONDITIONS, 'desc', 5, null),
     pendingMeeting: ({ mempool }) => mempool.meeting(NO_CONDITIONS, 'fee', 5, null),
     newestReward: ({ tenureRewards }) => tenureRewards.newest(height),
     burnHash: ({ burnRewards }) => burnRewards.hashAt(1),
     withoutPayouts: ({ burnRewards }) => burnRewards.withoutPayouts(),
+    lastPlace: async ({ steps }) => steps.heightAt(steps.last()),
+    passed: async ({ steps }) => steps.pass(steps.before(height), height),
+    firstKept: async ({ steps }) => steps.firstKept(),
     stxSupplyAt: ({ tokens }) => tokens.stxSupplyAt(height),
     signers: ({ rewardCycles }) => rewardCycles.signers(cycle.cycle, 2, 0),
     signer: ({ rewardCycles }) => rewardCycles.signer(cycle.cycle, key),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { Cursor, Page } from '../../src/store/model/page.ts';
+import type { Cursor, ListOrder, Page } from '../../src/store/model/page.ts';
 import type {
   PendingConditions,
   TransactionConditions,
@@ -60,16 +60,18 @@ function meets({ transaction: of, principals }: (typeof all)[number], given: Tra
     (given.leastAmount === null || (paid !== null && BigInt(paid.amount) >= given.leastAmount)) &&
     (given.greatestAmount === null || (paid !== null && BigInt(paid.amount) <= given.greatestAmount)) &&
     (given.since === null || block.time >= given.since) &&
-    (given.until === null || block.time <= given.until)
+    (given.until === null || block.time <= given.until) &&
+    (given.from === null || block.height >= given.from) &&
+    (given.to === null || block.height <= given.to)
   );
 }
 
 type Read = (limit: number, at: Cursor | null) => Promise<Page<{ txId: Uint8Array }, number | null>>;
 
 const mined =
-  (given: TransactionConditions): Read =>
+  (given: TransactionConditions, order: ListOrder = 'desc'): Read =>
   (limit, at) =>
-    snapshots.read((reader) => reader.transactions.meeting(given, limit, at));
+    snapshots.read((reader) => reader.transactions.meeting(given, order, limit, at));
 const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ txId }) => txId.toHex());
 
 /** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
@@ -110,6 +112,8 @@ const conditions: fc.Arbitrary<TransactionConditions> = fc.record({
   greatestAmount: ofSome(({ payload }) => (payload.type === 'token_transfer' ? BigInt(payload.amount) : null)),
   since: ofSome(({ block }) => block.time),
   until: ofSome(({ block }) => block.time),
+  from: ofSome(({ block }) => block.height),
+  to: ofSome(({ block }) => block.height),
 });
 /** Few conditions at a time, so that something meets them. */
 const some = fc
@@ -123,6 +127,7 @@ test('the pages of any conditions have what meets them, in the order of the chai
       const expected = ids(all.filter((one) => meets(one, given)).map(({ transaction }) => transaction));
       const pages = await walked(mined(given), limit);
       expect(pages.flat()).toEqual(expected);
+      expect((await walked(mined(given, 'asc'), limit)).flat()).toEqual(expected.toReversed());
       if (expected.length > 0) seen.add('found', 1);
       if (pages.slice(0, -1).some((page) => page.length < limit)) seen.add('short', 1);
     }),

@@ -19,8 +19,9 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { IngestOptions } from '../../src/store/ingest/ingest.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import type { FieldFilter, HeightSpan, ValueIndexChoice } from '../../src/store/model/contract.ts';
-import type { Cursor, Page } from '../../src/store/model/page.ts';
+import type { HeightSpan } from '../../src/store/model/block.ts';
+import type { FieldFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
+import type { Cursor, ListOrder, Page } from '../../src/store/model/page.ts';
 import { VALUE_SEARCH_LIMITS } from '../../src/store/queries/contracts/value-search.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
@@ -176,12 +177,23 @@ interface Found {
 }
 
 /** Searches logs or calls. */
-function search(read: Reader, one: Pick<Plain, 'subject' | 'contract'>, fields: FieldFilter[], heights: HeightSpan) {
+function search(
+  read: Reader,
+  one: Pick<Plain, 'subject' | 'contract'>,
+  fields: FieldFilter[],
+  heights: HeightSpan,
+  order: ListOrder = 'desc',
+) {
   const functionName = fields[0]?.path.split('.')[0] ?? null;
   return (limit: number, cursor: Cursor | null): Promise<Page<Found, number | null>> =>
     one.subject === 'logs'
-      ? read.contracts.searchLogs(one.contract, { topic: null, heights, fields }, limit, cursor)
-      : read.contracts.searchCalls(one.contract, { functionName, statuses: null, heights, fields }, limit, cursor);
+      ? read.contracts.searchLogs(one.contract, { topic: null, order, heights, fields }, limit, cursor)
+      : read.contracts.searchCalls(
+          one.contract,
+          { functionName, statuses: null, order, heights, fields },
+          limit,
+          cursor,
+        );
 }
 
 /** All items of a list with the keys of their pages, walked in one direction and back. */
@@ -251,7 +263,10 @@ async function compareLists(db: Database, draw: (below: number) => number, lists
       .map(shown);
     const read = readerOf(db, noEntries, 1, { values: ways[draw(ways.length)]! });
     try {
-      expect(await walked(search(read, model, fields, heights), 1 + draw(4))).toMatchObject(expected);
+      const order = draw(2) === 0 ? 'desc' : 'asc';
+      expect(await walked(search(read, model, fields, heights, order), 1 + draw(4))).toMatchObject(
+        order === 'desc' ? expected : expected.toReversed(),
+      );
       expect(await walked(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
       compared += expected.length;
     } catch (error) {

@@ -9,11 +9,11 @@ import { requireWholeHistory } from '../../http/history.ts';
 import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { textsUnder } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
-import type { ContractFunctions, FieldFilter, FoundCall, FoundLog, HeightSpan } from '../../store/model/contract.ts';
+import type { ContractFunctions, FieldFilter, FoundCall, FoundLog } from '../../store/model/contract.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { example } from '../shared/examples/examples.ts';
 import { ContractParameter } from '../shared/parameters.ts';
 import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words } from '../shared/values.ts';
+import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 
 /** Limits of a request: names, conditions of a name, and characters of a name. */
 const MOST_NAMES = 8;
@@ -26,22 +26,6 @@ const GRAMMAR =
 /** Documented schema of parameters whose names clients choose. @param what what the names are */
 const conditionParameter = (what: string) =>
   Type.Optional(Type.String({ description: `${what} ${GRAMMAR}`, examples: ['gte:1000'] }));
-
-const height = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, maximum: 4_294_967_295, description, examples: example('block_height') }));
-
-const heightsQuery = {
-  from_height: height('Height of the first block (default: that of the chain)'),
-  to_height: height('Height of the last block, which is included (default: the tip)'),
-};
-
-/** The heights of a query. @throws ParameterError if the last is less than the first */
-function heightsOf({ from_height, to_height }: { from_height?: number; to_height?: number }): HeightSpan {
-  if (from_height !== undefined && to_height !== undefined && to_height < from_height) {
-    throw new ParameterError({ location: 'querystring', path: ['to_height'] }, 'must be >= from_height');
-  }
-  return { from: from_height ?? null, to: to_height ?? null };
-}
 
 /**
  * The conditions of a query in parameters with a prefix.
@@ -168,7 +152,9 @@ const logQuery = {
   topic: Type.Optional(
     Type.String({ maxLength: 128, description: 'Topic of the log; contracts print with `print`', examples: ['print'] }),
   ),
+  ...orderQuery,
   ...heightsQuery,
+  ...timesQuery,
 };
 
 const callQuery = {
@@ -177,7 +163,9 @@ const callQuery = {
     Type.String({ minLength: 1, maxLength: 128, description: 'Name of the function', examples: ['transfer'] }),
   ),
   status: Type.Optional(Type.Array(words(...statuses), { description: 'Statuses, one of which the call has' })),
+  ...orderQuery,
   ...heightsQuery,
+  ...timesQuery,
 };
 
 export const contractSearch = [
@@ -186,7 +174,7 @@ export const contractSearch = [
     path: '/stackside/v1/smart-contracts/{contract_id}/logs',
     operationId: 'searchContractLogs',
     summary: 'Logs of a contract by decoded values',
-    description: `Returns what a contract printed on the canonical chain, newest first, by the fields of the printed values. ${COST}`,
+    description: `Returns what a contract printed on the canonical chain by the fields of the printed values. ${COST}`,
     query: logQuery,
     described: {
       query: {
@@ -198,9 +186,11 @@ export const contractSearch = [
     },
     response: UncountedCursorPage(Log),
     history: 'since',
-    handle: async ({ params: { contract_id }, query: { limit, cursor, topic, ...heights }, target, read }) => {
-      const list = `contract-log-search ${contract_id}`;
-      const filter = { topic: topic ?? null, heights: heightsOf(heights), fields: conditionsUnder(target, 'field') };
+    handle: async ({ params: { contract_id }, query, target, read }) => {
+      const { limit, cursor, topic, order = 'desc', ...window } = query;
+      const list = inOrder(`contract-log-search ${contract_id}`, order);
+      const heights = read.chain.heightsOf(windowOf(window));
+      const filter = { topic: topic ?? null, order, heights, fields: conditionsUnder(target, 'field') };
       const page = await read.contracts.searchLogs(contract_id, filter, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, log);
     },
@@ -210,7 +200,7 @@ export const contractSearch = [
     path: '/stackside/v1/smart-contracts/{contract_id}/calls',
     operationId: 'searchContractCalls',
     summary: 'Calls of a contract by function and arguments',
-    description: `Returns transactions of the canonical chain that call a contract, newest first, failed ones too; calls between contracts are no transactions. ${COST}`,
+    description: `Returns transactions of the canonical chain that call a contract, failed ones too; calls between contracts are no transactions. ${COST}`,
     query: callQuery,
     described: {
       query: {
@@ -223,13 +213,14 @@ export const contractSearch = [
     response: UncountedCursorPage(Call),
     history: 'since',
     handle: async ({ params: { contract_id }, query, target, read }) => {
-      const { limit, cursor, function_name, status, ...heights } = query;
-      const list = `contract-call-search ${contract_id}`;
+      const { limit, cursor, function_name, status, order = 'desc', ...window } = query;
+      const list = inOrder(`contract-call-search ${contract_id}`, order);
       const functions = await read.contracts.functions(contract_id);
       const filter = {
         functionName: function_name ?? null,
         statuses: status ?? null,
-        heights: heightsOf(heights),
+        order,
+        heights: read.chain.heightsOf(windowOf(window)),
         fields: conditionsUnder(target, 'arg').map((one) => argument(one, function_name, functions, read)),
       };
       const page = await read.contracts.searchCalls(contract_id, filter, limit, pageCursor(list, cursor));

@@ -29,6 +29,7 @@ import {
   isoTime,
   nullable,
 } from '../shared/values.ts';
+import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 
 const Mint = Type.Object(
   {
@@ -81,16 +82,18 @@ export const tokenLists = [
     path: '/stackside/v1/tokens/ft/{asset_identifier}/transfers',
     operationId: 'getTokenTransfers',
     summary: 'Transfers of a fungible token',
-    description: 'Returns the transfers, mints and burns of a fungible token, whoever made them, newest first.',
+    description: 'Returns the transfers, mints and burns of a fungible token, whoever made them.',
     tag: 'Stackside',
     params: { asset_identifier: AssetParameter },
-    query: cursorQuery,
+    query: { ...cursorQuery, ...orderQuery, ...heightsQuery, ...timesQuery },
     response: UncountedCursorPage(Transfer),
     etag: chainTipAndTokens,
     history: 'since',
-    handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
-      const list = `token-transfers ${asset}`;
-      const page = await read.transfers.ftOfAsset(asset, limit, pageCursor(list, cursor));
+    handle: async ({ params: { asset_identifier: asset }, query, read }) => {
+      const { limit, cursor, order = 'desc', ...window } = query;
+      const list = inOrder(`token-transfers ${asset}`, order);
+      const heights = read.chain.heightsOf(windowOf(window));
+      const page = await read.transfers.ftOfAsset(asset, order, heights, limit, pageCursor(list, cursor));
       const unit = await unitOf(read, asset);
       return cursorPage(list, limit, page, (one) => transfer(one, unit));
     },

@@ -9,7 +9,6 @@ import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { LoggedValue, UnknownEvent } from '../shared/event.ts';
-import { example } from '../shared/examples/examples.ts';
 import { TransactionTypes } from '../shared/legacy-parameters.ts';
 import {
   AddressParameter,
@@ -20,6 +19,7 @@ import {
   TxId,
 } from '../shared/parameters.ts';
 import { Amount, ClarityPair, clarity, Height, Memo, memo, nullable, Principal, words } from '../shared/values.ts';
+import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 import {
   FoundTransaction,
   fullTransaction,
@@ -236,9 +236,6 @@ const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'pr
 const microStx = (description: string) =>
   Type.Optional(Type.String({ pattern: '^[0-9]{1,19}$', description, examples: ['1000000'] }));
 
-const unixTime = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799, description, examples: example('block_time') }));
-
 /** The greatest integer of SQLite, above all STX. */
 const MOST_AMOUNT = 2n ** 63n - 1n;
 const amountOf = (text: string | undefined): bigint | null => {
@@ -278,7 +275,7 @@ export const search = [
     operationId: 'searchTransactions',
     summary: 'Transactions that meet conditions',
     description:
-      'Returns the transactions of the canonical chain that meet all given conditions, newest first. The items are those of `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
+      'Returns the transactions of the canonical chain that meet all given conditions. The items are those of `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
     tag: 'Stackside',
     query: {
       ...cursorQuery,
@@ -287,24 +284,25 @@ export const search = [
         Type.Array(words(...statuses), { description: 'Statuses, one of which the transaction has' }),
       ),
       principal: Type.Optional(PrincipalParameter),
-      from_time: unixTime('Earliest time of the block, in Unix seconds'),
-      to_time: unixTime('Latest time of the block, in Unix seconds'),
+      ...orderQuery,
+      ...heightsQuery,
+      ...timesQuery,
     },
     response: UncountedCursorPage(ListedTransaction),
     etag: chainTip,
     history: 'since',
     handle: async ({ query, read }) => {
-      const { limit, cursor, ...given } = query;
+      const { limit, cursor, order = 'desc', ...given } = query;
+      const { heights, since, until } = windowOf(given);
       const conditions = {
         ...conditionsOf(given),
+        ...{ ...heights, since, until },
         statuses: given.status ?? null,
         principal: given.principal ?? null,
-        since: given.from_time ?? null,
-        until: given.to_time ?? null,
       };
       // A cursor is valid for the list of its conditions only.
-      const list = `transactions ${exactJson(conditions)}`;
-      const page = await read.transactions.meeting(conditions, limit, pageCursor(list, cursor));
+      const list = inOrder(`transactions ${exactJson(conditions)}`, order);
+      const page = await read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, listedTransaction);
     },
   }),

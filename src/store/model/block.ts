@@ -182,3 +182,17 @@ export interface BlockChange {
   /** The place behind the change. */
   place: ChangePlace;
 }
+
+/** Heights, both included. `from` null for the first block, `to` null for the tip. */
+export interface HeightSpan {
+  from: number | null;
+  to: number | null;
+}
+
+/** A part of the chain by heights and times. */
+export interface BlockWindow {
+  heights: HeightSpan;
+  /** Unix seconds, both included: it begins with the first block since then, and ends before the first one that is later. */
+  since: number | null;
+  until: number | null;
+}

@@ -4,6 +4,8 @@ import { heightOf, positionsOf } from '../../chain/position.ts';
 import type { TokenFamily } from '../../chain/token-contracts.ts';
 import type { AbiFunction } from '../../codec/abi.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
+import type { HeightSpan } from './block.ts';
+import type { ListOrder } from './page.ts';
 import type { TransactionPosition } from './transaction.ts';
 
 /** Declared functions of a contract, by name. */
@@ -75,13 +77,8 @@ export interface FieldFilter {
   conditions: readonly ValueCondition[];
 }
 
-/** Heights, both included. `from` null for the first block, `to` null for the tip. */
-export interface HeightSpan {
-  from: number | null;
-  to: number | null;
-}
-
 interface SearchFilter {
+  order: ListOrder;
   heights: HeightSpan;
   fields: readonly FieldFilter[];
 }

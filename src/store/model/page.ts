@@ -35,6 +35,9 @@ export interface Page<T, Total extends number | null = number> {
   previous: Cursor | null;
 }
 
+/** The order of a list of the chain: newest or oldest first. */
+export type ListOrder = 'desc' | 'asc';
+
 /** A part of a list that begins after a number of items. */
 export interface OffsetPage<T> {
   items: T[];

@@ -106,6 +106,9 @@ export interface TransactionConditions {
   /** Times of the block, in Unix seconds, both included. */
   since: number | null;
   until: number | null;
+  /** Heights of the block, both included. */
+  from: number | null;
+  to: number | null;
 }
 
 /** Order of transactions; equal ones are in the order of the chain, in the same direction. */

@@ -3,7 +3,7 @@ import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '.
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
 /** Finds the rows of a list by keys, whether or not a row has the key. */
-interface PageSource<Row, Item, Total extends number | null = number> {
+export interface PageSource<Row, Item, Total extends number | null = number> {
   limit: number;
   /** The page to read; null for the first. */
   at: Cursor | null;
@@ -51,6 +51,27 @@ interface LongPageSource<Row, Item, Total extends number | null = number>
   rowsFrom(key: CursorKey | null, count: number): Promise<Row[]>;
   rowsBefore(key: CursorKey, count: number): Promise<Row[]>;
 }
+
+/**
+ * The same list the other way round, by the same queries.
+ * @param end a key behind all items of the list
+ */
+export const reversed = <Row, Item, Total extends number | null>(
+  source: PageSource<Row, Item, Total>,
+  end: CursorKey,
+): PageSource<Row, Item, Total> => ({
+  ...source,
+  rowsFrom(key, count) {
+    if (key === null) return source.rowsBefore(end, count);
+    const own = source.rowsFrom(key, 1).filter((row) => isSame(source.keyOf(row), key));
+    return [...own, ...source.rowsBefore(key, count - own.length)];
+  },
+  rowsBefore: (key, count) =>
+    source
+      .rowsFrom(key, count + 1)
+      .filter((row) => !isSame(source.keyOf(row), key))
+      .slice(0, count),
+});
 
 /** Makes a page: yields queries for rows one after the other, and receives their rows. */
 type Asking<Row, Made> = Generator<Row[] | Promise<Row[]>, Made, Row[]>;

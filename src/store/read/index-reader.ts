@@ -23,6 +23,7 @@ import { stepQueries } from '../queries/blocks/steps.ts';
 import { streamedQueries, withStreamed } from '../queries/blocks/streamed.ts';
 import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
 import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
+import { windowQuery } from '../queries/blocks/windows.ts';
 import { type ChainCache, noChainCache } from '../queries/chain-cache.ts';
 import { changeQueries } from '../queries/changes.ts';
 import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
@@ -133,6 +134,8 @@ export function readerOf(
       blockHash: (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block received last, of any fork; undefined before the first. */
       newestArrival: () => chain.newestArrival(),
+      /** The heights of a window. */
+      heightsOf: windowQuery(db),
       /** The contracts whose prints are the memos of transfers. */
       sendMany: async () => sendManyOf(db),
     },

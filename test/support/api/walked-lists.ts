@@ -679,7 +679,12 @@ export class WalkedWorld implements Disposable {
   /** The list of each route that takes a cursor. */
   lists(): WalkedList[] {
     const subjectOf = subjectsOf(this.#open.directory);
-    return cursorRoutes().map((route) => listOf(route, subjectOf));
+    return cursorRoutes().flatMap((route) => {
+      const list = listOf(route, subjectOf);
+      const order = parametersOf(route).find(({ name }) => name === 'order');
+      const isWalkedUp = order !== undefined && wordsOf(order.schema).includes('asc');
+      return isWalkedUp ? [list, { ...list, target: `${list.target}&order=asc` }] : [list];
+    });
   }
 
   /** The lists of each kind by offset. */

@@ -2275,10 +2275,13 @@ export interface components {
         Address2: string;
         CycleNumber: number;
         SignerKey: string;
-        Day: string;
-        Order2: "holders" | "transfers";
+        Order2: "desc" | "asc";
         FromHeight: number;
         ToHeight: number;
+        FromTime: number;
+        ToTime: number;
+        Day: string;
+        Order3: "holders" | "transfers";
         Limit10: number;
         Locale: string;
         TokenId: string;
@@ -3567,7 +3570,15 @@ export interface operations {
     };
     getTokenTransfers: {
         parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
+            query?: {
+                limit?: components["parameters"]["Limit"];
+                cursor?: components["parameters"]["Cursor"];
+                order?: components["parameters"]["Order2"];
+                from_height?: components["parameters"]["FromHeight"];
+                to_height?: components["parameters"]["ToHeight"];
+                from_time?: components["parameters"]["FromTime"];
+                to_time?: components["parameters"]["ToTime"];
+            };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { asset_identifier: components["parameters"]["AssetIdentifier"]; };
         };
@@ -3633,7 +3644,7 @@ export interface operations {
     getFungibleTokens: {
         parameters: {
             query?: {
-                order?: components["parameters"]["Order2"];
+                order?: components["parameters"]["Order3"];
                 day?: components["parameters"]["Day"];
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
@@ -3653,7 +3664,7 @@ export interface operations {
     getCollections: {
         parameters: {
             query?: {
-                order?: components["parameters"]["Order2"];
+                order?: components["parameters"]["Order3"];
                 day?: components["parameters"]["Day"];
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
@@ -3805,8 +3816,11 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
                 topic?: string;
+                order?: components["parameters"]["Order2"];
                 from_height?: components["parameters"]["FromHeight"];
                 to_height?: components["parameters"]["ToHeight"];
+                from_time?: components["parameters"]["FromTime"];
+                to_time?: components["parameters"]["ToTime"];
                 "field.NAME"?: string;
             };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
@@ -3833,8 +3847,11 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 function_name?: string;
                 status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown")[];
+                order?: components["parameters"]["Order2"];
                 from_height?: components["parameters"]["FromHeight"];
                 to_height?: components["parameters"]["ToHeight"];
+                from_time?: components["parameters"]["FromTime"];
+                to_time?: components["parameters"]["ToTime"];
                 "arg.NAME"?: string;
             };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
@@ -3868,8 +3885,11 @@ export interface operations {
                 max_amount?: components["parameters"]["MaxAmount"];
                 status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown")[];
                 principal?: string;
-                from_time?: number;
-                to_time?: number;
+                order?: components["parameters"]["Order2"];
+                from_height?: components["parameters"]["FromHeight"];
+                to_height?: components["parameters"]["ToHeight"];
+                from_time?: components["parameters"]["FromTime"];
+                to_time?: components["parameters"]["ToTime"];
             };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };

@@ -19,18 +19,12 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.ts';
 import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { firstSinceQuery } from '../blocks/windows.ts';
 import { accountStates, REWARD_PARTS } from './account-states.ts';
-
-/** Seconds by which a block's time may be before an earlier block's: blocks of Stacks 2.x have Bitcoin's time. */
-const CLOCK_RUNS_BACK = 4 * 60 * 60;
 
 export const sql = {
   tip: 'SELECT max(height) AS height FROM blocks',
   hash: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
-  // The lowest height, not the earliest time, so that periods which follow each other share no block.
-  since: `SELECT min(b.height) AS height
-            FROM (SELECT block_time AS least FROM blocks WHERE block_time >= ?1 ORDER BY block_time LIMIT 1)
-            JOIN blocks b ON b.block_time BETWEEN least AND least + ${CLOCK_RUNS_BACK}`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
   asset: 'SELECT identifier FROM assets WHERE id = ?1',
   transactions: `SELECT pt.position, pt.events, t.tx_id, ${shownTime} AS time, t.fee, t.event_count,
@@ -137,10 +131,7 @@ function eventMovements(principal: number, transaction: TransactionRow, row: Eve
 /** Resolves the ends of periods to heights. */
 function boundQueries(db: Database) {
   const tip = prepared<{ height: number | null }, []>(db, sql.tip);
-  const since = prepared<{ height: number | null }, [number]>(db, sql.since);
-
-  /** The first height with this time or a later one; undefined where no block has one. */
-  const firstSince = (time: number): number | undefined => since.get(time)?.height ?? undefined;
+  const firstSince = firstSinceQuery(db);
   const firstOf = (bound: Bound, above: number): number =>
     'height' in bound ? bound.height : (firstSince(bound.time) ?? above);
   const lastOf = (bound: Bound, above: number): number =>

@@ -1,4 +1,4 @@
-/** Logs and calls of a contract, newest first, by topic or function, height and decoded values. */
+/** Logs and calls of a contract, newest or oldest first, by topic or function, height and decoded values. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../../codec/clarity-fields.ts';
@@ -8,7 +8,8 @@ import { EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.t
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
-import { type Span, spanOf, type ValueSearch, type Walk } from './value-search.ts';
+import { type Span, spanOf } from '../blocks/windows.ts';
+import type { ValueSearch, Walk } from './value-search.ts';
 
 const logs = `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}`;
 
@@ -60,7 +61,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
   /** @throws TooMuchWorkError where the page needs more logs than a request may read */
   return async (
     contractId: string,
-    { topic, heights, fields }: LogFilter,
+    { topic, order, heights, fields }: LogFilter,
     limit: number,
     cursor: Cursor | null,
   ): Promise<Page<FoundLog, number | null>> => {
@@ -71,6 +72,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
       {
         subject: 'logs',
         contract: contractId,
+        order,
         fields,
         span,
         total: isWhole ? logs : null,
@@ -145,9 +147,10 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
       return rows.map(({ position }) => ({ position, eventIndex: 0 }));
     }
     return {
-      down: ({ position }, most) => positions(first, position, 'down', most),
-      // A call is the only item at its position.
-      up: ({ position }, most) => positions(position + 1, last, 'up', most),
+      // A call is the only item at its position, at event 0.
+      down: ({ position, eventIndex }, most) =>
+        positions(first, eventIndex < 0 ? position - 1 : position, 'down', most),
+      up: ({ position, eventIndex }, most) => positions(eventIndex < 0 ? position : position + 1, last, 'up', most),
     };
   }
 
@@ -182,7 +185,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
     limit: number,
     cursor: Cursor | null,
   ): Promise<Page<FoundCall, number | null>> => {
-    const { functionName, statuses, heights, fields } = filter;
+    const { functionName, statuses, order, heights, fields } = filter;
     const { id, calls } = contract.get(contractId) ?? { id: 0, calls: 0 };
     const span = spanOf(heights);
     const isWhole = functionName === null && statuses === null && heights.from === null && heights.to === null;
@@ -194,6 +197,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
       {
         subject: 'calls',
         contract: contractId,
+        order,
         fields,
         span,
         total: isWhole ? calls : null,

@@ -1,5 +1,5 @@
 /**
- * Lists of logs or calls of a contract, newest first, whose decoded values meet conditions.
+ * Lists of logs or calls of a contract, newest or oldest first, whose decoded values meet conditions.
  *
  * A list is read by the entries of the condition that the fewest meet. Entries of one value are in the order of the chain,
  * and are walked. Entries of a range of values are in the order of the values: few of them are sorted. If there are many,
@@ -8,22 +8,21 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
-import { positionsOf } from '../../../chain/position.ts';
 import { type ClarityFields, isWithin } from '../../../codec/clarity-fields.ts';
 import { meets } from '../../../codec/value-condition.ts';
 import {
   compared,
   type EventPosition,
   type FieldFilter,
-  type HeightSpan,
   lowestWholeHeight,
   type ValueIndex,
   type ValueSubject,
 } from '../../model/contract.ts';
-import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
 import { enumNames } from '../../rows/enums.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
+import type { Span } from '../blocks/windows.ts';
 import { longKeysetPage, numberAt } from '../page.ts';
 
 /** Limits of what one request may read. */
@@ -67,22 +66,6 @@ type EntryRow = Stored<'value_index_entries', 'position' | 'event_index'>;
 
 /** Number of entries of a range, or positions of a walk, in a batch. */
 const BATCH = 500;
-
-/** A range of positions, both ends included. */
-export interface Span {
-  first: number;
-  last: number;
-}
-
-/** Positions of greater heights are no safe integers. */
-const HIGHEST = 2 ** 32;
-
-export function spanOf({ from, to }: HeightSpan): Span {
-  return {
-    first: positionsOf(Math.min(from ?? 0, HIGHEST)).first,
-    last: positionsOf(Math.min(to ?? HIGHEST, HIGHEST)).last,
-  };
-}
 
 /**
  * Walks positions, in the order of the list or in reverse. A walk lasts for several turns, in which other requests may use the
@@ -222,6 +205,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
 interface Searched<Item> {
   subject: ValueSubject;
   contract: string;
+  order: ListOrder;
   fields: readonly FieldFilter[];
   span: Span;
   /** Items in the whole list; null where it isn't counted. */
@@ -306,6 +290,12 @@ async function matching<Item>(
   return matches;
 }
 
+/** The place right before the item of a position. */
+const justBefore = ({ position, eventIndex }: EventPosition): EventPosition => ({
+  position,
+  eventIndex: eventIndex - 1,
+});
+
 const positionAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
 const lower = (a: EventPosition, b: EventPosition): EventPosition => (compared(a, b) < 0 ? a : b);
 
@@ -366,14 +356,25 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     const { first, last } = searched.span;
     const newest = { position: last, eventIndex: LAST_EVENT };
     const beforeOldest = { position: first - 1, eventIndex: LAST_EVENT };
-    const behind = (position: EventPosition) => (compared(position, beforeOldest) > 0 ? position : beforeOldest);
+    const down = (from: EventPosition, count: number) => found(searched, count, 'down', lower(from, newest), pause);
+    const up = (after: EventPosition, count: number) =>
+      found(searched, count, 'up', compared(after, beforeOldest) > 0 ? after : beforeOldest, pause);
+    const directions =
+      searched.order === 'desc'
+        ? {
+            rowsFrom: (key: CursorKey | null, count: number) => down(key === null ? newest : positionAt(key), count),
+            rowsBefore: (key: CursorKey, count: number) => up(positionAt(key), count),
+          }
+        : {
+            rowsFrom: (key: CursorKey | null, count: number) =>
+              up(key === null ? beforeOldest : justBefore(positionAt(key)), count),
+            rowsBefore: (key: CursorKey, count: number) => down(justBefore(positionAt(key)), count),
+          };
     return longKeysetPage<Row<Item>, Item, number | null>({
       limit,
       at,
       total: searched.total,
-      rowsFrom: (key, count) =>
-        found(searched, count, 'down', key === null ? newest : lower(positionAt(key), newest), pause),
-      rowsBefore: (key, count) => found(searched, count, 'up', behind(positionAt(key)), pause),
+      ...directions,
       keyOf: ({ position }) => [position.position, position.eventIndex],
       itemOf: ({ item }) => item,
     });

@@ -2,7 +2,8 @@
 
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { BalanceChange } from '../../model/account.ts';
-import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { HeightSpan } from '../../model/block.ts';
+import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
 import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken } from '../../rows/enums.ts';
@@ -78,9 +79,14 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
       ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, at),
       ft: async (principal: string, asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer>> =>
         transfers.ft(assetOf(asset), principalOf(principal), limit, at),
-      /** Transfers, mints and burns of a token by all principals, newest first. */
-      ftOfAsset: async (asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer, null>> =>
-        transfers.ftOfAsset(assetOf(asset), limit, at),
+      /** Transfers, mints and burns of a token by all principals. */
+      ftOfAsset: async (
+        asset: string,
+        order: ListOrder,
+        heights: HeightSpan,
+        limit: number,
+        at: Cursor | null,
+      ): Promise<Page<FtTransfer, null>> => transfers.ftOfAsset(assetOf(asset), order, heights, limit, at),
     },
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */

@@ -3,15 +3,17 @@ import type { Database } from 'bun:sqlite';
 import type { SendMany } from '../../../chain/memo-transfers.ts';
 import { heightOf } from '../../../chain/position.ts';
 import { decodeClarity } from '../../../codec/clarity.ts';
-import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { HeightSpan } from '../../model/block.ts';
+import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
 import type { MadeBy } from '../../model/staking.ts';
 import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
 import type { TransactionPosition } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { spanOf } from '../blocks/windows.ts';
 import { sendManyOf } from '../contracts/send-many.ts';
-import { keysetPage, numberAt } from '../page.ts';
+import { keysetPage, numberAt, type PageSource, reversed } from '../page.ts';
 
 const ofTransaction = {
   columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
@@ -36,12 +38,15 @@ const newest = 'ORDER BY e.position DESC, e.event_index DESC LIMIT';
 const oldest = 'ORDER BY e.position, e.event_index LIMIT';
 
 /** Both directions of a list of events, newest first. @param where may use ?1 and ?2; the key is ?3 and ?4 */
-const feed = (shown: { columns: string; joins: string }, where: string) => ({
+const feed = (shown: { columns: string; joins: string }, where: string, ends = { first: '', last: '' }) => ({
   from: `SELECT ${shown.columns} FROM events e ${shown.joins}
-          WHERE ${where} AND (e.position, e.event_index) <= (?3, ?4) ${newest} ?5`,
+          WHERE ${where} AND (e.position, e.event_index) <= (?3, ?4)${ends.first} ${newest} ?5`,
   before: `SELECT ${shown.columns} FROM events e ${shown.joins}
-            WHERE ${where} AND (e.position, e.event_index) > (?3, ?4) ${oldest} ?5`,
+            WHERE ${where} AND (e.position, e.event_index) > (?3, ?4)${ends.last} ${oldest} ?5`,
 });
+
+/** A list that ends at the position ?6. */
+const ended = { first: ' AND e.position >= ?6', last: ' AND e.position <= ?6' };
 
 const feeds = {
   stxInbound: feed(memo, `e.recipient_id = ?1 AND e.kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint})`),
@@ -57,6 +62,7 @@ const feeds = {
   ftOfAsset: feed(
     move,
     `e.asset_id = ?1 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`,
+    ended,
   ),
   nft: feed(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
 };
@@ -166,6 +172,8 @@ const both = <Row extends KeyRow>(a: Feed<Row>, b: Feed<Row>): Feed<Row> => ({
 });
 
 const NEWEST = Number.MAX_SAFE_INTEGER;
+/** A key behind the oldest event. */
+const OLDEST: CursorKey = [-1, -1];
 
 /** A page of a feed. */
 const page = <Row extends KeyRow, Item, Total extends number | null>(
@@ -199,7 +207,11 @@ export function transferQueries(db: Database) {
   }
   const stx = { inbound: feedOf<StxRow>(feeds.stxInbound), outbound: feedOf<StxRow>(feeds.stxOutbound) };
   const ft = both(feedOf<MoveRow>(feeds.ftInbound), feedOf<MoveRow>(feeds.ftOutbound));
-  const ftOfAsset = feedOf<MoveRow>(feeds.ftOfAsset);
+  type Ended = [number, null, number, number, number, number];
+  const ftOfAsset = {
+    from: prepared<MoveRow, Ended>(db, feeds.ftOfAsset.from),
+    before: prepared<MoveRow, Ended>(db, feeds.ftOfAsset.before),
+  };
   const nft = feedOf<MoveRow>(feeds.nft);
   const stxTotals = prepared<{ inbound: number; outbound: number }, [number]>(db, totals.stx);
   const ftTotal = prepared<{ total: number }, [number, number]>(db, totals.ft);
@@ -217,9 +229,33 @@ export function transferQueries(db: Database) {
       return page(ft, [asset, principal], total, limit, at, ftTransferOf);
     },
 
-    /** Transfers by all principals. The list is not counted. */
-    ftOfAsset(asset: number, limit: number, at: Cursor | null): Page<FtTransfer, null> {
-      return page(ftOfAsset, [asset, null], null, limit, at, ftTransferOf);
+    /** Transfers by all principals between two heights. The list is not counted. */
+    ftOfAsset(
+      asset: number,
+      order: ListOrder,
+      heights: HeightSpan,
+      limit: number,
+      at: Cursor | null,
+    ): Page<FtTransfer, null> {
+      const { first, last } = spanOf(heights);
+      const source: PageSource<MoveRow, FtTransfer, null> = {
+        limit,
+        at,
+        total: null,
+        rowsFrom(key, count) {
+          const [position, index] = key === null ? [NEWEST, NEWEST] : [numberAt(key, 0), numberAt(key, 1)];
+          const from = position > last ? ([last, NEWEST] as const) : ([position, index] as const);
+          return ftOfAsset.from.all(asset, null, ...from, count, first);
+        },
+        rowsBefore(key, count) {
+          const [position, index] = [numberAt(key, 0), numberAt(key, 1)];
+          const after = position < first ? ([first, -1] as const) : ([position, index] as const);
+          return ftOfAsset.before.all(asset, null, ...after, count, last);
+        },
+        keyOf,
+        itemOf: ftTransferOf,
+      };
+      return keysetPage(order === 'desc' ? source : reversed(source, OLDEST));
     },
 
     nft(asset: number, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> {

@@ -1,16 +1,17 @@
 /**
- * Canonical transactions that meet conditions, newest first, in pages with cursors. A page is read along the index of the
+ * Canonical transactions that meet conditions, newest or oldest first, in pages with cursors. A page is read along the index of the
  * narrowest condition, in the order of the chain, and reads a bounded number of its rows: a page may have fewer items than its
  * limit, or none, and a next page all the same.
  */
 import type { Database, Statement } from 'bun:sqlite';
 import { memoize } from '../../../base/cache.ts';
 import { positionsOf } from '../../../chain/position.ts';
-import { type Cursor, HEAD, type Page } from '../../model/page.ts';
+import { type Cursor, HEAD, type ListOrder, type Page } from '../../model/page.ts';
 import type { TransactionConditions, TransactionSummary } from '../../model/transaction.ts';
 import { PAYLOAD, STATUS, typeNumbers } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { spanOf } from '../blocks/windows.ts';
 import { filteredPage, MOST_FILTERED_ROWS, numberAt } from '../page.ts';
 
 /** Matches every transaction. */
@@ -26,6 +27,8 @@ export const NO_CONDITIONS: TransactionConditions = {
   greatestAmount: null,
   since: null,
   until: null,
+  from: null,
+  to: null,
 };
 
 const time = `(SELECT ${shownTime} FROM blocks b WHERE b.height = ${heightIn('t.position')})`;
@@ -159,6 +162,7 @@ export function transactionWalk(
     const [way, size] = known.reduce((least, one) => (one[1] < least[1] ? one : least));
     if (size === 0) return null;
     const { since, until } = of;
+    const span = spanOf(of);
     const end = until === null ? null : after.get(until + CLOCK_SLACK);
     return {
       way,
@@ -175,8 +179,8 @@ export function transactionWalk(
         since,
         until,
       ],
-      first: since === null ? 0 : positionsOf(before.get(since - CLOCK_SLACK)?.height ?? 0).first,
-      last: end === null ? Number.MAX_SAFE_INTEGER : positionsOf(end.height).last,
+      first: Math.max(span.first, since === null ? 0 : positionsOf(before.get(since - CLOCK_SLACK)?.height ?? 0).first),
+      last: Math.min(span.last, end === null ? Number.MAX_SAFE_INTEGER : positionsOf(end.height).last),
       types: types ?? [],
     };
   }
@@ -189,9 +193,10 @@ export function transactionWalk(
     return statement(`${way}.${direction}`).iterate(...values, low, high, ...sought);
   }
 
-  /** Transactions that meet all conditions, newest first. */
+  /** Transactions that meet all conditions. */
   return async (
     conditions: TransactionConditions,
+    order: ListOrder,
     limit: number,
     at: Cursor | null,
   ): Promise<Page<TransactionSummary, number | null>> => {
@@ -202,7 +207,8 @@ export function transactionWalk(
       at,
       total: null,
       mostRows,
-      rows: (key, isBackwards) => rowsOf(walk, key === null ? null : numberAt(key, 0), isBackwards ? 'up' : 'down'),
+      rows: (key, isBackwards) =>
+        rowsOf(walk, key === null ? null : numberAt(key, 0), isBackwards === (order === 'desc') ? 'up' : 'down'),
       meets: ({ matches }) => matches === 1,
       keyOf: ({ position }) => [position],
       itemOf: summaryAt,
