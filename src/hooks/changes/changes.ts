@@ -138,6 +138,8 @@ export function chainChanges({ snapshots, older }: ChangesOptions) {
   }
 
   function walk(read: Reader, from: ChangePlace, wanted: Wanted, most: number): Walked | null {
+    // Of several hosts that share a log, another may be further.
+    if (from.step > read.steps.tipHeight()) return null;
     let [place, passed] = [from, 0];
     if (wanted.keys !== null) {
       const height = read.steps.heightAt(place);
@@ -170,7 +172,7 @@ export function chainChanges({ snapshots, older }: ChangesOptions) {
     /**
      * Reads on from a place up to the next change that matches.
      * @param most changes that are passed at most
-     * @returns null at the end of the log
+     * @returns null at the end of the log, and for a place behind it
      * @throws UnknownPlaceError, ChangesTrimmedError, ApiError
      */
     async next(from: ChangePlace, wanted: Wanted, most = MOST_PASSED): Promise<Walked | null> {

@@ -351,29 +351,28 @@ async function* events(
   first: Walked | null,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
-  /** The cursor that the client knows. */
-  let known = cursorOf(from);
+  /** Changes since the last cursor that the client got. */
   let passed = 0;
-  const moveTo = (place: ChangePlace): string => {
-    known = cursorOf(place);
+  const cursorAt = (place: ChangePlace): string => {
     passed = 0;
-    return `id: ${known}\n`;
+    return cursorOf(place);
   };
   metrics.opened('stream');
   try {
-    yield `retry: ${RETRY_MS}\n${moveTo(from)}\n`;
+    yield `retry: ${RETRY_MS}\nid: ${cursorOf(from)}\n\n`;
     for (let [place, walked] = [from, first]; !signal.aborted; walked = await changes.next(place, wanted)) {
       if (walked !== null) {
         ({ place } = walked);
         passed += walked.passed;
         const { change } = walked;
-        if (change !== null) metrics.sent('stream', 1);
-        if (change !== null)
-          yield `${moveTo(place)}event: ${change.kind}\ndata: ${changeText(change, cursorOf(place))}\n\n`;
-        else yield passed >= MOST_PASSED ? `${moveTo(place)}\n` : '';
+        if (change !== null) {
+          const cursor = cursorAt(place);
+          metrics.sent('stream', 1);
+          yield `id: ${cursor}\nevent: ${change.kind}\ndata: ${changeText(change, cursor)}\n\n`;
+        } else yield passed >= MOST_PASSED ? `id: ${cursorAt(place)}\n\n` : '';
         continue;
       }
-      if (passed > 0) yield `${moveTo(place)}\n`;
+      if (passed > 0) yield `id: ${cursorAt(place)}\n\n`;
       const how = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
       if (how === 'full') throw new TooManyReadersError();
       if (signal.aborted) return;
@@ -405,17 +404,9 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const alone = atMost(MOST_PAGES);
   let streams = 0;
 
-  /** Whether a cursor is of a step that this server, of several that share a log, doesn't have yet. */
-  const isAhead = ({ step }: ChangePlace): Promise<boolean> => changes.place((steps) => step > steps.tipHeight());
-
-  /** Reads a change, or the end of the log. @throws ApiError */
-  async function nextOf(place: ChangePlace, wanted: Wanted): Promise<Walked | null> {
-    return (await isAhead(place)) ? null : changes.next(place, wanted);
-  }
-
   async function stream(place: ChangePlace, wanted: Wanted, signal: AbortSignal): Promise<Streamed> {
     if (streams >= MOST_READERS) throw new TooManyReadersError();
-    const first = await nextOf(place, wanted);
+    const first = await changes.next(place, wanted);
     const parts = async function* () {
       streams += 1;
       try {
@@ -441,10 +432,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     wait: number,
     signal: AbortSignal,
   ): Promise<Static<typeof ChangePage>> {
-    const make = async (from: ChangePlace): Promise<Page> =>
-      (await isAhead(from))
-        ? { texts: [], place: from, hasMore: false }
-        : alone(() => pageOf(serving, from, wanted, limit));
+    const make = (from: ChangePlace): Promise<Page> => alone(() => pageOf(serving, from, wanted, limit));
     const made = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', made.texts.length);
     return {
