@@ -12,9 +12,10 @@ import { cycles } from '../devnet/pox.ts';
 import { templates } from '../devnet/traffic.ts';
 import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../devnet/transaction.ts';
 import { type Account, impersonated } from '../devnet/wallet.ts';
-import { ApiError, type ErrorShape, ParameterError, problems } from '../http/errors.ts';
+import { ApiError, type ErrorShape, ParameterError, Problem, problems } from '../http/errors.ts';
 import { hostCheck, isFromOtherPage, isLoopback, parseAddress } from '../http/hosts.ts';
 import { type Access, type Route, route } from '../http/route.ts';
+import { Amount, describedHex, Hash, Height, nullable, UnixTime } from './shared/values.ts';
 
 /** The simulated node that a server was started with. */
 export interface Steering {
@@ -23,10 +24,17 @@ export interface Steering {
   readonly hosts: readonly string[];
 }
 
+/** The access of every request to a server without a simulated node. */
+const absent = (): never => {
+  const message = 'This server has no simulated node; stackside demo starts one with it';
+  throw new ApiError(404, message, 'no_simulated_node');
+};
+
 /** Grants access to programs on this machine, and to pages of this server. */
 function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
   const isOurs = hostCheck({ names: steering?.hosts ?? [], addresses: 'loopback' });
   return (request, clientAddress) => {
+    if (steering === null) return absent;
     const peer = parseAddress(clientAddress);
     if (peer === null || !isLoopback(peer))
       throw new ApiError(403, 'Only programs on the same machine can control the simulated chain');
@@ -35,25 +43,24 @@ function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
     }
     if (isFromOtherPage(request))
       throw new ApiError(403, "Web pages of other origins can't control the simulated chain");
-    return () => {
-      if (steering === null) throw new ApiError(503, 'This process has no simulated node');
-      return steering.node;
-    };
+    return () => steering.node;
   };
 }
 
-const Hash = Type.String();
-const ShownBlock = Type.Object({
-  height: Type.Integer(),
-  hash: Hash,
-  index_block_hash: Hash,
-  parent_index_block_hash: Type.Union([Hash, Type.Null()]),
-  time: Type.Integer({ description: 'Unix seconds' }),
-  tenure_height: Type.Integer(),
-  bitcoin_height: Type.Integer({ description: 'The Bitcoin block that elected the tenure' }),
-  bitcoin_hash: Hash,
-  transactions: Type.Array(Hash, { description: 'Ids, the bookkeeping of the block included' }),
-});
+const ShownBlock = Type.Object(
+  {
+    height: Height,
+    hash: Hash,
+    index_block_hash: Hash,
+    parent_index_block_hash: nullable(Hash),
+    time: UnixTime,
+    tenure_height: Height,
+    bitcoin_height: Type.Integer({ minimum: 0, description: 'Height of the Bitcoin block that elected the tenure' }),
+    bitcoin_hash: Hash,
+    transactions: Type.Array(Hash, { description: 'Ids, the bookkeeping of the block included' }),
+  },
+  { $id: 'DevnetBlock' },
+);
 
 /** Serializes a block. */
 const shown = (block: Block) => ({
@@ -88,6 +95,14 @@ const MicroStx = Type.String({
 /** Errors in the usual form, with the wrong field, and the node's reason for refusing a transaction. */
 const steeringErrors: ErrorShape = {
   ...problems,
+  schema: Type.Object(
+    {
+      ...Problem.properties,
+      field: Type.Optional(Type.String({ description: 'Field of the body that is wrong, such as `transactions.0`' })),
+      reason: Type.Optional(Type.String({ description: "The node's word for why it refuses a transaction" })),
+    },
+    { $id: 'DevnetProblem' },
+  ),
   body: (error) => ({
     ...problems.body(error),
     ...(error instanceof ParameterError && error.path.length > 0 ? { field: error.path.join('.') } : {}),
@@ -99,9 +114,14 @@ const steeringErrors: ErrorShape = {
 const familyOf = (steering: Steering | null) =>
   ({
     tag: 'Simulated node',
-    hidden: true,
     access: accessTo(steering),
+    keyless: true,
     errors: steeringErrors,
+    notFound: 'Simulated node not found: the server is no demo (code `no_simulated_node`)',
+    refusals: {
+      403: 'The client is on another machine, or a web page of another origin',
+      421: 'The Host of the request is not a name of this server',
+    },
     etag: null,
     history: 'none',
     snapshot: false,
@@ -126,6 +146,7 @@ const ContractName = Type.String({
 });
 
 const NamedAccount = Type.Object({ name: AccountName }, closed);
+const ShownAccount = Type.Object({ address: Type.String(), private_key: Type.String() }, { $id: 'DevnetAccount' });
 const Transfer = Type.Object(
   {
     sender,
@@ -155,14 +176,17 @@ const Call = Type.Object(
 );
 
 /** A transaction that the server signed and mined. */
-const Sent = Type.Object({
-  tx_id: Hash,
-  status: Type.String(),
-  result: Type.String({ description: 'The serialized Clarity value, in hex' }),
-  error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
-  sender: Type.String(),
-  block: ShownBlock,
-});
+const Sent = Type.Object(
+  {
+    tx_id: Hash,
+    status: Type.String(),
+    result: describedHex('The serialized Clarity value'),
+    error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
+    sender: Type.String(),
+    block: ShownBlock,
+  },
+  { $id: 'DevnetTransaction' },
+);
 
 /** Who sends a transaction. */
 interface Signing {
@@ -239,17 +263,26 @@ function requireMemo(text: string): string {
   throw new ParameterError({ location: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
 }
 
+const FROM_SENDER = 'from the account that `sender` names, by default the faucet';
+const REFUSED = 'If the node refuses the transaction, nothing is mined, and `reason` has its word.';
+
 /** Routes that sign and mine. @param family what all routes of the simulated node have in common */
 const senders = (family: ReturnType<typeof familyOf>): Route[] => {
   const post = { ...family, method: 'POST' } as const;
+  const sendingRefusals = {
+    ...family.refusals,
+    409: 'The transaction stays in the mempool: earlier ones spend the funds',
+  };
   return [
     route({
       ...post,
-      path: '/devnet/account',
-      operationId: 'getSimulatedAccount',
+      path: '/stackside/v1/devnet/account',
+      operationId: 'getDevnetAccount',
       summary: 'An account by a name of your choice, with its key',
+      description:
+        'Returns the address and the private key of an account. The seed and the name decide both, so never use the key elsewhere.',
       body: NamedAccount,
-      response: Type.Object({ address: Type.String(), private_key: Type.String() }),
+      response: ShownAccount,
       handle: ({ caller: node, body: { name } }) => {
         const { address, privateKey } = node.account(name);
         return { address, private_key: `${privateKey.toHex()}${COMPRESSED}` };
@@ -257,9 +290,11 @@ const senders = (family: ReturnType<typeof familyOf>): Route[] => {
     }),
     route({
       ...post,
-      path: '/devnet/transfer',
-      operationId: 'transfer',
-      summary: 'Send STX from an account, in a block of its own',
+      path: '/stackside/v1/devnet/transfer',
+      operationId: 'sendDevnetTransfer',
+      summary: 'Send STX, in a block of its own',
+      description: `Signs and mines a transfer of micro-STX ${FROM_SENDER}. ${REFUSED}`,
+      refusals: sendingRefusals,
       body: Transfer,
       response: Sent,
       handle: ({ caller: node, body: { sender: name, recipient, amount, memo = '' } }) => {
@@ -273,9 +308,11 @@ const senders = (family: ReturnType<typeof familyOf>): Route[] => {
     }),
     route({
       ...post,
-      path: '/devnet/deploy',
-      operationId: 'deploy',
+      path: '/stackside/v1/devnet/deploy',
+      operationId: 'deployDevnetContract',
       summary: 'Deploy a contract, in a block of its own',
+      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED}`,
+      refusals: sendingRefusals,
       body: Deploy,
       response: Sent,
       handle: ({ caller: node, body: { sender: who, name, source, clarity_version: version } }) => {
@@ -286,9 +323,11 @@ const senders = (family: ReturnType<typeof familyOf>): Route[] => {
     }),
     route({
       ...post,
-      path: '/devnet/call',
-      operationId: 'call',
+      path: '/stackside/v1/devnet/call',
+      operationId: 'callDevnetContract',
       summary: 'Call a function of a contract, in a block of its own',
+      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\` or \`'ST…\`, or \`0x\` and a serialized value. ${REFUSED}`,
+      refusals: sendingRefusals,
       body: Call,
       response: Sent,
       handle: ({ caller: node, body }) => {
@@ -301,26 +340,50 @@ const senders = (family: ReturnType<typeof familyOf>): Route[] => {
   ];
 };
 
-const ShownBitcoinBlock = Type.Object({ height: Type.Integer(), hash: Hash, time: Type.Integer() });
-const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) });
+const ShownBitcoinBlock = Type.Object({ height: Height, hash: Hash, time: UnixTime }, { $id: 'DevnetBitcoinBlock' });
+const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) }, { $id: 'DevnetBlocks' });
+const BitcoinBlocks = Type.Object(
+  { bitcoin_blocks: Type.Array(ShownBitcoinBlock), blocks: Type.Array(ShownBlock) },
+  { $id: 'DevnetBitcoinBlocks' },
+);
+const Funded = Type.Object({ tx_id: Hash, block: ShownBlock }, { $id: 'DevnetFunds' });
+/** Another branch, with the blocks that it replaced. */
+const branch = {
+  blocks: Type.Array(ShownBlock, { description: 'Blocks of the new branch, oldest first' }),
+  orphaned: Type.Array(ShownBlock, { description: 'Blocks that left the chain, oldest first' }),
+};
+const Forked = Type.Object(
+  { ...branch, pending: Type.Array(Hash, { description: 'Ids of broadcast transactions that are pending again' }) },
+  { $id: 'DevnetFork' },
+);
+const Reverted = Type.Object(branch, { $id: 'DevnetRevert' });
 
 const shownBitcoin = ({ height, hash, time }: BurnBlock) => ({ height, hash, time });
 
-const State = Type.Object({
-  seed: Type.Integer(),
-  network: Type.String(),
-  chain_id: Type.Integer(),
-  tip: ShownBlock,
-  bitcoin: ShownBitcoinBlock,
-  cycle: Type.Object({
-    number: Type.Integer(),
-    length: Type.Integer({ description: 'Bitcoin blocks' }),
-    blocks_left: Type.Integer({ description: 'Bitcoin blocks until the next cycle begins' }),
-  }),
-  interval: Type.Integer({ description: 'Seconds between two blocks; 0 mines only what is asked for' }),
-  pending: Type.Array(Hash, { description: 'Ids of transactions from outside that wait' }),
-  faucet: Type.Object({ address: Type.String(), balance: Type.String({ description: 'Micro-STX' }) }),
+/** Serializes Bitcoin blocks with the blocks of Stacks that came with them. */
+const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; blocks: readonly Block[] }) => ({
+  bitcoin_blocks: burnBlocks.map(shownBitcoin),
+  blocks: blocks.map(shown),
 });
+
+const State = Type.Object(
+  {
+    seed: Type.Integer(),
+    network: Type.String(),
+    chain_id: Type.Integer(),
+    tip: ShownBlock,
+    bitcoin: ShownBitcoinBlock,
+    cycle: Type.Object({
+      number: Type.Integer(),
+      length: Type.Integer({ description: 'Bitcoin blocks' }),
+      blocks_left: Type.Integer({ description: 'Bitcoin blocks until the next cycle begins' }),
+    }),
+    interval: Type.Integer({ description: 'Seconds between two blocks; 0 mines only what is asked for' }),
+    pending: Type.Array(Hash, { description: 'Ids of broadcast transactions that wait' }),
+    faucet: Type.Object({ address: Type.String(), balance: Amount }),
+  },
+  { $id: 'Devnet' },
+);
 
 function stateOf(node: SimulatedNode) {
   const { chain, tip, interval } = node;
@@ -383,29 +446,35 @@ const Fund = Type.Object(
   closed,
 );
 
-const Contract = Type.Object({
-  name: Type.String(),
-  clarity_version: Type.Union([Type.Integer(), Type.Null()]),
-  functions: Type.Array(Type.String()),
-  source: Type.String(),
-});
+const Contract = Type.Object(
+  {
+    name: Type.String(),
+    clarity_version: nullable(Type.Integer()),
+    functions: Type.Array(Type.String()),
+    source: Type.String(),
+  },
+  { $id: 'DevnetContract' },
+);
 
 /** Routes that show the simulated node. */
 const reads = (family: ReturnType<typeof familyOf>): Route[] => [
   route({
     ...family,
-    path: '/devnet',
-    operationId: 'getSimulatedNode',
+    path: '/stackside/v1/devnet',
+    operationId: 'getDevnet',
     summary: 'State of the simulated node',
+    description: 'Returns the tip, the reward cycle, the interval, the pending transactions and the faucet.',
     response: State,
     handle: ({ caller: node }) => stateOf(node),
   }),
   route({
     ...family,
-    path: '/devnet/contracts',
-    operationId: 'getSimulatedContracts',
+    path: '/stackside/v1/devnet/contracts',
+    operationId: 'getDevnetContracts',
     summary: 'Contracts whose functions are simulated',
-    response: Type.Object({ contracts: Type.Array(Contract) }),
+    description:
+      'Lists the contracts whose functions work where no Clarity runs, with their sources: deployed character by character, by anybody and with any name.',
+    response: Type.Object({ contracts: Type.Array(Contract) }, { $id: 'DevnetContracts' }),
     handle: () => ({
       contracts: templates.map(({ name, clarityVersion, source, calls = {}, reads: read = {} }) => ({
         name,
@@ -419,13 +488,16 @@ const reads = (family: ReturnType<typeof familyOf>): Route[] => [
 
 /** Routes that make blocks. */
 const makers = (family: ReturnType<typeof familyOf>): Route[] => {
-  const post = { ...family, method: 'POST', optionalBody: true } as const;
+  const post = { ...family, method: 'POST' } as const;
+  const optional = { ...post, optionalBody: true } as const;
   return [
     route({
-      ...post,
-      path: '/devnet/mine',
-      operationId: 'mine',
+      ...optional,
+      path: '/stackside/v1/devnet/mine',
+      operationId: 'mineDevnetBlocks',
       summary: 'Mine blocks',
+      description:
+        'Broadcasts `transactions`, then mines `count` blocks with all pending transactions that can be mined; each has `traffic` transactions of simulated users, too.',
       body: Mine,
       response: Blocks,
       handle: async ({ caller: node, body }) => {
@@ -434,16 +506,14 @@ const makers = (family: ReturnType<typeof familyOf>): Route[] => {
       },
     }),
     route({
-      ...post,
-      path: '/devnet/fork',
-      operationId: 'fork',
+      ...optional,
+      path: '/stackside/v1/devnet/fork',
+      operationId: 'forkDevnet',
       summary: 'Mine another branch',
+      description:
+        'Mines `length` blocks, by default one more than `depth`, on the block that is `depth` blocks below the tip. The branch wins if it is longer than `depth`; broadcast transactions of the replaced blocks are pending again.',
       body: Fork,
-      response: Type.Object({
-        blocks: Type.Array(ShownBlock),
-        orphaned: Type.Array(ShownBlock),
-        pending: Type.Array(Hash),
-      }),
+      response: Forked,
       handle: async ({ caller: node, body: { depth = 1, length = depth + 1 } }) => {
         const { blocks, orphaned, pending } = await node.fork(depth, length);
         return { blocks: blocks.map(shown), orphaned: orphaned.map(shown), pending: [...pending] };
@@ -451,11 +521,12 @@ const makers = (family: ReturnType<typeof familyOf>): Route[] => {
     }),
     route({
       ...post,
-      path: '/devnet/revert',
-      operationId: 'revert',
+      path: '/stackside/v1/devnet/revert',
+      operationId: 'revertDevnet',
       summary: 'Go back to the state after a block',
+      description: `Mines an empty branch that is longer than the chain, on the tip or one of the ${MAX_FORK_DEPTH} blocks below it. What was broadcast since is dropped.`,
       body: Revert,
-      response: Type.Object({ blocks: Type.Array(ShownBlock), orphaned: Type.Array(ShownBlock) }),
+      response: Reverted,
       handle: async ({ caller: node, body: { index_block_hash: hash } }) => {
         const { blocks, orphaned } = await node.revert(hash);
         return { blocks: blocks.map(shown), orphaned: orphaned.map(shown) };
@@ -463,9 +534,10 @@ const makers = (family: ReturnType<typeof familyOf>): Route[] => {
     }),
     route({
       ...post,
-      path: '/devnet/drop',
-      operationId: 'dropTransaction',
+      path: '/stackside/v1/devnet/drop',
+      operationId: 'dropDevnetTransaction',
       summary: 'Drop a pending transaction',
+      description: 'Removes a transaction from the mempool, and returns the state.',
       body: Drop,
       response: State,
       handle: async ({ caller: node, body: { tx_id: id } }) => {
@@ -473,30 +545,35 @@ const makers = (family: ReturnType<typeof familyOf>): Route[] => {
         return stateOf(node);
       },
     }),
-    ...[
-      { path: '/devnet/bitcoin', operationId: 'mineBitcoin', summary: 'Make Bitcoin blocks' },
-      { path: '/devnet/cycle', operationId: 'mineCycle', summary: 'Go on to another reward cycle' },
-    ].map((named) =>
-      route({
-        ...post,
-        ...named,
-        body: named.path === '/devnet/cycle' ? Cycle : Bitcoin,
-        response: Type.Object({ bitcoin_blocks: Type.Array(ShownBitcoinBlock), blocks: Type.Array(ShownBlock) }),
-        handle: async ({ caller: node, body }) => {
-          const { count: many = 1, tenures = true } = body as { count?: number; tenures?: boolean };
-          const made = named.path === '/devnet/cycle' ? node.cycle(many) : node.bitcoin(many, tenures);
-          const { burnBlocks, blocks } = await made;
-          return { bitcoin_blocks: burnBlocks.map(shownBitcoin), blocks: blocks.map(shown) };
-        },
-      }),
-    ),
+    route({
+      ...optional,
+      path: '/stackside/v1/devnet/bitcoin',
+      operationId: 'mineDevnetBitcoinBlocks',
+      summary: 'Make Bitcoin blocks',
+      description: 'Makes `count` Bitcoin blocks. With `tenures`, each elected miner mines its first block.',
+      body: Bitcoin,
+      response: BitcoinBlocks,
+      handle: async ({ caller: node, body: { count: many = 1, tenures = true } }) =>
+        shownBoth(await node.bitcoin(many, tenures)),
+    }),
+    route({
+      ...optional,
+      path: '/stackside/v1/devnet/cycle',
+      operationId: 'mineDevnetCycles',
+      summary: 'Go on to another reward cycle',
+      description: 'Makes Bitcoin blocks with tenures until `count` reward cycles have begun.',
+      body: Cycle,
+      response: BitcoinBlocks,
+      handle: async ({ caller: node, body: { count: many = 1 } }) => shownBoth(await node.cycle(many)),
+    }),
     route({
       ...post,
-      path: '/devnet/fund',
-      operationId: 'fund',
+      path: '/stackside/v1/devnet/fund',
+      operationId: 'fundDevnetAddress',
       summary: 'Give STX to an address, in a block of its own',
+      description: 'Sends micro-STX from the faucet.',
       body: Fund,
-      response: Type.Object({ tx_id: Hash, block: ShownBlock }),
+      response: Funded,
       handle: async ({ caller: node, body: { address, amount } }) => {
         const { id, block } = await node.fund(requirePrincipal(address, node, 'address'), BigInt(amount));
         return { tx_id: id, block: shown(block) };
@@ -511,9 +588,10 @@ const clocks = (family: ReturnType<typeof familyOf>): Route[] => {
   return [
     route({
       ...post,
-      path: '/devnet/time',
-      operationId: 'advanceTime',
+      path: '/stackside/v1/devnet/time',
+      operationId: 'advanceDevnetTime',
       summary: 'Move the time of the next block on',
+      description: 'Moves the time on by `seconds`, and returns the state.',
       body: Time,
       handle: async ({ caller: node, body }) => {
         await node.advance(body.seconds);
@@ -522,9 +600,11 @@ const clocks = (family: ReturnType<typeof familyOf>): Route[] => {
     }),
     route({
       ...post,
-      path: '/devnet/interval',
-      operationId: 'setInterval',
+      path: '/stackside/v1/devnet/interval',
+      operationId: 'setDevnetInterval',
       summary: 'Mine by the clock, or only what is asked for',
+      description:
+        'Sets the seconds between two blocks, 0 for none but those that are asked for, and returns the state.',
       body: Interval,
       handle: async ({ caller: node, body }) => {
         await node.mineEvery(body.seconds);

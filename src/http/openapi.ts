@@ -30,6 +30,7 @@ interface Described {
   redirects?: string;
   deprecated?: unknown;
   access?: unknown;
+  keyless?: boolean;
   etag: unknown;
   /** Whether the route reads the index (default: true). */
   snapshot?: boolean;
@@ -73,12 +74,14 @@ export function operation(route: Described) {
     redirects,
     deprecated,
     access,
+    keyless = false,
     etag,
     snapshot = true,
     status = 200,
   } = route;
   const { query = route.query ?? {}, body = route.body } = described;
   const problem = errors.schema;
+  const needsKey = access !== undefined && !keyless;
   const parameters = [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
     ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
@@ -98,7 +101,7 @@ export function operation(route: Described) {
     ...(body === undefined
       ? {}
       : { 413: json('The body is too large', problem), 415: json('The body is not sent as JSON', problem) }),
-    ...(access === undefined ? {} : { 401: json('The API key is missing or wrong', problem) }),
+    ...(needsKey ? { 401: json('The API key is missing or wrong', problem) } : {}),
     ...(notFound === undefined ? {} : { 404: json(notFound, notFoundBody) }),
     ...(snapshot ? { 503: unavailable(errors) } : {}),
     ...Object.fromEntries(Object.entries(refusals).map(([refused, meaning]) => [refused, json(meaning, problem)])),
@@ -116,7 +119,7 @@ export function operation(route: Described) {
     ...(description === undefined ? {} : { description }),
     tags: [tag],
     ...(deprecated === undefined ? {} : { deprecated: true }),
-    ...(access === undefined ? {} : { security: [{ [KEY_SCHEME]: [] }] }),
+    ...(needsKey ? { security: [{ [KEY_SCHEME]: [] }] } : {}),
     parameters,
     ...(requestBody === undefined ? {} : { requestBody }),
     responses,

@@ -120,6 +120,8 @@ interface Declaration<
   payouts?: boolean;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
   access?: Access<Values<P>, Caller>;
+  /** Whether `access` asks for no key. */
+  keyless?: boolean;
   /** False if the route doesn't read the index. */
   snapshot?: Snapshot;
   /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */

@@ -264,7 +264,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_INTERVAL'],
     type: Type.Integer({ minimum: 0, maximum: 3_600, default: 5 }),
     read: integer,
-    help: 'Time between two blocks; 0 mines only what POST /devnet/mine asks for, and lets time pass only on the chain',
+    help: 'Time between two blocks; 0 mines only what stackside devnet mine asks for, and lets time pass only on the chain',
     accepts: 'a number of seconds from 0 to 3600',
   }),
   history: setting({

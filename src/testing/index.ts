@@ -124,8 +124,8 @@ function sending(ask: Ask): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'ca
   const accounts = new Map<string, Promise<Account>>();
   let deployed = 0;
   async function funded(name: string, amount: Amount): Promise<Account> {
-    const account = await ask<Omit<Account, 'name'>>('/devnet/account', { name });
-    await ask('/devnet/fund', { address: account.address, amount: String(amount) });
+    const account = await ask<Omit<Account, 'name'>>('/stackside/v1/devnet/account', { name });
+    await ask('/stackside/v1/devnet/fund', { address: account.address, amount: String(amount) });
     return { name, ...account };
   }
   return {
@@ -135,16 +135,16 @@ function sending(ask: Ask): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'ca
       return made;
     },
     transfer: (recipient, amount, options = {}) =>
-      ask<Sent>('/devnet/transfer', { recipient, amount: String(amount), ...options }),
+      ask<Sent>('/stackside/v1/devnet/transfer', { recipient, amount: String(amount), ...options }),
     async deploy(source, { name, clarityVersion, ...sender } = {}): Promise<Deployed> {
       deployed += 1;
       const contract = name ?? `contract-${deployed}`;
       const version = clarityVersion === undefined ? {} : { clarity_version: clarityVersion };
-      const sent = await ask<Sent>('/devnet/deploy', { source, name: contract, ...version, ...sender });
+      const sent = await ask<Sent>('/stackside/v1/devnet/deploy', { source, name: contract, ...version, ...sender });
       return { ...sent, contract_id: `${sent.sender}.${contract}` };
     },
     call: (contract, name, args = [], options = {}) =>
-      ask<Sent>('/devnet/call', { contract, function: name, arguments: args, ...options }),
+      ask<Sent>('/stackside/v1/devnet/call', { contract, function: name, arguments: args, ...options }),
   };
 }
 
@@ -169,11 +169,11 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     url: chain.url,
     hooks: hooksOf(ask, inbox, limitMs),
     mine: async (count = 1, transactions = []) =>
-      (await ask<{ blocks: Block[] }>('/devnet/mine', { count, transactions })).blocks,
-    fork: (depth = 1) => ask<Fork>('/devnet/fork', { depth }),
-    bitcoin: async (count = 1) => (await ask<{ blocks: Block[] }>('/devnet/bitcoin', { count })).blocks,
+      (await ask<{ blocks: Block[] }>('/stackside/v1/devnet/mine', { count, transactions })).blocks,
+    fork: (depth = 1) => ask<Fork>('/stackside/v1/devnet/fork', { depth }),
+    bitcoin: async (count = 1) => (await ask<{ blocks: Block[] }>('/stackside/v1/devnet/bitcoin', { count })).blocks,
     advance: async (seconds) => {
-      await ask('/devnet/time', { seconds });
+      await ask('/stackside/v1/devnet/time', { seconds });
     },
     ...sending(ask),
     stop,

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { devnetRoutes } from '../../src/api/devnet.ts';
 import recordedAnswers from '../../src/api/shared/examples/answers.json' with { type: 'json' };
 import recordedValues from '../../src/api/shared/examples/values.json' with { type: 'json' };
 import { systemRoutes } from '../../src/api/stackside/system.ts';
@@ -87,11 +88,12 @@ const operationOf = (method: string, path: string) =>
   operations.find((one) => one.path === path && one.method === method)!.operation;
 const noServer = { snapshots: sampleIndex(), clock: systemClock, turns: new Turns(systemClock), elsewhere: null };
 const ofOperator = systemRoutes(null, () => () => undefined);
+const ofDevnet = devnetRoutes(null);
 const hooks = [...hookRoutes('', null), ...ofOperator, ...changeRoutes(noServer)].filter(({ hidden }) => !hidden);
 const open = resources('', systemClock.now, noFaucets)
   .flat()
   .filter(({ hidden }) => !hidden);
-const routes = new Map([...open, ...hooks].map((route) => [route.detail.operationId, route]));
+const routes = new Map([...open, ...hooks, ...ofDevnet].map((route) => [route.detail.operationId, route]));
 
 test('every declared route is in the document, and nothing else', () => {
   const declared = [...routes.values()].map(({ method, path }) => `${method.toLowerCase()} ${path}`);
@@ -189,8 +191,9 @@ test('an operation says with which statuses it refuses requests', () => {
     ...ofOperator.map(({ detail: { operationId } }) => operationId),
   ];
   expect(hookIds.length).toBeGreaterThan(20);
-  expect(those('421').sort()).toEqual(hookIds.sort());
-  expect(those('403').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
+  const devnetIds = ofDevnet.map(({ detail: { operationId } }) => operationId);
+  expect(those('421').sort()).toEqual([...hookIds, ...devnetIds].sort());
+  expect(those('403').sort()).toEqual([...hookIds, ...devnetIds, ...faucets, 'getBtcBalance'].sort());
   expect(those('429').sort()).toEqual([...hookIds, ...faucets].sort());
   expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance', 'getChanges'].sort());
   expect(those('409').sort()).toEqual(
@@ -207,6 +210,9 @@ test('an operation says with which statuses it refuses requests', () => {
       'cancelInspection',
       'getDigests',
       'refreshTokens',
+      'sendDevnetTransfer',
+      'deployDevnetContract',
+      'callDevnetContract',
     ].sort(),
   );
   expect(statuses.get('redeliver')).toContain('410');
@@ -558,5 +564,11 @@ test('a body that may be left out is documented so, and any other is required', 
     ),
   );
   expect(required.size).toBeGreaterThan(5);
-  expect([...required].filter(([, isRequired]) => !isRequired).map(([id]) => id)).toEqual(['testChainhook']);
+  expect([...required].filter(([, isRequired]) => !isRequired).map(([id]) => id)).toEqual([
+    'testChainhook',
+    'mineDevnetBlocks',
+    'forkDevnet',
+    'mineDevnetBitcoinBlocks',
+    'mineDevnetCycles',
+  ]);
 });

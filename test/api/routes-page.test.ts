@@ -1,5 +1,6 @@
 /** The pages that list the routes: each route is there, and nothing else is. */
 import { expect, test } from 'bun:test';
+import { devnetRoutes } from '../../src/api/devnet.ts';
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
@@ -44,6 +45,7 @@ const declared = [
   ...resources('', systemClock.now, noFaucets).flat(),
   ...systemRoutes(null, () => () => undefined),
   ...changeRoutes(noServer),
+  ...devnetRoutes(null),
 ]
   .filter(({ hidden }) => !hidden)
   .map(({ path }) => path);

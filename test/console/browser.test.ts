@@ -763,11 +763,11 @@ browserTest(
     const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
     await page.route('**/stackside/v1/status', (route) => route.fulfill({ json: { ...status, simulated_node: true } }));
     const steered: unknown[] = [];
-    await page.route('**/devnet/*', (route) => {
+    await page.route('**/stackside/v1/devnet/*', (route) => {
       const { pathname } = new URL(route.request().url());
       steered.push([pathname, route.request().postDataJSON()]);
       const blocks = [{ height: 46 }, { height: 47 }];
-      if (pathname === '/devnet/fund')
+      if (pathname === '/stackside/v1/devnet/fund')
         return route.fulfill({ status: 400, json: { message: 'body/address must be ours' } });
       return route.fulfill({ json: { blocks, orphaned: [{ height: 46 }] } });
     });
@@ -785,10 +785,10 @@ browserTest(
     await panel.getByRole('button', { name: 'Fund' }).click();
     await panel.getByRole('alert').getByText('body/address must be ours').waitFor();
     expect(steered).toEqual([
-      ['/devnet/mine', { count: 2 }],
-      ['/devnet/fork', { depth: 1 }],
-      ['/devnet/time', { seconds: 600 }],
-      ['/devnet/fund', { address: 'nobody', amount: '15000000' }],
+      ['/stackside/v1/devnet/mine', { count: 2 }],
+      ['/stackside/v1/devnet/fork', { depth: 1 }],
+      ['/stackside/v1/devnet/time', { seconds: 600 }],
+      ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '15000000' }],
     ]);
     for (const shown of [WIDE, NARROW]) {
       await look(page, shown);

@@ -58,8 +58,8 @@ const pictures: readonly Picture[] = [
 /** The clock of the server, which is set once the chain is there. */
 let now = 0;
 await using server = await demo(CHAIN, { clock: { ...systemClock, now: () => now } });
-await until(async () => (await server.json<Steered>('/devnet')).tip.height >= Number(CHAIN.history));
-now = ((await server.json<Steered>('/devnet')).tip.time + 2) * 1000;
+await until(async () => (await server.json<Steered>('/stackside/v1/devnet')).tip.height >= Number(CHAIN.history));
+now = ((await server.json<Steered>('/stackside/v1/devnet')).tip.time + 2) * 1000;
 
 const results = await listed(server, '/extended/v3/transactions?limit=50');
 const call = results.find((one) => one.status === 'success' && one.contract_call?.function_name === 'transfer');

@@ -22,7 +22,7 @@ let contract = '';
 beforeAll(async () => {
   project = await standInEngine();
   server = await demo({ clarity: project.path }, { ...realEnvironment, clock });
-  const { body } = await server.post<Outcome & { sender: string }>('/devnet/deploy', {
+  const { body } = await server.post<Outcome & { sender: string }>('/stackside/v1/devnet/deploy', {
     name: 'any',
     source: '(print 1)',
   });
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 const call = async (name: string): Promise<Outcome> => {
-  const { status, body } = await server.post<Outcome>('/devnet/call', { contract, function: name });
+  const { status, body } = await server.post<Outcome>('/stackside/v1/devnet/call', { contract, function: name });
   expect([name, status]).toEqual([name, 200]);
   return body;
 };

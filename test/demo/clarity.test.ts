@@ -96,7 +96,7 @@ describeWith('Clarity', hasClarity, () => {
     BigInt((await server.json<{ balance: string }>(`/v2/accounts/${address}?proof=0`)).balance);
 
   test('the contracts of the project are there, in the order in which they name each other', async () => {
-    const { tip } = await server.json<{ tip: { height: number } }>('/devnet');
+    const { tip } = await server.json<{ tip: { height: number } }>('/stackside/v1/devnet');
     expect(tip.height).toBe(3);
     const { results } = await server.json<{ results: { contract_id: string }[] }>('/stackside/v1/contracts');
     expect(results.map(({ contract_id }) => contract_id).slice(0, 2)).toEqual(
@@ -206,21 +206,23 @@ describeWith('Clarity', hasClarity, () => {
     const before = await sold();
     await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(9)] });
     const after = await sold();
-    const { orphaned, blocks } = await server.steer('/devnet/fork', { depth: 1 });
+    const { orphaned, blocks } = await server.steer('/stackside/v1/devnet/fork', { depth: 1 });
     expect([orphaned.length, blocks.length]).toEqual([1, 2]);
     expect(await sold()).toBe(before);
-    await server.steer('/devnet/mine', {});
+    await server.steer('/stackside/v1/devnet/mine', {});
     expect(await sold()).toBe(after);
   });
 
   test('heights and times of contracts are those of the chain, through Bitcoin blocks and steps in time', async () => {
     for (const [path, body] of [
-      ['/devnet/mine', { count: 2 }],
-      ['/devnet/bitcoin', { count: 2 }],
-      ['/devnet/time', { seconds: 1_800 }],
+      ['/stackside/v1/devnet/mine', { count: 2 }],
+      ['/stackside/v1/devnet/bitcoin', { count: 2 }],
+      ['/stackside/v1/devnet/time', { seconds: 1_800 }],
     ] as const) {
       await server.steer(path, body);
-      const { tip, bitcoin } = await server.json<{ tip: { height: number }; bitcoin: { height: number } }>('/devnet');
+      const { tip, bitcoin } = await server.json<{ tip: { height: number }; bitcoin: { height: number } }>(
+        '/stackside/v1/devnet',
+      );
       const heights = (await readOnly('shop', 'heights')) as { value: string }[];
       expect([path, heights.map(({ value }) => Number(value))]).toEqual([path, [tip.height, bitcoin.height]]);
     }

@@ -32,7 +32,7 @@ const tokenSource = templates.find(({ name }) => name === 'token')!.source;
 let server: Demo;
 beforeAll(async () => {
   server = await demo();
-  await server.steer('/devnet/fund', { address: sender, amount: '1000000000' });
+  await server.steer('/stackside/v1/devnet/fund', { address: sender, amount: '1000000000' });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -50,7 +50,7 @@ async function mined(transaction: StacksTransactionWire): Promise<Shown> {
   const id = transaction.txid();
   expect(await broadcastTransaction({ transaction, ...reading() })).toEqual({ txid: id });
   expect((await shown(id)).tx_status).toBe('pending');
-  const { blocks } = await server.steer('/devnet/mine');
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine');
   expect(blocks[0]?.transactions).toEqual([`0x${id}`]);
   return shown(id);
 }
@@ -178,7 +178,7 @@ test('a delegation is in the map of the stacking contract', async () => {
 });
 
 test('the routes that explorers ask of a node answer with the tip of the index', async () => {
-  const { tip, bitcoin, cycle } = await server.json<Steered>('/devnet');
+  const { tip, bitcoin, cycle } = await server.json<Steered>('/stackside/v1/devnet');
   const answer = (path: string) => server.json<object>(path);
   expect(await answer('/v2/info')).toMatchObject({
     network_id: 0x8000_0000,

@@ -15,7 +15,7 @@ interface SteeredBlock {
   transactions: string[];
 }
 
-/** The parts of the answers of /devnet that tests read. */
+/** The parts of the answers of /stackside/v1/devnet that tests read. */
 export interface Steered {
   tip: SteeredBlock;
   bitcoin: { height: number };

@@ -19,16 +19,14 @@ test('the code of the page runs', async () => {
   } finally {
     await rm(file, { force: true });
   }
-  expect((await server.json<{ tip: { height: number } }>('/devnet')).tip.height).toBeGreaterThan(3);
+  expect((await server.json<{ tip: { height: number } }>('/stackside/v1/devnet')).tip.height).toBeGreaterThan(3);
 });
 
 test('the page lists every route that steers', () => {
-  const listed = [...page.matchAll(/^\| `(GET|POST) (\/devnet[^`]*)`/gm)].map(
-    ([, method, path]) => `${method} ${path}`,
-  );
+  const listed = [...page.matchAll(/^\| `(GET|POST) ([^`]+)`/gm)].map(([, method, path]) => `${method} ${path}`);
   expect(listed.sort()).toEqual(
     devnetRoutes(null)
-      .map(({ method, path }) => `${method} ${path}`)
+      .map(({ method, path }) => `${method} ${path.slice('/stackside/v1/devnet/'.length) || '/'}`)
       .sort(),
   );
 });

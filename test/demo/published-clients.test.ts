@@ -43,9 +43,9 @@ let server: Demo;
 beforeAll(async () => {
   server = await demo({ traffic: '0' });
   for (const address of [stacker, pool, member]) {
-    await server.steer('/devnet/fund', { address, amount: String(200_000n * STX) });
+    await server.steer('/stackside/v1/devnet/fund', { address, amount: String(200_000n * STX) });
   }
-  await server.steer('/devnet/fund', { address: owner, amount: String(10_000n * STX) });
+  await server.steer('/stackside/v1/devnet/fund', { address: owner, amount: String(10_000n * STX) });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -60,12 +60,12 @@ interface Shown {
 /** Mines what was broadcast. @returns its status and result */
 async function mined(result: { txid: string } | { error: string }): Promise<[string, string]> {
   if ('error' in result) throw new Error(JSON.stringify(result));
-  await server.steer('/devnet/mine');
+  await server.steer('/stackside/v1/devnet/mine');
   const { tx_status, tx_result } = await server.json<Shown>(`/extended/v1/tx/${result.txid}`);
   return [tx_status, tx_result.repr];
 }
 
-const cycle = async () => (await server.json<Steered>('/devnet')).cycle.number;
+const cycle = async () => (await server.json<Steered>('/stackside/v1/devnet')).cycle.number;
 let authorizations = 0;
 
 /** What a signer agrees to, as the client signs it. */
@@ -141,7 +141,7 @@ test('who stacks alone asks, stacks, increases, extends, and has its STX again a
   const { results } = await server.json<{ results: { name: string }[] }>(`/extended/v1/pox4/stacker/${stacker}`);
   expect(results.map(({ name }) => name)).toEqual(['stack-extend', 'stack-increase', 'stack-stx']);
 
-  await server.steer('/devnet/cycle', { count: 4 });
+  await server.steer('/stackside/v1/devnet/cycle', { count: 4 });
   expect(await client.getStatus()).toEqual({ stacked: false });
   expect(await client.getAccountBalanceLocked()).toBe(0n);
 });
@@ -180,7 +180,7 @@ test('a pool stacks what a member delegated, makes a slot of it, and the member 
 
 test('from its height on pox-5 is active in place of pox-4, whose locks end', async () => {
   await using later = await demo({ pox5Height: '240', traffic: '0' });
-  await later.steer('/devnet/fund', { address: stacker, amount: String(200_000n * STX) });
+  await later.steer('/stackside/v1/devnet/fund', { address: stacker, amount: String(200_000n * STX) });
   const client = stackingClient(stacker, later);
   const active = async () => {
     const { contract_id, contract_versions } = await client.getPoxInfo();
@@ -196,25 +196,25 @@ test('from its height on pox-5 is active in place of pox-4, whose locks end', as
     signerSignature: client.signPoxSignature({ ...agreed, topic: 'stack-stx', signerPrivateKey: signerKey }),
   };
   await client.stack(stacking);
-  await later.steer('/devnet/bitcoin', { count: 240 - burnBlockHeight - 1 });
+  await later.steer('/stackside/v1/devnet/bitcoin', { count: 240 - burnBlockHeight - 1 });
   expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
   const delegation = { amountMicroStx: STX, delegateTo: pool, privateKey: stackerKey };
   const late = await makeContractCall({
     ...client.getDelegateOptions({ ...delegation, contract: `${boot}.pox-4` }),
     senderKey: stackerKey,
   });
-  await later.steer('/devnet/bitcoin', { count: 2 });
+  await later.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
   expect<unknown>(await active()).toEqual([`${boot}.pox-5`, `${boot}.pox-5`, version]);
   expect(await client.getAccountBalanceLocked()).toBe(0n);
   const shown = await later.json<{ locked: string }>(`/extended/v1/address/${stacker}/stx`);
   expect(shown.locked).toBe('0');
   await broadcastTransaction({ transaction: late, network: 'testnet', client: { baseUrl: later.api } });
-  await later.steer('/devnet/mine');
+  await later.steer('/stackside/v1/devnet/mine');
   expect(await later.json<object>(`/extended/v1/tx/${late.txid()}`)).toMatchObject({
     tx_status: 'abort_by_response',
     vm_error: expect.stringContaining('DefunctPoxContract'),
   });
-  await later.steer('/devnet/cycle', { count: 1 });
+  await later.steer('/stackside/v1/devnet/cycle', { count: 1 });
   expect(await later.json<object>('/extended/v2/pox/cycles/13')).toMatchObject({ cycle_number: 13 });
   const read = { contractAddress: boot, contractName: 'pox-5', senderAddress: stacker, client: { baseUrl: later.api } };
   const info = await fetchCallReadOnlyFunction({ ...read, functionName: 'get-pox-info', functionArgs: [] });

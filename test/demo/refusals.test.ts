@@ -35,7 +35,8 @@ const wide = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '
 let server: Demo;
 beforeAll(async () => {
   server = await demo();
-  for (const address of [sender, own!.address]) await server.steer('/devnet/fund', { address, amount: String(FUNDS) });
+  for (const address of [sender, own!.address])
+    await server.steer('/stackside/v1/devnet/fund', { address, amount: String(FUNDS) });
   const deployed = await makeContractDeploy({
     contractName: 'empty',
     codeBody: '(define-public (nothing (number uint)) (ok number))',
@@ -44,7 +45,7 @@ beforeAll(async () => {
     senderKey,
     network: 'testnet',
   });
-  await server.steer('/devnet/mine', { transactions: [deployed.serialize()] });
+  await server.steer('/stackside/v1/devnet/mine', { transactions: [deployed.serialize()] });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -157,7 +158,7 @@ test('what only miners make', async () => {
 
 test('a deployment whose source has no form is mined, and fails', async () => {
   const flawed = await deploy('(define-public (a)', { contractName: 'flawed' });
-  const { blocks } = await server.steer('/devnet/mine', { transactions: [flawed.serialize()] });
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { transactions: [flawed.serialize()] });
   expect(blocks[0]?.transactions).toEqual([`0x${flawed.txid()}`]);
   const shown = await server.json<object>(`/extended/v1/tx/0x${flawed.txid()}`);
   expect(shown).toMatchObject({ tx_status: 'abort_by_response', vm_error: expect.stringContaining('left opened') });
@@ -269,11 +270,11 @@ test('requests that are wrong', async () => {
 });
 
 test('an account has proofs unless they are not wanted, and the state of a block that is named', async () => {
-  const { tip } = await server.json<{ tip: { index_block_hash: string } }>('/devnet');
+  const { tip } = await server.json<{ tip: { index_block_hash: string } }>('/stackside/v1/devnet');
   const before = await server.json<object>(`/v2/accounts/${own!.address}`);
   expect(before).toMatchObject({ balance_proof: '', nonce_proof: '' });
-  await server.steer('/devnet/mine');
-  await server.steer('/devnet/fund', { address: own!.address, amount: '1' });
+  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('/stackside/v1/devnet/fund', { address: own!.address, amount: '1' });
   expect(await server.json<object>(`/v2/accounts/${own!.address}`)).not.toEqual(before);
   const then = await server.json<object>(`/v2/accounts/${own!.address}?tip=${tip.index_block_hash.slice(2)}`);
   expect(then).toEqual(before);

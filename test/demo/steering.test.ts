@@ -1,6 +1,8 @@
 /** A test of an app decides when a block comes, and reads the index right after. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
+import { devnetRoutes } from '../../src/api/devnet.ts';
+import { testApp } from '../api/test-app.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
@@ -11,11 +13,11 @@ const recipient = getAddressFromPrivateKey(`${'44'.repeat(32)}01`, 'testnet');
 let server: Demo;
 beforeAll(async () => {
   server = await demo();
-  await server.steer('/devnet/fund', { address: sender, amount: '1000000000' });
+  await server.steer('/stackside/v1/devnet/fund', { address: sender, amount: '1000000000' });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const state = () => server.json<Steered>('/devnet');
+const state = () => server.json<Steered>('/stackside/v1/devnet');
 const indexed = () => server.json<{ chain_tip: { block_height: number; index_block_hash: string } }>('/extended');
 
 async function sent(options: { nonce?: number; fee?: number; amount?: number } = {}): Promise<string> {
@@ -41,7 +43,7 @@ const statusOf = async (id: string) =>
 
 test('mining answers when the index has the block, and nothing else is in it', async () => {
   const before = await state();
-  const { blocks } = await server.steer('/devnet/mine', { count: 3 });
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 3 });
   expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => before.tip.height + more));
   expect(blocks.flatMap(({ transactions }) => transactions)).toEqual([]);
   expect((await indexed()).chain_tip).toMatchObject({
@@ -56,38 +58,42 @@ test('transactions in the request are mined with what waits, in the order of the
   const waiting = await sent({ nonce: nonce + 1 });
   expect((await state()).pending).toEqual([waiting]);
   const first = await signed({ nonce });
-  const { blocks } = await server.steer('/devnet/mine', { transactions: [last.serialize(), first.serialize()] });
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', {
+    transactions: [last.serialize(), first.serialize()],
+  });
   expect(blocks[0]?.transactions).toEqual([`0x${first.txid()}`, waiting, `0x${last.txid()}`]);
-  const refused = await server.post<{ message: string }>('/devnet/mine', { transactions: [first.serialize()] });
+  const refused = await server.post<{ message: string }>('/stackside/v1/devnet/mine', {
+    transactions: [first.serialize()],
+  });
   expect(refused.status).toBe(400);
   expect(refused.body.message).toContain('body/transactions/0 is refused: BadNonce');
 });
 
 test('simulated users send transactions where they are asked for', async () => {
-  const { blocks } = await server.steer('/devnet/mine', { traffic: 6 });
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 6 });
   expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
 });
 
 test('a fork takes a transaction back to the mempool, and it is mined again', async () => {
   const id = await sent();
-  const { blocks } = await server.steer('/devnet/mine', { count: 2 });
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 2 });
   expect(await statusOf(id)).toBe('success');
-  const fork = await server.steer('/devnet/fork', { depth: 2 });
+  const fork = await server.steer('/stackside/v1/devnet/fork', { depth: 2 });
   expect(fork.orphaned.map(({ index_block_hash }) => index_block_hash)).toEqual(
     blocks.map(({ index_block_hash }) => index_block_hash),
   );
   expect([fork.blocks.length, fork.pending]).toEqual([3, [id]]);
   expect((await indexed()).chain_tip.index_block_hash).toBe(fork.blocks.at(-1)!.index_block_hash);
   expect(await statusOf(id)).toBe('pending');
-  const again = await server.steer('/devnet/mine');
+  const again = await server.steer('/stackside/v1/devnet/mine');
   expect(again.blocks[0]?.transactions).toEqual([id]);
   expect(await statusOf(id)).toBe('success');
 });
 
 test('a fork that is not longer loses', async () => {
-  await server.steer('/devnet/mine', { count: 2 });
+  await server.steer('/stackside/v1/devnet/mine', { count: 2 });
   const { tip } = await state();
-  const fork = await server.steer('/devnet/fork', { depth: 2, length: 2 });
+  const fork = await server.steer('/stackside/v1/devnet/fork', { depth: 2, length: 2 });
   expect([fork.blocks.length, fork.orphaned, fork.pending]).toEqual([2, [], []]);
   expect((await state()).tip).toEqual(tip);
   expect((await indexed()).chain_tip.index_block_hash).toBe(tip.index_block_hash);
@@ -95,15 +101,17 @@ test('a fork that is not longer loses', async () => {
 
 test('a fork below the first block is refused', async () => {
   const { tip } = await state();
-  const { status, body } = await server.post<{ message: string }>('/devnet/fork', { depth: tip.height + 1 });
+  const { status, body } = await server.post<{ message: string }>('/stackside/v1/devnet/fork', {
+    depth: tip.height + 1,
+  });
   expect([status, body.message]).toEqual([400, `body/depth must be <= ${tip.height}, the blocks there are`]);
 });
 
 test('a gift that a fork undid is given with the next one', async () => {
   const gift = { address: recipient, amount: '7000000' };
-  const first = await server.steer('/devnet/fund', gift);
-  expect((await server.steer('/devnet/fork', { depth: 1 })).pending).toEqual([first.tx_id]);
-  const second = await server.steer('/devnet/fund', gift);
+  const first = await server.steer('/stackside/v1/devnet/fund', gift);
+  expect((await server.steer('/stackside/v1/devnet/fork', { depth: 1 })).pending).toEqual([first.tx_id]);
+  const second = await server.steer('/stackside/v1/devnet/fund', gift);
   expect(second.block.transactions).toEqual([first.tx_id, second.tx_id]);
 });
 
@@ -117,23 +125,25 @@ interface Sent {
 
 test('the node signs transfers, deployments and calls of accounts by name, each in a block of its own', async () => {
   const { address, private_key } = (
-    await server.post<{ address: string; private_key: string }>('/devnet/account', { name: 'alice' })
+    await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'alice' })
   ).body;
   expect(address).toBe(getAddressFromPrivateKey(private_key, 'testnet'));
-  const poor = await server.post<{ message: string }>('/devnet/transfer', {
+  const poor = await server.post<{ message: string }>('/stackside/v1/devnet/transfer', {
     sender: 'alice',
     recipient,
     amount: '5',
   });
   expect([poor.status, poor.body.message]).toEqual([400, expect.stringContaining('body is refused: NotEnoughFunds')]);
-  await server.steer('/devnet/transfer', { recipient: address, amount: '9000000', memo: 'for alice' });
+  await server.steer('/stackside/v1/devnet/transfer', { recipient: address, amount: '9000000', memo: 'for alice' });
 
-  const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>('/devnet/contracts');
+  const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>(
+    '/stackside/v1/devnet/contracts',
+  );
   const { source } = contracts.find(({ name }) => name === 'token')!;
-  const deployed = await server.post<Sent>('/devnet/deploy', { sender: 'alice', name: 'coin', source });
+  const deployed = await server.post<Sent>('/stackside/v1/devnet/deploy', { sender: 'alice', name: 'coin', source });
   expect(deployed.body).toMatchObject({ status: 'success', sender: address, result: '0x0703' });
   expect(deployed.body.block.transactions).toEqual([deployed.body.tx_id]);
-  const called = await server.post<Sent>('/devnet/call', {
+  const called = await server.post<Sent>('/stackside/v1/devnet/call', {
     sender: 'alice',
     contract: `${address}.coin`,
     function: 'mint',
@@ -154,21 +164,21 @@ test.each([
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['u1', 'u'] }, 'body/arguments/1 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['0x0'] }, 'body/arguments/0 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f' }, 'body is refused: NoSuchContract'],
-])('/devnet/%s refuses %j', async (path, body, message) => {
-  const refused = await server.post<{ message: string }>(`/devnet/${path}`, body);
+])('/stackside/v1/devnet/%s refuses %j', async (path, body, message) => {
+  const refused = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
   expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(message)]);
 });
 
 test('Bitcoin blocks elect miners, whose tenures begin at once or with the next block', async () => {
   const before = await state();
-  const begun = await server.steer('/devnet/bitcoin', { count: 2 });
+  const begun = await server.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
   expect(begun.blocks.map(({ tenure_height }) => tenure_height)).toEqual([
     before.tip.tenure_height + 1,
     before.tip.tenure_height + 2,
   ]);
-  const alone = await server.steer('/devnet/bitcoin', { tenures: false });
+  const alone = await server.steer('/stackside/v1/devnet/bitcoin', { tenures: false });
   expect(alone.blocks).toEqual([]);
-  const { blocks } = await server.steer('/devnet/mine');
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine');
   expect(blocks[0]).toMatchObject({
     tenure_height: before.tip.tenure_height + 3,
     bitcoin_height: alone.bitcoin_blocks[0]?.height,
@@ -177,7 +187,7 @@ test('Bitcoin blocks elect miners, whose tenures begin at once or with the next 
 
 test('a cycle ends with the first block of the next one', async () => {
   const before = await state();
-  const { bitcoin_blocks, blocks } = await server.steer('/devnet/cycle');
+  const { bitcoin_blocks, blocks } = await server.steer('/stackside/v1/devnet/cycle');
   expect([bitcoin_blocks.length, blocks.length]).toEqual([before.cycle.blocks_left, before.cycle.blocks_left]);
   const after = await state();
   expect(after.cycle).toMatchObject({ number: before.cycle.number + 1, blocks_left: 20 });
@@ -187,8 +197,8 @@ test('a cycle ends with the first block of the next one', async () => {
 
 test('time is moved on for the next block', async () => {
   const before = await state();
-  await server.steer('/devnet/time', { seconds: 86_400 });
-  const { blocks } = await server.steer('/devnet/mine');
+  await server.steer('/stackside/v1/devnet/time', { seconds: 86_400 });
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine');
   expect(blocks[0]!.time).toBeGreaterThanOrEqual(before.tip.time + 86_400);
   expect(blocks[0]!.time).toBeLessThan(before.tip.time + 86_500);
 });
@@ -203,21 +213,21 @@ test('a transaction with a higher fee replaces one with the same nonce', async (
   expect(
     await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } }),
   ).toMatchObject({ reason: 'ConflictingNonceInMempool' });
-  await server.steer('/devnet/mine');
+  await server.steer('/stackside/v1/devnet/mine');
   expect(await statusOf(dear)).toBe('success');
 });
 
 test('a body that is wrong is refused, and the field is named', async () => {
   const refusals: [path: string, body: unknown, message: string][] = [
-    ['/devnet/mine', { count: 0 }, 'body/count must be >= 1'],
-    ['/devnet/mine', { blocks: 1 }, 'body/blocks is not allowed'],
-    ['/devnet/mine', { transactions: ['zz'] }, 'body/transactions/0 must be the hex digits'],
-    ['/devnet/mine', { transactions: ['00'] }, 'body/transactions/0 is refused'],
-    ['/devnet/fork', { depth: 101 }, 'body/depth must be <= 100'],
-    ['/devnet/fund', { address: 'nobody', amount: '1' }, 'body/address must be a principal of testnet'],
-    ['/devnet/fund', { address: sender, amount: '9999999999999999' }, 'body/amount must be <= '],
-    ['/devnet/time', {}, 'body'],
-    ['/devnet/interval', { seconds: -1 }, 'body/seconds must be >= 0'],
+    ['/stackside/v1/devnet/mine', { count: 0 }, 'body/count must be >= 1'],
+    ['/stackside/v1/devnet/mine', { blocks: 1 }, 'body/blocks is not allowed'],
+    ['/stackside/v1/devnet/mine', { transactions: ['zz'] }, 'body/transactions/0 must be the hex digits'],
+    ['/stackside/v1/devnet/mine', { transactions: ['00'] }, 'body/transactions/0 is refused'],
+    ['/stackside/v1/devnet/fork', { depth: 101 }, 'body/depth must be <= 100'],
+    ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '1' }, 'body/address must be a principal of testnet'],
+    ['/stackside/v1/devnet/fund', { address: sender, amount: '9999999999999999' }, 'body/amount must be <= '],
+    ['/stackside/v1/devnet/time', {}, 'body'],
+    ['/stackside/v1/devnet/interval', { seconds: -1 }, 'body/seconds must be >= 0'],
   ];
   const { tip } = await state();
   for (const [path, body, message] of refusals) {
@@ -236,7 +246,7 @@ test('pages of others and names of others are refused', async () => {
     [{ host: 'example.com' }, 421],
     [{ host, origin: server.api }, 200],
   ];
-  for (const path of ['/devnet', '/devnet/contracts']) {
+  for (const path of ['/stackside/v1/devnet', '/stackside/v1/devnet/contracts']) {
     for (const [headers, status] of refused) {
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
       const { status: answered } = await rawExchange(
@@ -248,14 +258,25 @@ test('pages of others and names of others are refused', async () => {
   }
 });
 
+test('a server without a simulated node says on every route that it has none', async () => {
+  for (const { method, path } of devnetRoutes(null)) {
+    const answer = await testApp().json(path, { method });
+    expect([path, answer.status, answer.body]).toEqual([
+      path,
+      404,
+      expect.objectContaining({ code: 'no_simulated_node' }) as never,
+    ]);
+  }
+});
+
 test('a pending transaction is dropped, and another of its nonce is mined', async () => {
   const id = await sent({ fee: 900 });
-  await server.steer('/devnet/drop', { tx_id: id });
+  await server.steer('/stackside/v1/devnet/drop', { tx_id: id });
   expect([(await state()).pending, await statusOf(id)]).toEqual([[], 'dropped_stale_garbage_collect']);
   const other = await sent({ fee: 300 });
-  await server.steer('/devnet/mine');
+  await server.steer('/stackside/v1/devnet/mine');
   expect(await statusOf(other)).toBe('success');
-  const { status, body } = await server.post<{ field: string }>('/devnet/drop', { tx_id: id });
+  const { status, body } = await server.post<{ field: string }>('/stackside/v1/devnet/drop', { tx_id: id });
   expect([status, body.field]).toEqual([400, 'tx_id']);
 });
 
@@ -263,21 +284,25 @@ test('the state after a block comes back, and what came after it is gone', async
   const { tip } = await state();
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
   const lost = await sent();
-  await server.steer('/devnet/mine', { count: 2 });
-  const { orphaned, blocks } = await server.steer('/devnet/revert', { index_block_hash: tip.index_block_hash });
+  await server.steer('/stackside/v1/devnet/mine', { count: 2 });
+  const { orphaned, blocks } = await server.steer('/stackside/v1/devnet/revert', {
+    index_block_hash: tip.index_block_hash,
+  });
   expect([orphaned.length, blocks.length]).toEqual([2, 3]);
   expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
-  await server.steer('/devnet/mine');
+  await server.steer('/stackside/v1/devnet/mine');
   expect([(await state()).pending, await statusOf(lost)]).toEqual([[], 'dropped_stale_garbage_collect']);
-  const unknown = await server.post<{ field: string }>('/devnet/revert', { index_block_hash: `0x${'ab'.repeat(32)}` });
+  const unknown = await server.post<{ field: string }>('/stackside/v1/devnet/revert', {
+    index_block_hash: `0x${'ab'.repeat(32)}`,
+  });
   expect([unknown.status, unknown.body.field]).toEqual([400, 'index_block_hash']);
 });
 
 test('the operator speaks for an account without its key only where the demo was started so', async () => {
   const transfer = { sender: recipient, recipient: sender, amount: '5' };
-  expect((await server.post('/devnet/transfer', transfer)).status).toBe(400);
+  expect((await server.post('/stackside/v1/devnet/transfer', transfer)).status).toBe(400);
   await using unsafe = await demo({ unsafeImpersonate: 'true' });
-  await unsafe.steer('/devnet/fund', { address: recipient, amount: '1000000' });
-  const { tx_id: id } = await unsafe.steer('/devnet/transfer', transfer);
+  await unsafe.steer('/stackside/v1/devnet/fund', { address: recipient, amount: '1000000' });
+  const { tx_id: id } = await unsafe.steer('/stackside/v1/devnet/transfer', transfer);
   expect(await unsafe.json(`/extended/v1/tx/${id}`)).toMatchObject({ tx_status: 'success', sender_address: recipient });
 });

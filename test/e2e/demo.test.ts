@@ -75,9 +75,10 @@ test('stackside demo removes its directory on every way out', async () => {
 
 test('stackside demo that is only steered mines nothing by itself', async () => {
   const server = await startServer('demo', '--interval', '0', '--history', '2');
-  const tip = async () => ((await (await fetch(`${server.api}/devnet`)).json()) as { tip: { height: number } }).tip;
+  const tip = async () =>
+    ((await (await fetch(`${server.api}/stackside/v1/devnet`)).json()) as { tip: { height: number } }).tip;
   expect((await tip()).height).toBe(2);
-  const mined = await fetch(`${server.api}/devnet/mine`, { method: 'POST' });
+  const mined = await fetch(`${server.api}/stackside/v1/devnet/mine`, { method: 'POST' });
   expect(mined.status).toBe(200);
   expect((await tip()).height).toBe(3);
   expect(await server.stop()).toBe(0);
@@ -91,7 +92,7 @@ async function refusedMessages(api: string): Promise<number | undefined> {
 
 test('API threads pass steering on, and show the operator what they logged', async () => {
   const threads = await startServer('demo', '--interval', '0', '--history', '1', '--threads', '1');
-  const mined = await fetch(`${threads.api}/devnet/mine`, { method: 'POST' });
+  const mined = await fetch(`${threads.api}/stackside/v1/devnet/mine`, { method: 'POST' });
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);
   expect((await fetch(`${threads.api}/v2/info`)).status).toBe(200);
   expect(await refusedMessages(threads.api)).toBe(0);

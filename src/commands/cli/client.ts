@@ -190,7 +190,7 @@ export async function refreshTokens(connection: Connection, contract: string, to
  * @throws OperatorError where it refuses, or the server is no demo on this machine
  */
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
-  const { status, body } = await askServer({ url, key: null }, 'POST', `/devnet/${action}`, given);
+  const { status, body } = await askServer({ url, key: null }, 'POST', `/stackside/v1/devnet/${action}`, given);
   if (status === OK) return Object(body);
   const said = Value.Check(Unrefreshed, body) ? body.message : `${url} answers ${status}`;
   const remedy =

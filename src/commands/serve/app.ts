@@ -251,8 +251,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...families,
     managing,
     consoleRoutes,
-    // An API thread forwards these requests, since it doesn't know whether the server has a simulated node.
-    ...(steering !== null || mainThread !== undefined ? [devnetRoutes(steering)] : []),
+    devnetRoutes(steering),
     ...(nodeProxy !== undefined ? [nodeRoutes(nodeProxy)] : []),
   ];
   for (const routes of all) addRoutes(app, context, routes);
@@ -286,6 +285,8 @@ const tags: Readonly<Record<string, string>> = {
     'A chainhook sends an HTTP POST to your URL whenever a block contains something your filters match. These routes register and manage chainhooks and their deliveries. They need a key unless the operator opened them.',
   Stackside:
     'What only this server has: account histories, several subjects in one request, and its own state. Other servers of the API have no such routes.',
+  'Simulated node':
+    'Steering of the chain of `stackside demo`: blocks, forks, time, funds and transactions, for programs on the same machine. Every other server answers 404 with the code `no_simulated_node`.',
   Addresses: 'Balances and transactions of addresses in v1 and v2. The routes of principals replace them.',
   'Transactions (v1)': 'Transactions and events in the format of v1.',
   'Blocks (v1)': 'Blocks in the format of v1.',

@@ -93,7 +93,7 @@ export function demoPage({ api, interval, accounts }: DemoPage): string {
   const keys =
     shown.length === 0 ? '' : `\nEverybody knows these accounts: use them here alone.\n\n${shown.join('\n')}\n`;
   const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain whose contracts run for real,';
-  const blocks = interval === 0 ? 'whose blocks POST /devnet/mine makes' : `with a new block every ${seconds}`;
+  const blocks = interval === 0 ? 'whose blocks stackside devnet mine makes' : `with a new block every ${seconds}`;
   return `Stackside serves a ${chain} ${blocks}. Ctrl-C ends it.\n\n${lines}\n${keys}`;
 }
 

@@ -42,7 +42,8 @@ interface Recorder {
   ): Promise<Awaited<ReturnType<Ask>>>;
 }
 
-function recorder(ask: Ask, cut: (body: unknown) => unknown): Recorder {
+/** Records what is answered. @param cut makes answers small enough for the document */
+export function recorder(ask: Ask, cut: (body: unknown) => unknown): Recorder {
   const answers: Recorder['answers'] = {};
   return {
     answers,

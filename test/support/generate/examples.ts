@@ -21,6 +21,7 @@ import { TOKEN_FAMILY } from '../../../src/store/rows/enums.ts';
 import { ingestOf, openAt, received } from '../data/ingest.ts';
 import { alice, transfer } from '../events/handmade.ts';
 import { type Ask, type Candidates, candidatesOf } from './example-candidates.ts';
+import { devnetExamples } from './example-devnet.ts';
 import { hookExamples } from './example-hooks.ts';
 
 const folder = join(import.meta.dir, '../../../src/api/shared/examples');
@@ -116,7 +117,7 @@ async function exampleOf(route: Route, candidates: Candidates, ask: Ask): Promis
 
 /** Asks an application. */
 const asking =
-  (app: AnyElysia): Ask =>
+  (app: Pick<AnyElysia, 'handle'>): Ask =>
   async (target, method = 'GET', sent) => {
     const init =
       sent === undefined ? {} : { body: JSON.stringify(sent), headers: { 'content-type': 'application/json' } };
@@ -307,7 +308,8 @@ export async function recordExamples(): Promise<Examples> {
   const forks = await forkExamples(routes);
   const answers = { ...most, ...forks, getSftMetadata: await semiFungibleExample(routes) };
   const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
-  return { values, answers: { ...answers, ...hooks } };
+  const devnet = await devnetExamples(asking, cut, VERSION);
+  return { values, answers: { ...answers, ...hooks, ...devnet } };
 }
 
 if (import.meta.main) {

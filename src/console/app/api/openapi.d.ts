@@ -2113,6 +2113,50 @@ export interface components {
             queries: { title: string; query: string; }[];
         };
         SqlResult: { columns: string[]; rows: (string | number | null)[][]; cut: boolean; };
+        DevnetBlock: {
+            height: number;
+            hash: components["schemas"]["Hash"];
+            index_block_hash: components["schemas"]["Hash"];
+            parent_index_block_hash: components["schemas"]["Hash"] | null;
+            time: components["schemas"]["UnixTime"];
+            tenure_height: number;
+            bitcoin_height: number;
+            bitcoin_hash: components["schemas"]["Hash"];
+            transactions: components["schemas"]["Hash"][];
+        };
+        DevnetBitcoinBlock: { height: number; hash: components["schemas"]["Hash"]; time: components["schemas"]["UnixTime"]; };
+        Devnet: {
+            seed: number;
+            network: string;
+            chain_id: number;
+            tip: components["schemas"]["DevnetBlock"];
+            bitcoin: components["schemas"]["DevnetBitcoinBlock"];
+            cycle: { number: number; length: number; blocks_left: number; };
+            interval: number;
+            pending: components["schemas"]["Hash"][];
+            faucet: { address: string; balance: components["schemas"]["Amount"]; };
+        };
+        DevnetProblem: { statusCode: number; code?: string; error: string; message: string; field?: string; reason?: string; };
+        DevnetContract: { name: string; clarity_version: number | null; functions: string[]; source: string; };
+        DevnetContracts: { contracts: components["schemas"]["DevnetContract"][]; };
+        DevnetBlocks: { blocks: components["schemas"]["DevnetBlock"][]; };
+        DevnetFork: {
+            blocks: components["schemas"]["DevnetBlock"][];
+            orphaned: components["schemas"]["DevnetBlock"][];
+            pending: components["schemas"]["Hash"][];
+        };
+        DevnetRevert: { blocks: components["schemas"]["DevnetBlock"][]; orphaned: components["schemas"]["DevnetBlock"][]; };
+        DevnetBitcoinBlocks: { bitcoin_blocks: components["schemas"]["DevnetBitcoinBlock"][]; blocks: components["schemas"]["DevnetBlock"][]; };
+        DevnetFunds: { tx_id: components["schemas"]["Hash"]; block: components["schemas"]["DevnetBlock"]; };
+        DevnetAccount: { address: string; private_key: string; };
+        DevnetTransaction: {
+            tx_id: components["schemas"]["Hash"];
+            status: string;
+            result: string;
+            error: string | null;
+            sender: string;
+            block: components["schemas"]["DevnetBlock"];
+        };
     };
     responses: {
         NotModified: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };
@@ -2216,6 +2260,19 @@ export interface components {
         TooManyRequests: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
         ServiceUnavailable: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
         Conflict: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
+        BadRequestDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
+        ForbiddenDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
+        SimulatedNodeNotFound: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
+        MisdirectedRequestDevnet: {
+            headers: { [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["DevnetProblem"]; };
+        };
+        PayloadTooLargeDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
+        UnsupportedMediaTypeDevnet: {
+            headers: { [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["DevnetProblem"]; };
+        };
+        ConflictDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
     };
     parameters: {
         MinHeight: number;

@@ -1,4 +1,4 @@
-/** Steering of the simulated node, in a demo: blocks, forks, funds and time. Its routes are in no document, so types are here. */
+/** Steering of the simulated node, in a demo: blocks, forks, funds and time. */
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { parsedJson } from '../../../../base/json.ts';
@@ -14,9 +14,11 @@ interface Block {
 /** Steers the node. @throws RequestError where it refuses */
 async function steer<T>(path: string, body: object): Promise<T> {
   const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`/devnet/${path}`, { method: 'POST', headers, body: JSON.stringify(body) }).catch(
-    unreachable,
-  );
+  const response = await fetch(`/stackside/v1/devnet/${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  }).catch(unreachable);
   const answer = parsedJson(await response.text());
   if (!response.ok) throw failureOf(response, answer);
   return answer as T;
