@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { devnetRoutes } from '../../src/api/devnet.ts';
+import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import recordedAnswers from '../../src/api/shared/examples/answers.json' with { type: 'json' };
 import recordedValues from '../../src/api/shared/examples/values.json' with { type: 'json' };
 import { systemRoutes } from '../../src/api/stackside/system.ts';

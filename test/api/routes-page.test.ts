@@ -1,6 +1,6 @@
 /** The pages that list the routes: each route is there, and nothing else is. */
 import { expect, test } from 'bun:test';
-import { devnetRoutes } from '../../src/api/devnet.ts';
+import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { devnetRoutes } from '../../src/api/devnet.ts';
+import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { demo } from './demo.ts';
 
 const page = await Bun.file(join(import.meta.dir, '../../docs/testing-apps.md')).text();

@@ -1,7 +1,7 @@
 /** A test of an app decides when a block comes, and reads the index right after. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
-import { devnetRoutes } from '../../src/api/devnet.ts';
+import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { testApp } from '../api/test-app.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { type Demo, demo, type Steered } from './demo.ts';

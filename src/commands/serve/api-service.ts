@@ -2,7 +2,7 @@
  * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
  */
 import type { Registry } from 'prom-client';
-import type { Steering } from '../../api/devnet.ts';
+import type { Steering } from '../../api/devnet/family.ts';
 import { isReplaced, type PrefixForward } from '../../api/forwarded.ts';
 import type { Operations } from '../../api/operations.ts';
 import type { SystemApi } from '../../api/stackside/system.ts';

@@ -1,7 +1,8 @@
 /** The API as one application: its conventions in order, then one line per resource. */
 
 import { type AnyElysia, Elysia } from 'elysia';
-import { devnetRoutes, type Steering } from '../../api/devnet.ts';
+import type { Steering } from '../../api/devnet/family.ts';
+import { devnetRoutes } from '../../api/devnet/routes.ts';
 import { isReplaced, nodeRoutes, type PrefixForward, prefixRoutes, requireFreePrefixes } from '../../api/forwarded.ts';
 import { metadataRoutes, type TokenMetadata, tokenImageRoutes } from '../../api/metadata.ts';
 import { names, namesOfAddress, namespaces } from '../../api/names/names.ts';

@@ -2,7 +2,7 @@
 
 import { hostname } from 'node:os';
 import { Registry } from 'prom-client';
-import type { Steering } from '../../api/devnet.ts';
+import type { Steering } from '../../api/devnet/family.ts';
 import type { Operations } from '../../api/operations.ts';
 import type { HostsState, ServerStatus } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';

@@ -1,0 +1,91 @@
+/** What all routes that steer the simulated node have in common: who may ask, and the form of errors. */
+import { Type } from '@sinclair/typebox';
+import { principalBytes } from '../../codec/address.ts';
+import { RefusedTransaction, type SimulatedNode } from '../../devnet/node.ts';
+import { ApiError, type ErrorShape, ParameterError, Problem, problems } from '../../http/errors.ts';
+import { hostCheck, isFromOtherPage, isLoopback, parseAddress } from '../../http/hosts.ts';
+import type { Access } from '../../http/route.ts';
+
+/** The simulated node that a server was started with. */
+export interface Steering {
+  readonly node: SimulatedNode;
+  /** Names of this server besides `localhost`. */
+  readonly hosts: readonly string[];
+}
+
+/** The access of every request to a server without a simulated node. */
+const absent = (): never => {
+  const message = 'This server has no simulated node; stackside demo starts one with it';
+  throw new ApiError(404, message, 'no_simulated_node');
+};
+
+/** Grants access to programs on this machine, and to pages of this server. */
+function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
+  const isOurs = hostCheck({ names: steering?.hosts ?? [], addresses: 'loopback' });
+  return (request, clientAddress) => {
+    if (steering === null) return absent;
+    const peer = parseAddress(clientAddress);
+    if (peer === null || !isLoopback(peer))
+      throw new ApiError(403, 'Only programs on the same machine can control the simulated chain');
+    if (!isOurs(request.headers.get('host'))) {
+      throw new ApiError(421, 'The Host of the request is not a name of this server; --allowed-hosts adds names');
+    }
+    if (isFromOtherPage(request))
+      throw new ApiError(403, "Web pages of other origins can't control the simulated chain");
+    return () => steering.node;
+  };
+}
+/** Unknown members of bodies are refused. */
+export const closed = { additionalProperties: false };
+
+/** A principal of the node's network. @param field the field of the body @throws ParameterError */
+export function requirePrincipal(text: string, { chain }: SimulatedNode, field: string): string {
+  const versions = chain.network.name === 'mainnet' ? [22, 20] : [26, 21];
+  if (versions.includes(principalBytes(text)?.[0] ?? -1)) return text;
+  throw new ParameterError({ location: 'body', path: [field] }, `must be a principal of ${chain.network.name}`);
+}
+
+/** An amount in the body of a request. */
+export const MicroStx = Type.String({
+  pattern: '^[1-9]\\d{0,18}$',
+  rule: 'a whole number of micro-STX above 0, of at most 19 digits, as text',
+  description: 'Micro-STX, in decimal',
+});
+
+/** Errors in the usual form, with the wrong field, and the node's reason for refusing a transaction. */
+const steeringErrors: ErrorShape = {
+  ...problems,
+  schema: Type.Object(
+    {
+      ...Problem.properties,
+      field: Type.Optional(Type.String({ description: 'Field of the body that is wrong, such as `transactions.0`' })),
+      reason: Type.Optional(Type.String({ description: "The node's word for why it refuses a transaction" })),
+    },
+    { $id: 'DevnetProblem' },
+  ),
+  body: (error) => ({
+    ...problems.body(error),
+    ...(error instanceof ParameterError && error.path.length > 0 ? { field: error.path.join('.') } : {}),
+    ...(error instanceof RefusedTransaction ? { reason: error.reason } : {}),
+  }),
+};
+
+/** What all routes have in common. */
+export const familyOf = (steering: Steering | null) =>
+  ({
+    tag: 'Simulated node',
+    access: accessTo(steering),
+    keyless: true,
+    errors: steeringErrors,
+    notFound: 'Simulated node not found: the server is no demo (code `no_simulated_node`)',
+    refusals: {
+      403: 'The client is on another machine, or a web page of another origin',
+      421: 'The Host of the request is not a name of this server',
+    },
+    etag: null,
+    history: 'none',
+    snapshot: false,
+    mainThread: true,
+  }) as const;
+
+export type DevnetFamily = ReturnType<typeof familyOf>;

@@ -1,0 +1,163 @@
+/** Routes that make blocks and branches, and change the mempool. */
+import { Type } from '@sinclair/typebox';
+import type { Block } from '../../devnet/block.ts';
+import type { BurnBlock } from '../../devnet/burn-chain.ts';
+import { MAX_FORK_DEPTH } from '../../devnet/node.ts';
+import { type Route, route } from '../../http/route.ts';
+import { Hash } from '../shared/values.ts';
+import { closed, type DevnetFamily, MicroStx, requirePrincipal } from './family.ts';
+import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } from './shown.ts';
+
+const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) }, { $id: 'DevnetBlocks' });
+const BitcoinBlocks = Type.Object(
+  { bitcoin_blocks: Type.Array(ShownBitcoinBlock), blocks: Type.Array(ShownBlock) },
+  { $id: 'DevnetBitcoinBlocks' },
+);
+const Funded = Type.Object({ tx_id: Hash, block: ShownBlock }, { $id: 'DevnetFunds' });
+/** Another branch, with the blocks that it replaced. */
+const branch = {
+  blocks: Type.Array(ShownBlock, { description: 'Blocks of the new branch, oldest first' }),
+  orphaned: Type.Array(ShownBlock, { description: 'Blocks that left the chain, oldest first' }),
+};
+const Forked = Type.Object(
+  { ...branch, pending: Type.Array(Hash, { description: 'Ids of broadcast transactions that are pending again' }) },
+  { $id: 'DevnetFork' },
+);
+const Reverted = Type.Object(branch, { $id: 'DevnetRevert' });
+/** Serializes Bitcoin blocks with the blocks of Stacks that came with them. */
+const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; blocks: readonly Block[] }) => ({
+  bitcoin_blocks: burnBlocks.map(shownBitcoin),
+  blocks: blocks.map(shown),
+});
+const MAX_BLOCKS = 1_000;
+const count = Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 });
+
+const Mine = Type.Object(
+  {
+    count: Type.Optional(count),
+    traffic: Type.Optional(Type.Integer({ minimum: 0, maximum: 200, default: 0 })),
+    transactions: Type.Optional(
+      Type.Array(Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})+$', rule: 'the hex digits of a transaction' }), {
+        maxItems: 200,
+      }),
+    ),
+  },
+  closed,
+);
+const Fork = Type.Object(
+  {
+    depth: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_FORK_DEPTH, default: 1 })),
+    length: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_FORK_DEPTH + 1 })),
+  },
+  closed,
+);
+const Id = Type.String({ pattern: '^0x[0-9a-f]{64}$', rule: '0x and 64 hex digits' });
+const Revert = Type.Object({ index_block_hash: Id }, closed);
+const Drop = Type.Object({ tx_id: Id }, closed);
+const Bitcoin = Type.Object(
+  { count: Type.Optional(count), tenures: Type.Optional(Type.Boolean({ default: true })) },
+  closed,
+);
+const Cycle = Type.Object({ count: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 1 })) }, closed);
+const Fund = Type.Object(
+  {
+    address: Type.String(),
+    amount: MicroStx,
+  },
+  closed,
+);
+/** Routes that make blocks. */
+export const makers = (family: DevnetFamily): Route[] => {
+  const post = { ...family, method: 'POST' } as const;
+  const optional = { ...post, optionalBody: true } as const;
+  return [
+    route({
+      ...optional,
+      path: '/stackside/v1/devnet/mine',
+      operationId: 'mineDevnetBlocks',
+      summary: 'Mine blocks',
+      description:
+        'Broadcasts `transactions`, then mines `count` blocks with all pending transactions that can be mined; each has `traffic` transactions of simulated users, too.',
+      body: Mine,
+      response: Blocks,
+      handle: async ({ caller: node, body }) => {
+        const blocks = await node.mine(body.count ?? 1, body.traffic ?? 0, body.transactions ?? []);
+        return { blocks: blocks.map(shown) };
+      },
+    }),
+    route({
+      ...optional,
+      path: '/stackside/v1/devnet/fork',
+      operationId: 'forkDevnet',
+      summary: 'Mine another branch',
+      description:
+        'Mines `length` blocks, by default one more than `depth`, on the block that is `depth` blocks below the tip. The branch wins if it is longer than `depth`; broadcast transactions of the replaced blocks are pending again.',
+      body: Fork,
+      response: Forked,
+      handle: async ({ caller: node, body: { depth = 1, length = depth + 1 } }) => {
+        const { blocks, orphaned, pending } = await node.fork(depth, length);
+        return { blocks: blocks.map(shown), orphaned: orphaned.map(shown), pending: [...pending] };
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/revert',
+      operationId: 'revertDevnet',
+      summary: 'Go back to the state after a block',
+      description: `Mines an empty branch that is longer than the chain, on the tip or one of the ${MAX_FORK_DEPTH} blocks below it. What was broadcast since is dropped.`,
+      body: Revert,
+      response: Reverted,
+      handle: async ({ caller: node, body: { index_block_hash: hash } }) => {
+        const { blocks, orphaned } = await node.revert(hash);
+        return { blocks: blocks.map(shown), orphaned: orphaned.map(shown) };
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/drop',
+      operationId: 'dropDevnetTransaction',
+      summary: 'Drop a pending transaction',
+      description: 'Removes a transaction from the mempool, and returns the state.',
+      body: Drop,
+      response: State,
+      handle: async ({ caller: node, body: { tx_id: id } }) => {
+        await node.drop(id);
+        return stateOf(node);
+      },
+    }),
+    route({
+      ...optional,
+      path: '/stackside/v1/devnet/bitcoin',
+      operationId: 'mineDevnetBitcoinBlocks',
+      summary: 'Make Bitcoin blocks',
+      description: 'Makes `count` Bitcoin blocks. With `tenures`, each elected miner mines its first block.',
+      body: Bitcoin,
+      response: BitcoinBlocks,
+      handle: async ({ caller: node, body: { count: many = 1, tenures = true } }) =>
+        shownBoth(await node.bitcoin(many, tenures)),
+    }),
+    route({
+      ...optional,
+      path: '/stackside/v1/devnet/cycle',
+      operationId: 'mineDevnetCycles',
+      summary: 'Go on to another reward cycle',
+      description: 'Makes Bitcoin blocks with tenures until `count` reward cycles have begun.',
+      body: Cycle,
+      response: BitcoinBlocks,
+      handle: async ({ caller: node, body: { count: many = 1 } }) => shownBoth(await node.cycle(many)),
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/fund',
+      operationId: 'fundDevnetAddress',
+      summary: 'Give STX to an address, in a block of its own',
+      description: 'Sends micro-STX from the faucet.',
+      body: Fund,
+      response: Funded,
+      handle: async ({ caller: node, body: { address, amount } }) => {
+        const { id, block } = await node.fund(requirePrincipal(address, node, 'address'), BigInt(amount));
+        return { tx_id: id, block: shown(block) };
+      },
+    }),
+  ];
+};

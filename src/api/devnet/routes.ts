@@ -1,0 +1,88 @@
+/** Steering of the simulated node: blocks, forks, time, accounts and transactions. */
+import { Type } from '@sinclair/typebox';
+import { templates } from '../../devnet/traffic.ts';
+import { type Route, route } from '../../http/route.ts';
+import { nullable } from '../shared/values.ts';
+import { closed, type DevnetFamily, familyOf, type Steering } from './family.ts';
+import { makers } from './makers.ts';
+import { senders } from './senders.ts';
+import { State, stateOf } from './shown.ts';
+
+const Time = Type.Object({ seconds: Type.Integer({ minimum: 1, maximum: 31_536_000 }) }, closed);
+const Interval = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 3_600 }) }, closed);
+const Contract = Type.Object(
+  {
+    name: Type.String(),
+    clarity_version: nullable(Type.Integer()),
+    functions: Type.Array(Type.String()),
+    source: Type.String(),
+  },
+  { $id: 'DevnetContract' },
+);
+
+/** Routes that show the simulated node. */
+const reads = (family: DevnetFamily): Route[] => [
+  route({
+    ...family,
+    path: '/stackside/v1/devnet',
+    operationId: 'getDevnet',
+    summary: 'State of the simulated node',
+    description: 'Returns the tip, the reward cycle, the interval, the pending transactions and the faucet.',
+    response: State,
+    handle: ({ caller: node }) => stateOf(node),
+  }),
+  route({
+    ...family,
+    path: '/stackside/v1/devnet/contracts',
+    operationId: 'getDevnetContracts',
+    summary: 'Contracts whose functions are simulated',
+    description:
+      'Lists the contracts whose functions work where no Clarity runs, with their sources: deployed character by character, by anybody and with any name.',
+    response: Type.Object({ contracts: Type.Array(Contract) }, { $id: 'DevnetContracts' }),
+    handle: () => ({
+      contracts: templates.map(({ name, clarityVersion, source, calls = {}, reads: read = {} }) => ({
+        name,
+        clarity_version: clarityVersion ?? null,
+        functions: [...Object.keys(calls), ...Object.keys(read)],
+        source,
+      })),
+    }),
+  }),
+];
+/** Routes that set the clock. */
+const clocks = (family: DevnetFamily): Route[] => {
+  const post = { ...family, method: 'POST', response: State } as const;
+  return [
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/time',
+      operationId: 'advanceDevnetTime',
+      summary: 'Move the time of the next block on',
+      description: 'Moves the time on by `seconds`, and returns the state.',
+      body: Time,
+      handle: async ({ caller: node, body }) => {
+        await node.advance(body.seconds);
+        return stateOf(node);
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/interval',
+      operationId: 'setDevnetInterval',
+      summary: 'Mine by the clock, or only what is asked for',
+      description:
+        'Sets the seconds between two blocks, 0 for none but those that are asked for, and returns the state.',
+      body: Interval,
+      handle: async ({ caller: node, body }) => {
+        await node.mineEvery(body.seconds);
+        return stateOf(node);
+      },
+    }),
+  ];
+};
+
+/** @param steering null in an API thread, which passes requests on */
+export const devnetRoutes = (steering: Steering | null): readonly Route[] => {
+  const family = familyOf(steering);
+  return [...reads(family), ...makers(family), ...senders(family), ...clocks(family)];
+};

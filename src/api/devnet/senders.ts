@@ -1,0 +1,227 @@
+/** Routes that sign transactions, and mine each in a block of its own. */
+import { Type } from '@sinclair/typebox';
+import { decodeClarity } from '../../codec/clarity.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import { utf8Bytes } from '../../codec/utf8.ts';
+import type { Block } from '../../devnet/block.ts';
+import { literalOf, readForms, SourceError } from '../../devnet/contract-source.ts';
+import type { SimulatedNode } from '../../devnet/node.ts';
+import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../../devnet/transaction.ts';
+import { type Account, impersonated } from '../../devnet/wallet.ts';
+import { ApiError, ParameterError } from '../../http/errors.ts';
+import { type Route, route } from '../../http/route.ts';
+import { describedHex, Hash } from '../shared/values.ts';
+import { closed, type DevnetFamily, MicroStx, requirePrincipal } from './family.ts';
+import { ShownBlock, shown } from './shown.ts';
+
+const MEMO_BYTES = 34;
+/** Last byte of a private key whose public key is compressed. */
+const COMPRESSED = '01';
+
+const AccountName = Type.String({
+  pattern: '^[a-zA-Z0-9_-]{1,40}$',
+  rule: 'a name of 1 to 40 letters, digits, _ and -',
+});
+/** The name of an account, or an address of at most 41 characters for which the operator speaks. */
+const sender = Type.Optional(
+  Type.String({ pattern: '^[a-zA-Z0-9_-]{1,41}$', rule: 'a name of 1 to 40 letters, digits, _ and -, or an address' }),
+);
+const ContractName = Type.String({
+  pattern: '^[a-zA-Z][a-zA-Z0-9_-]{0,39}$',
+  rule: 'a name of 1 to 40 letters, digits, _ and -, with a letter first',
+});
+
+const NamedAccount = Type.Object({ name: AccountName }, closed);
+const ShownAccount = Type.Object({ address: Type.String(), private_key: Type.String() }, { $id: 'DevnetAccount' });
+const Transfer = Type.Object(
+  {
+    sender,
+    recipient: Type.String(),
+    amount: MicroStx,
+    memo: Type.Optional(Type.String({ maxLength: MEMO_BYTES, default: '' })),
+  },
+  closed,
+);
+const Deploy = Type.Object(
+  {
+    sender,
+    name: ContractName,
+    source: Type.String({ minLength: 1, maxLength: 100_000 }),
+    clarity_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 6 })),
+  },
+  closed,
+);
+const Call = Type.Object(
+  {
+    sender,
+    contract: Type.String(),
+    function: Type.String({ minLength: 1, maxLength: 128 }),
+    arguments: Type.Optional(Type.Array(Type.String({ maxLength: 100_000 }), { maxItems: 100 })),
+  },
+  closed,
+);
+
+/** A transaction that the server signed and mined. */
+const Sent = Type.Object(
+  {
+    tx_id: Hash,
+    status: Type.String(),
+    result: describedHex('The serialized Clarity value'),
+    error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
+    sender: Type.String(),
+    block: ShownBlock,
+  },
+  { $id: 'DevnetTransaction' },
+);
+
+/** Who sends a transaction. */
+interface Signing {
+  account: Account;
+  /** False for an account whose key nobody has here. */
+  isSigned: boolean;
+}
+
+/** The account that signs (default: the faucet), or the one for which the operator speaks. @throws ParameterError */
+function signerOf(node: SimulatedNode, name: string | undefined): Signing {
+  if (name === undefined) return { account: node.faucet, isSigned: true };
+  const account = node.impersonates ? impersonated(name, node.chain.network) : null;
+  return account === null ? { account: node.account(name), isSigned: true } : { account, isSigned: false };
+}
+
+/** Signs and mines a payload. @returns the answer of the route */
+async function sent(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
+  const { id, block } = await node.send(account, payload, isSigned);
+  return { ...outcomeOf(id, block), sender: account.address, block: shown(block) };
+}
+
+/** The result of a transaction in its block. @throws ApiError if the block doesn't contain it */
+function outcomeOf(id: string, { receipts }: Block) {
+  const receipt = receipts.find(({ txId }) => txId === id);
+  if (receipt === undefined) {
+    throw new ApiError(
+      409,
+      `${id} stays in the mempool: after its earlier pending transactions, the account can't pay for this one`,
+    );
+  }
+  return { tx_id: id, status: receipt.status, result: toHex(receipt.result), error: receipt.vmError };
+}
+
+/** Serializes an argument: a Clarity literal, or `0x` and a serialized value. @throws ParameterError */
+function argumentBytes(text: string, at: number, contract: string): Uint8Array {
+  const value = text.startsWith('0x') ? serializedValue(text) : literalValue(text, contract);
+  if (value !== null) return value;
+  throw new ParameterError(
+    { location: 'body', path: ['arguments', String(at)] },
+    'must be a literal (u1, true, none, "text", \'ST…), or 0x and the hex digits of a serialized Clarity value',
+  );
+}
+
+function serializedValue(text: string): Uint8Array | null {
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) return null;
+  const bytes = fromHex(text);
+  return decodeClarity(bytes).ok ? bytes : null;
+}
+
+function literalValue(text: string, contract: string): Uint8Array | null {
+  try {
+    const forms = readForms(text);
+    return forms.length === 1 ? (literalOf(forms[0], contract)?.value ?? null) : null;
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return null;
+  }
+}
+
+/** The id of a contract. @throws ParameterError */
+function requireContract(text: string, node: SimulatedNode): string {
+  if (!text.includes('.')) {
+    throw new ParameterError(
+      { location: 'body', path: ['contract'] },
+      'must be a contract identifier: an address, a dot and a name',
+    );
+  }
+  return requirePrincipal(text, node, 'contract');
+}
+
+/** @throws ParameterError */
+function requireMemo(text: string): string {
+  if (utf8Bytes(text).length <= MEMO_BYTES) return text;
+  throw new ParameterError({ location: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
+}
+
+const FROM_SENDER = 'from the account that `sender` names, by default the faucet';
+const REFUSED = 'If the node refuses the transaction, nothing is mined, and `reason` has its word.';
+
+/** Routes that sign and mine. @param family what all routes of the simulated node have in common */
+export const senders = (family: DevnetFamily): Route[] => {
+  const post = { ...family, method: 'POST' } as const;
+  const sendingRefusals = {
+    ...family.refusals,
+    409: 'The transaction stays in the mempool: earlier ones spend the funds',
+  };
+  return [
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/account',
+      operationId: 'getDevnetAccount',
+      summary: 'An account by a name of your choice, with its key',
+      description:
+        'Returns the address and the private key of an account. The seed and the name decide both, so never use the key elsewhere.',
+      body: NamedAccount,
+      response: ShownAccount,
+      handle: ({ caller: node, body: { name } }) => {
+        const { address, privateKey } = node.account(name);
+        return { address, private_key: `${privateKey.toHex()}${COMPRESSED}` };
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/transfer',
+      operationId: 'sendDevnetTransfer',
+      summary: 'Send STX, in a block of its own',
+      description: `Signs and mines a transfer of micro-STX ${FROM_SENDER}. ${REFUSED}`,
+      refusals: sendingRefusals,
+      body: Transfer,
+      response: Sent,
+      handle: ({ caller: node, body: { sender: name, recipient, amount, memo = '' } }) => {
+        const payload = tokenTransfer(
+          requirePrincipal(recipient, node, 'recipient'),
+          BigInt(amount),
+          requireMemo(memo),
+        );
+        return sent(node, signerOf(node, name), payload);
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/deploy',
+      operationId: 'deployDevnetContract',
+      summary: 'Deploy a contract, in a block of its own',
+      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED}`,
+      refusals: sendingRefusals,
+      body: Deploy,
+      response: Sent,
+      handle: ({ caller: node, body: { sender: who, name, source, clarity_version: version } }) => {
+        const payload =
+          version === undefined ? smartContract(name, source) : versionedSmartContract(version, name, source);
+        return sent(node, signerOf(node, who), payload);
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/call',
+      operationId: 'callDevnetContract',
+      summary: 'Call a function of a contract, in a block of its own',
+      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\` or \`'ST…\`, or \`0x\` and a serialized value. ${REFUSED}`,
+      refusals: sendingRefusals,
+      body: Call,
+      response: Sent,
+      handle: ({ caller: node, body }) => {
+        const contract = requireContract(body.contract, node);
+        const [deployer = ''] = contract.split('.');
+        const values = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer));
+        return sent(node, signerOf(node, body.sender), contractCall(contract, body.function, values));
+      },
+    }),
+  ];
+};
