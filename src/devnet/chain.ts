@@ -55,8 +55,8 @@ export interface ChainOptions {
   readonly network?: 'mainnet' | 'testnet';
   /** Unix seconds of the genesis block. Default 2025-01-01. */
   readonly startTime?: number;
-  /** Maps a block's simulated time to its time, both Unix seconds; for chains that run in real time. */
-  readonly clock?: (simulated: number) => number;
+  /** Chooses the times of blocks; for chains that run in real time, or whose time is moved. Default: what is proposed. */
+  readonly clock?: ChainClock;
   /** Number of generations of blocks that can be parents. Default: all. */
   readonly retained?: number;
   /** Submitted transactions that are pending on a state; all that can be mined are. Default: none. */
@@ -75,6 +75,13 @@ export interface ChainOptions {
   /** What the chain begins with in place of simulated users and boot contracts. Default: those. */
   readonly beginning?: Beginning;
 }
+
+/**
+ * The time of a block that is made, in Unix seconds.
+ * @param proposed by the chain
+ * @param least that its parent and its Bitcoin block allow
+ */
+export type ChainClock = (kind: 'stacks' | 'bitcoin', proposed: number, least: number) => number;
 
 /** The beginning of a chain whose contracts are executed by another. */
 export interface Beginning {
@@ -137,7 +144,7 @@ export class SimulatedChain {
   readonly #signers: readonly Account[];
   readonly #mean: number;
   readonly #retained: number;
-  readonly #clock: (simulated: number) => number;
+  readonly #clock: ChainClock;
   readonly #submitted: NonNullable<ChainOptions['submitted']>;
   /** Whether each coinbase is its miner's. */
   readonly #paysMiners: boolean;
@@ -187,7 +194,7 @@ export class SimulatedChain {
     this.#attachments = new Attachments(new Prng(`${seed}/attachments`));
     this.#mean = options.transactionsPerBlock ?? 10;
     this.#retained = options.retained ?? Number.POSITIVE_INFINITY;
-    this.#clock = options.clock ?? ((simulated) => simulated);
+    this.#clock = options.clock ?? ((_, proposed) => proposed);
     this.#submitted = options.submitted ?? (() => []);
     this.faucet = options.faucet === true ? faucetOf(options.seed, network) : undefined;
 
@@ -256,9 +263,14 @@ export class SimulatedChain {
     return this.#isAhead(this.#tip);
   }
 
+  /** The Bitcoin block on which the next one is built. */
+  get bitcoinTip(): BurnBlock {
+    return this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView;
+  }
+
   /** Makes a Bitcoin block that elects a miner, without a Stacks block. */
   mineBitcoin(): { burnBlock: BurnBlock; event: NodeEvent } {
-    const burnBlock = this.#nextBurnBlock(this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView, this.#tip.time);
+    const burnBlock = this.#nextBurnBlock(this.bitcoinTip, this.#tip.time);
     // The Bitcoin tip moves even without a Stacks block, so that this block can elect the next tenure.
     this.#burnTip = burnBlock;
     const event = nodeEvent('/new_burn_block', this.#burns.payload(burnBlock), burnBlock.time * 1000);
@@ -276,8 +288,9 @@ export class SimulatedChain {
     const burnBlocks = this.#announcedBurnBlocks(before, newTenure, options);
     const burnView = burnBlocks.at(-1) ?? this.#seenBurnBlock(before, newTenure);
     const burn = newTenure ? burnView : before.burn;
-    const simulated = Math.max(before.time, burnView.time) + this.#prng.between(3, 30);
-    const time = Math.max(this.#clock(simulated), before.time + 1);
+    const proposed = Math.max(before.time, burnView.time) + this.#prng.between(3, 30);
+    const least = Math.max(before.time + 1, burnView.time);
+    const time = Math.max(this.#clock('stacks', proposed, least), before.time + 1);
 
     const world = before.world.fork();
     const miner = newTenure ? this.#prng.pick(this.#miners) : before.tenure.miner;
@@ -346,7 +359,7 @@ export class SimulatedChain {
 
   #nextBurnBlock(base: BurnBlock, earliest: number): BurnBlock {
     const made = this.#burns.next(base, earliest);
-    const block = { ...made, time: Math.max(this.#clock(made.time), base.time + 1) };
+    const block = { ...made, time: Math.max(this.#clock('bitcoin', made.time, base.time + 1), base.time + 1) };
     this.#burnBlocks.set(block.consensusHash.toHex(), block);
     return block;
   }

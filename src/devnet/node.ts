@@ -10,14 +10,14 @@ import { ParameterError } from '../http/errors.ts';
 import { type AdmissionView, admitted, Pool, Rejection } from './admission.ts';
 import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
-import { type MineOptions, SimulatedChain } from './chain.ts';
+import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
 import { isMinable } from './execute.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { cycles } from './pox.ts';
 import { Scenario } from './scenario.ts';
-import { type SignedTransaction, signTransaction, tokenTransfer } from './transaction.ts';
-import { type Account, accounts } from './wallet.ts';
+import { type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
+import { type Account, accounts, impersonated } from './wallet.ts';
 
 interface NodeOptions {
   readonly seed: number;
@@ -57,6 +57,13 @@ export class RefusedTransaction extends ParameterError {
   }
 }
 
+/** Who sends a transaction. */
+interface Signing {
+  account: Account;
+  /** False for an account whose key nobody has here. */
+  isSigned: boolean;
+}
+
 /** The result of a fork. */
 interface Fork {
   /** The blocks of the new branch, oldest first. */
@@ -67,12 +74,37 @@ interface Fork {
   readonly pending: readonly string[];
 }
 
+/** How far to mine: a number of steps, or up to a height or cycle. */
+export type Distance = { readonly count: number } | { readonly until: number };
+
+/** How far to move the time: by seconds, or to a time in Unix seconds. */
+export type Move = { readonly seconds: number } | { readonly until: number };
+
+/** Blocks of Bitcoin, and those of Stacks that came with them. */
+interface BitcoinBlocks {
+  readonly burnBlocks: readonly BurnBlock[];
+  readonly blocks: readonly Block[];
+}
+
+/** A block by its index block hash, or by the name that a snapshot gave to the state after it. */
+export type Place = { readonly indexBlockHash: string } | { readonly snapshot: string };
+
+/** A named state of the chain. */
+export interface Snapshot {
+  readonly name: string;
+  readonly block: Block;
+}
+
+/** Maximum number of blocks that a command mines up to a height, and of cycles. */
+export const MAX_BLOCKS = 1_000;
+export const MAX_CYCLES = 20;
+/** Maximum seconds by which a command moves the time: a year. */
+export const LONGEST_STEP = 31_536_000;
+
 /** Maximum depth of a fork, in blocks. */
 export const MAX_FORK_DEPTH = 100;
 /** Average simulated seconds per block, rounded up, so that the history ends shortly before the present. */
 const SECONDS_PER_BLOCK = 200;
-/** Seconds by which a Bitcoin block moves the time where contracts are real. */
-const BITCOIN_SECONDS = 600;
 /** Fee in micro-STX of a faucet's transfer. */
 const GIFT_FEE = 1_000n;
 /** Fee in micro-STX of a transaction that the node signs: above the minimum, which is its length. */
@@ -100,6 +132,8 @@ export class SimulatedNode {
   readonly #isSteered: boolean;
   readonly #automine: boolean;
   readonly #accounts: NonNullable<NodeOptions['accounts']>;
+  /** Accounts whose names somebody gave, by address. */
+  readonly #derived = new Map<string, Account>();
   readonly #mining = atMost(1);
   readonly #posting = atMost(1);
   readonly #stopping = new AbortController();
@@ -117,8 +151,10 @@ export class SimulatedNode {
   #isHistory = true;
   /** Seconds by which commands moved the time forward. */
   #skipped = 0;
-  /** Minimum time of the next block, in Unix seconds. */
+  /** Time to which commands moved the next block, in Unix seconds. */
   #earliest = 0;
+  /** Index block hashes by the names of snapshots. */
+  readonly #snapshots = new Map<string, string>();
 
   constructor(options: NodeOptions) {
     const { seed, interval, history, traffic, pox5Height, clock = systemClock, clarity, automine = false } = options;
@@ -141,7 +177,7 @@ export class SimulatedNode {
       unlocks: false,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
-      clock: (simulated) => this.#time(simulated),
+      clock: (...given) => this.#time(...given),
       ...(this.#isSteered ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
       ...(clarity === undefined ? {} : { beginning: clarity.beginning, startTime: clarity.time }),
     });
@@ -234,17 +270,20 @@ export class SimulatedNode {
 
   /**
    * Mines blocks with all pending transactions that can be mined.
+   * @param distance number of blocks, or height of the last one
    * @param traffic number of simulated users' transactions per block
    * @param transactions transactions in hex that are added to the mempool first
-   * @throws ParameterError for a rejected transaction; then nothing is mined
+   * @throws ParameterError for a rejected transaction, or a height that isn't ahead; then nothing is mined
    */
-  mine(count: number, traffic: number, transactions: readonly string[]): Promise<Block[]> {
+  mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
     return this.#steered(async () => {
+      const count = steps(distance, this.chain.tip.height, MAX_BLOCKS, 'until_height');
       for (const [at, hex] of transactions.entries())
         await this.#submitFrom(fromHex(hex), ['transactions', String(at)]);
       const blocks: Block[] = [];
       while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
-      return [...blocks, ...(this.clarity === undefined ? [] : await this.#minePending())];
+      // Where each transaction has a block of its own, a number of blocks is for those that nobody sent.
+      return 'until' in distance || this.clarity === undefined ? blocks : [...blocks, ...(await this.#minePending())];
     });
   }
 
@@ -298,95 +337,192 @@ export class SimulatedNode {
    * @throws ParameterError if the chain is shorter
    */
   fork(depth: number, length: number): Promise<Fork> {
+    return this.#steered(() => this.#fork(depth, length));
+  }
+
+  async #fork(depth: number, length: number): Promise<Fork> {
+    const { chain } = this;
+    const old = [...chain.ancestors(chain.tip).take(depth + 1)];
+    const base = old[depth];
+    if (base === undefined) {
+      throw new ParameterError(
+        { location: 'body', path: ['depth'] },
+        `must be <= ${old.length - 1}, the blocks there are`,
+      );
+    }
+    const blocks: Block[] = [];
+    for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
+      blocks.push(await this.#mineOn(parent.indexBlockHash, { ...quietly, submitted: false }));
+    }
+    const wins = chain.tip === blocks.at(-1);
+    const orphaned = wins ? old.slice(0, depth).reverse() : [];
+    const lost = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
+    return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => lost.has(id)) };
+  }
+
+  /** The tip and the blocks below it to which the chain can go back, newest first. */
+  #reachable(): Block[] {
+    return [...this.chain.ancestors(this.chain.tip).take(MAX_FORK_DEPTH + 1)];
+  }
+
+  /** The snapshots to which the chain can go back, oldest block first. */
+  get snapshots(): readonly Snapshot[] {
+    const reachable = new Map(this.#reachable().map((block) => [block.indexBlockHash, block]));
+    return [...this.#snapshots]
+      .flatMap(([name, hash]) => {
+        const block = reachable.get(hash);
+        return block === undefined ? [] : [{ name, block }];
+      })
+      .sort((one, other) => one.block.height - other.block.height);
+  }
+
+  /** Gives the state after the tip a name, which it loses for another state of this name. */
+  snapshot(name: string): Promise<void> {
     return this.#steered(async () => {
-      const { chain } = this;
-      const old = [...chain.ancestors(chain.tip).take(depth + 1)];
-      const base = old[depth];
-      if (base === undefined) {
-        throw new ParameterError(
-          { location: 'body', path: ['depth'] },
-          `must be <= ${old.length - 1}, the blocks there are`,
-        );
-      }
-      const blocks: Block[] = [];
-      for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
-        blocks.push(await this.#mineOn(parent.indexBlockHash, { ...quietly, submitted: false }));
-      }
-      const wins = chain.tip === blocks.at(-1);
-      const orphaned = wins ? old.slice(0, depth).reverse() : [];
-      const lost = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
-      return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => lost.has(id)) };
+      this.#snapshots.set(name, this.chain.tip.indexBlockHash);
     });
   }
 
   /**
    * Goes back to the state after an earlier block, by an empty branch that is longer than the present one. Transactions of the blocks that
-   * are lost, and what is pending, are dropped.
-   * @param indexBlockHash of a block of the present chain, with 0x
+   * are lost, and what is pending, are dropped. Snapshots of that state are at the new tip then, so that tests which go back to one
+   * again and again don't leave it behind.
    * @throws ParameterError where the chain has no such block within the depth of a fork
    */
-  async revert(indexBlockHash: string): Promise<Fork> {
-    const depth = [...this.chain.ancestors(this.chain.tip).take(MAX_FORK_DEPTH + 1)].findIndex(
-      (block) => block.indexBlockHash === indexBlockHash,
-    );
-    if (depth < 0) {
-      const rule = `must be the index block hash of the tip or of one of the ${MAX_FORK_DEPTH} blocks below it`;
-      throw new ParameterError({ location: 'body', path: ['index_block_hash'] }, rule);
-    }
-    const fork = depth === 0 ? { blocks: [], orphaned: [], pending: [] } : await this.fork(depth, depth + 1);
-    for (const { id } of this.pending) await this.drop(id);
-    return { ...fork, pending: [] };
+  revert(place: Place): Promise<Fork> {
+    return this.#steered(async () => {
+      const hash = 'snapshot' in place ? this.#snapshots.get(place.snapshot) : place.indexBlockHash;
+      const depth = this.#reachable().findIndex((block) => block.indexBlockHash === hash);
+      if (depth < 0) throw unreachable(place);
+      const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
+      for (const { id } of this.pending) await this.#drop(id);
+      for (const [name, at] of this.#snapshots) {
+        if (at === hash) this.#snapshots.set(name, this.chain.tip.indexBlockHash);
+      }
+      return { ...fork, pending: [] };
+    });
   }
 
   /** Drops a pending transaction. @throws ParameterError where none has this id */
   drop(id: string): Promise<void> {
     return this.#steered(async () => {
-      if (!this.#pool.drop(id, this.#announced.world)) {
-        throw new ParameterError({ location: 'body', path: ['tx_id'] }, 'must be the id of a pending transaction');
+      this.#requirePending(id);
+      await this.#drop(id);
+    });
+  }
+
+  async #drop(id: string): Promise<void> {
+    this.#pool.drop(id, this.#announced.world);
+    const body = { dropped_txids: [id], reason: 'StaleGarbageCollect' };
+    await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
+  }
+
+  /** @throws ParameterError where no pending transaction has this id */
+  #requirePending(id: string): SignedTransaction {
+    const pending = this.pending.find((one) => one.id === id);
+    if (pending !== undefined) return pending;
+    throw new ParameterError({ location: 'body', path: ['tx_id'] }, 'must be the id of a pending transaction');
+  }
+
+  /**
+   * Sends a pending transaction again with another fee.
+   * @param accountOf finds the key of an address, or who speaks for it
+   * @param fee micro-STX
+   * @returns the id of the new transaction, once it was mined where each transaction is mined at once
+   * @throws ParameterError where the transaction isn't pending, can't be signed here, or is rejected, as with a lower fee
+   */
+  replace(id: string, fee: bigint): Promise<string> {
+    return this.#steered(async () => {
+      const { raw, origin } = this.#requirePending(id);
+      const signing = this.#signing(origin.account.address);
+      const { account } = signing ?? {};
+      const replacement = account === undefined ? null : withFee(raw, { ...origin, account, fee }, this.chain.network);
+      if (signing === null || replacement === null) {
+        const rule = 'must be of an account whose key is known here, with one signature and no sponsor';
+        throw new ParameterError({ location: 'body', path: ['tx_id'] }, rule);
       }
-      const body = { dropped_txids: [id], reason: 'StaleGarbageCollect' };
-      await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
+      const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
+      if (this.#automine) await this.#minePending();
+      return replaced;
     });
   }
 
   /**
    * Makes Bitcoin blocks.
+   * @param distance number of blocks, or height of the last one
    * @param withTenures whether each elected miner mines the first block of its tenure
+   * @throws ParameterError for a height that isn't ahead
    */
-  bitcoin(count: number, withTenures: boolean): Promise<{ burnBlocks: BurnBlock[]; blocks: Block[] }> {
-    return this.#steered(() => this.#mineBitcoin(count, withTenures));
+  bitcoin(distance: Distance, withTenures: boolean): Promise<BitcoinBlocks> {
+    return this.#steered(async () => {
+      const count = steps(distance, this.#bitcoinHeight, MAX_BLOCKS, 'until_height');
+      return this.#mineBitcoin(count, withTenures);
+    });
   }
 
-  /** Makes Bitcoin blocks, and the first block of each tenure, up to the first block of a reward cycle. */
-  cycle(count: number): Promise<{ burnBlocks: BurnBlock[]; blocks: Block[] }> {
-    return this.#steered(() => {
-      const { height } = this.chain.tip.burnView;
+  /**
+   * Makes Bitcoin blocks, and the first block of each tenure, up to the first block of a reward cycle.
+   * @param distance number of cycles, or number of the last one
+   * @throws ParameterError for a cycle that has begun
+   */
+  cycle(distance: Distance): Promise<BitcoinBlocks> {
+    return this.#steered(async () => {
+      const height = this.#bitcoinHeight;
+      const count = steps(distance, cycles.of(height), MAX_CYCLES, 'until_cycle');
       return this.#mineBitcoin(cycles.startOf(cycles.of(height) + count) - height, true);
     });
   }
 
-  async #mineBitcoin(count: number, withTenures: boolean) {
+  /** Height of the Bitcoin block on which the next one is built. */
+  get #bitcoinHeight(): number {
+    // Where contracts are real, a Bitcoin block that a fork took from the chain comes back with the next tenure.
+    return this.clarity === undefined ? this.chain.bitcoinTip.height : this.chain.tip.burnView.height;
+  }
+
+  async #mineBitcoin(count: number, withTenures: boolean): Promise<BitcoinBlocks> {
     const burnBlocks: BurnBlock[] = [];
     const blocks: Block[] = [];
     while (burnBlocks.length < count) {
-      const { burnBlock, event } = this.chain.mineBitcoin();
-      burnBlocks.push(burnBlock);
-      await this.#post([event]);
-      if (withTenures || this.clarity !== undefined) blocks.push(await this.#mineOne(quietly));
+      if (this.clarity === undefined) {
+        const { burnBlock, event } = this.chain.mineBitcoin();
+        burnBlocks.push(burnBlock);
+        await this.#post([event]);
+        if (withTenures) blocks.push(await this.#mineOne(quietly));
+      } else {
+        // The engine makes both at once.
+        const block = await this.#mineOne({ ...quietly, newTenure: true });
+        burnBlocks.push(block.burn);
+        blocks.push(block);
+      }
     }
     return { burnBlocks, blocks };
   }
 
   /**
-   * Moves the time of the next block forward. Where contracts are real, it moves by Bitcoin blocks of ten minutes.
-   * @param seconds a whole number
+   * Moves the time of the next block forward. Where contracts are real, blocks move it up to that time: Bitcoin blocks of ten minutes
+   * as long as none goes beyond, then blocks of ten seconds, of which the last one is at most nine seconds late.
+   * @param to seconds from the time of the tip, or from now where the chain runs by the clock; or a time in Unix seconds
+   * @throws ParameterError for a time that isn't ahead
    */
-  advance(seconds: number): Promise<void> {
+  advance(to: Move): Promise<void> {
     return this.#steered(async () => {
-      if (this.clarity !== undefined) return void (await this.#mineBitcoin(Math.ceil(seconds / BITCOIN_SECONDS), true));
-      this.#skipped += seconds;
-      this.#earliest = Math.max(this.#earliest, this.chain.tip.time) + seconds;
+      const { tip } = this.chain;
+      const isByClock = this.clarity === undefined && !this.#isSteered;
+      const present = isByClock ? this.#now() : Math.max(this.clarity === undefined ? this.#earliest : 0, tip.time);
+      const until = 'until' in to ? to.until : present + to.seconds;
+      if (until <= present || until > present + LONGEST_STEP) {
+        const rule = `must be > ${present} and <= ${present + LONGEST_STEP}`;
+        throw new ParameterError({ location: 'body', path: ['until_time'] }, rule);
+      }
+      if (this.clarity !== undefined) return this.#mineUntil(until, this.clarity);
+      this.#skipped += until - present;
+      this.#earliest = until;
     });
+  }
+
+  async #mineUntil(time: number, clarity: ClarityMiner): Promise<void> {
+    while (clarity.tenureTime(this.chain.tip) <= time) await this.#mineBitcoin(1, true);
+    while (this.chain.tip.time < time) await this.#mineOne(quietly);
   }
 
   /** Changes the mining interval. @param seconds between two blocks; 0 to stop mining at intervals */
@@ -415,7 +551,18 @@ export class SimulatedNode {
   /** The account with a name: one of the network's, or else derived from the seed, which has only what it was sent. */
   account(name: string): Account {
     const known = this.#accounts.find((one) => one.name === name);
-    return known ?? accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network)[0]!;
+    if (known !== undefined) return known;
+    const [derived] = accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network);
+    this.#derived.set(derived!.address, derived!);
+    return derived!;
+  }
+
+  /** Who signs for an address: an account whose key is known here, or the operator where it may speak for any. */
+  #signing(address: string): Signing | null {
+    const known = [this.faucet, ...this.#accounts].find((one) => one.address === address) ?? this.#derived.get(address);
+    if (known !== undefined) return { account: known, isSigned: true };
+    const spoken = this.impersonates ? impersonated(address, this.chain.network) : null;
+    return spoken === null ? null : { account: spoken, isSigned: false };
   }
 
   /**
@@ -512,13 +659,41 @@ export class SimulatedNode {
     return Math.floor(this.#clock.now() / 1000) + this.#skipped;
   }
 
-  /** The time of a block in Unix seconds. @param simulated the chain's proposal */
-  #time(simulated: number): number {
-    if (this.clarity !== undefined) return this.clarity.time;
-    if (this.#isSteered) return Math.max(simulated, this.#earliest);
-    return this.#isHistory ? Math.min(simulated, this.#now()) : this.#now();
+  #time(...[kind, proposed, least]: Parameters<ChainClock>): number {
+    if (this.clarity !== undefined) return kind === 'stacks' ? this.clarity.time : this.clarity.bitcoinTime;
+    if (!this.#isSteered) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
+    // The first block that comes has exactly the time that a command set.
+    const isDue = kind === 'stacks' && this.#earliest > this.#announced.time;
+    return Math.max(isDue ? least : proposed, this.#earliest);
   }
 }
+
+/**
+ * The number of steps of a distance.
+ * @param present where they begin @param most number of steps @param field of the body that names the end
+ * @throws ParameterError where the end isn't ahead, or too far
+ */
+function steps(distance: Distance, present: number, most: number, field: string): number {
+  if ('count' in distance) return distance.count;
+  const count = distance.until - present;
+  if (count >= 1 && count <= most) return count;
+  throw new ParameterError(
+    { location: 'body', path: [field] },
+    `must be > ${present}, where the chain is, and <= ${present + most}`,
+  );
+}
+
+/** The error for a place to which the chain can't go back. */
+const unreachable = (place: Place): ParameterError =>
+  'snapshot' in place
+    ? new ParameterError(
+        { location: 'body', path: ['snapshot'] },
+        `must name a snapshot of the tip or of one of the ${MAX_FORK_DEPTH} blocks below it`,
+      )
+    : new ParameterError(
+        { location: 'body', path: ['index_block_hash'] },
+        `must be the index block hash of the tip or of one of the ${MAX_FORK_DEPTH} blocks below it`,
+      );
 
 /** Groups events; each group ends with a block. */
 function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {

@@ -129,6 +129,24 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
   return concat(start, flag, ...auth, rest);
 }
 
+/** Bytes before the authorization, and of the authorization of one signature. */
+const START_BYTES = 5;
+const AUTH_BYTES = 104;
+
+/**
+ * Signs a transaction again with another fee.
+ * @param origin who signed it, with its nonce
+ * @returns null for a transaction with a sponsor or several signatures
+ */
+export function withFee(raw: Uint8Array, origin: Signer, network: Network): Uint8Array | null {
+  const [authType, hashMode] = raw.subarray(START_BYTES);
+  if (authType !== authTypes.standard || hashMode !== singleSignature) return null;
+  const at = START_BYTES + AUTH_BYTES;
+  // The post-conditions and the payload follow the anchor mode.
+  const rest = { anchorMode: raw[at] as AnchorMode, postConditions: new Uint8Array(), payload: raw.subarray(at + 1) };
+  return signTransaction({ ...rest, origin }, network);
+}
+
 /**
  * A transaction of the node itself, as in the genesis block: chain id 0, nonce and fee 0, and empty signatures.
  * @param signers combined hash of the signers; by default that of the boot address

@@ -568,6 +568,7 @@ test('a body that may be left out is documented so, and any other is required', 
     'testChainhook',
     'mineDevnetBlocks',
     'forkDevnet',
+    'nameDevnetState',
     'mineDevnetBitcoinBlocks',
     'mineDevnetCycles',
   ]);

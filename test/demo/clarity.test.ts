@@ -15,7 +15,7 @@ import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
-import { type Demo, demo } from './demo.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
 
 const TOKEN = `
 (define-fungible-token gold)
@@ -39,7 +39,8 @@ const SHOP = `
     (map-set buyers tx-sender { units: units, at: stacks-block-height })
     (print { event: "bought", height: stacks-block-height, bitcoin: burn-block-height, left: (stx-get-balance tx-sender) })
     (ok (var-get sold))))
-(define-read-only (heights) (list stacks-block-height burn-block-height))`;
+(define-read-only (heights) (list stacks-block-height burn-block-height))
+(define-read-only (tenure) (get-tenure-info? time (- stacks-block-height u1)))`;
 
 interface Tx {
   tx_id: string;
@@ -225,6 +226,49 @@ describeWith('Clarity', hasClarity, () => {
       );
       const heights = (await readOnly('shop', 'heights')) as { value: string }[];
       expect([path, heights.map(({ value }) => Number(value))]).toEqual([path, [tip.height, bitcoin.height]]);
+    }
+  });
+
+  test('time is moved by Bitcoin blocks as far as they go, then by blocks of ten seconds', async () => {
+    const state = () => server.json<Steered>('/stackside/v1/devnet');
+    for (const seconds of [1, 609, 610, 1_805]) {
+      const { tip, bitcoin } = await state();
+      const until = tip.time + seconds;
+      await server.steer('/stackside/v1/devnet/time', seconds === 610 ? { until_time: until } : { seconds });
+      const after = await state();
+      expect([seconds, after.tip.time - until < 10 && after.tip.time >= until]).toEqual([seconds, true]);
+      // Never more blocks than the time needs: a Bitcoin block is ten minutes after the one before it.
+      expect(after.bitcoin.height - bitcoin.height).toBe(Math.floor((until - 10 - bitcoin.time) / 600));
+    }
+    // The contract sees the time of the Bitcoin block that the API has.
+    await server.steer('/stackside/v1/devnet/mine', {});
+    const { bitcoin } = await state();
+    expect(Number(((await readOnly('shop', 'tenure')) as { value: string }).value)).toBe(bitcoin.time);
+    const { burn_block_time: time } = await server.json<{ burn_block_time: number }>('/extended/v2/blocks/latest');
+    expect(time).toBe(bitcoin.time);
+    const past = await server.post<{ message: string }>('/stackside/v1/devnet/time', { until_time: bitcoin.time });
+    expect([past.status, past.body.message]).toEqual([400, expect.stringContaining('body/until_time must be > ')]);
+  });
+
+  test('a Bitcoin block that a fork took back counts again', async () => {
+    await server.steer('/stackside/v1/devnet/bitcoin', {});
+    await server.steer('/stackside/v1/devnet/fork', { depth: 1 });
+    const { bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
+    const made = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: bitcoin.height + 2 });
+    expect(made.bitcoin_blocks.map(({ height }) => height)).toEqual([bitcoin.height + 1, bitcoin.height + 2]);
+    expect((await server.json<Steered>('/stackside/v1/devnet')).bitcoin.height).toBe(bitcoin.height + 2);
+  });
+
+  test('a snapshot takes back what contracts did, and is there for the next test', async () => {
+    const sold = async () =>
+      (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
+    await server.steer('/stackside/v1/devnet/snapshot', { name: 'shop' });
+    const before = await sold();
+    for (const units of [3, 4]) {
+      const { tx_status } = await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(units)] });
+      expect([tx_status, await sold()]).not.toEqual(['success', before]);
+      await server.steer('/stackside/v1/devnet/revert', { snapshot: 'shop' });
+      expect(await sold()).toBe(before);
     }
   });
 

@@ -18,16 +18,17 @@ interface SteeredBlock {
 /** The parts of the answers of /stackside/v1/devnet that tests read. */
 export interface Steered {
   tip: SteeredBlock;
-  bitcoin: { height: number };
+  bitcoin: { height: number; time: number };
   cycle: { number: number; blocks_left: number };
   interval: number;
   pending: string[];
+  snapshots: { name: string; height: number }[];
   faucet: { address: string; balance: string };
   tx_id: string;
   block: SteeredBlock;
   blocks: SteeredBlock[];
   orphaned: SteeredBlock[];
-  bitcoin_blocks: { height: number }[];
+  bitcoin_blocks: { height: number; time: number }[];
 }
 
 export interface Demo extends AsyncDisposable {

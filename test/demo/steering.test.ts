@@ -3,12 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
 import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { testApp } from '../api/test-app.ts';
+import { stackside } from '../e2e/stackside.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
 const senderKey = `${'33'.repeat(32)}01`;
 const sender = getAddressFromPrivateKey(senderKey, 'testnet');
-const recipient = getAddressFromPrivateKey(`${'44'.repeat(32)}01`, 'testnet');
+const recipientKey = `${'44'.repeat(32)}01`;
+const recipient = getAddressFromPrivateKey(recipientKey, 'testnet');
 
 let server: Demo;
 beforeAll(async () => {
@@ -199,8 +201,68 @@ test('time is moved on for the next block', async () => {
   const before = await state();
   await server.steer('/stackside/v1/devnet/time', { seconds: 86_400 });
   const { blocks } = await server.steer('/stackside/v1/devnet/mine');
-  expect(blocks[0]!.time).toBeGreaterThanOrEqual(before.tip.time + 86_400);
-  expect(blocks[0]!.time).toBeLessThan(before.tip.time + 86_500);
+  expect(blocks[0]!.time).toBe(before.tip.time + 86_400);
+});
+
+test('time is set to the second, and adds up until a block is mined', async () => {
+  const { tip } = await state();
+  await server.steer('/stackside/v1/devnet/time', { until_time: tip.time + 1 });
+  await server.steer('/stackside/v1/devnet/time', { seconds: 2 });
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 2 });
+  expect(blocks[0]!.time).toBe(tip.time + 3);
+  expect(blocks[1]!.time).toBeGreaterThan(tip.time + 3);
+  // A Bitcoin block may be later than the time that was set; the block of its tenure isn't before it.
+  await server.steer('/stackside/v1/devnet/time', { seconds: 1 });
+  const { bitcoin_blocks: bitcoin, blocks: later } = await server.steer('/stackside/v1/devnet/bitcoin');
+  expect(later[0]!.time).toBeGreaterThanOrEqual(bitcoin[0]!.time);
+  const past = await server.post<{ message: string }>('/stackside/v1/devnet/time', { until_time: later[0]!.time });
+  expect([past.status, past.body.message]).toEqual([
+    400,
+    `body/until_time must be > ${later[0]!.time} and <= ${later[0]!.time + 31_536_000}`,
+  ]);
+});
+
+test('blocks, Bitcoin blocks and cycles are made up to a height or a number', async () => {
+  const { tip, cycle } = await state();
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { until_height: tip.height + 3 });
+  expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => tip.height + more));
+  // Bitcoin blocks that no tenure has seen count, too.
+  const [unseen] = (await server.steer('/stackside/v1/devnet/bitcoin', { tenures: false })).bitcoin_blocks;
+  const { bitcoin_blocks } = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: unseen!.height + 2 });
+  expect(bitcoin_blocks.map(({ height }) => height)).toEqual([unseen!.height + 1, unseen!.height + 2]);
+  await server.steer('/stackside/v1/devnet/cycle', { until_cycle: cycle.number + 2 });
+  expect((await state()).cycle).toMatchObject({ number: cycle.number + 2, blocks_left: 20 });
+  const { tip: now } = await state();
+  for (const [path, body, message] of [
+    ['mine', { until_height: now.height }, `body/until_height must be > ${now.height}, where the chain is, and <= `],
+    ['mine', { until_height: now.height + 1_001 }, 'body/until_height must be > '],
+    ['mine', { until_height: now.height + 1, count: 1 }, 'body/until_height must not be given beside count'],
+    ['bitcoin', { until_height: 1 }, 'body/until_height must be > '],
+    ['cycle', { until_cycle: cycle.number }, 'body/until_cycle must be > '],
+    ['cycle', { until_cycle: cycle.number + 30 }, 'body/until_cycle must be > '],
+    ['time', { until_time: 5, seconds: 5 }, 'body/until_time must not be given beside seconds'],
+  ] as const) {
+    const refused = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
+    expect([body, refused.status, refused.body.message]).toEqual([body, 400, expect.stringContaining(message)]);
+  }
+  expect((await state()).tip).toEqual(now);
+});
+
+test('the command line steers, and says what the server refuses', async () => {
+  const run = (...args: string[]) => stackside('devnet', ...args, '--url', server.api);
+  const { tip, bitcoin } = await state();
+  const mined = await run('mine', '--until-height', String(tip.height + 2));
+  expect([mined.code, JSON.parse(mined.stdout).blocks.length]).toEqual([0, 2]);
+  await run('time', '--until-time', new Date((tip.time + 5_000) * 1000).toISOString());
+  const named = await run('snapshot', 'commands');
+  expect(JSON.parse(named.stdout).snapshots).toContainEqual(expect.objectContaining({ name: 'commands' }));
+  const made = await run('bitcoin', '--until-height', String(bitcoin.height + 1));
+  expect(JSON.parse(made.stdout).blocks[0].time).toBeGreaterThanOrEqual(tip.time + 5_000);
+  expect(JSON.parse((await run('revert', 'commands')).stdout).orphaned).toHaveLength(1);
+  expect(await run('mine', '2', '--until-height', String(tip.height + 20))).toMatchObject({
+    code: 1,
+    stderr: 'body/until_height must not be given beside count.\nCorrect what the error names.\n',
+  });
 });
 
 test('a transaction with a higher fee replaces one with the same nonce', async () => {
@@ -298,11 +360,73 @@ test('the state after a block comes back, and what came after it is gone', async
   expect([unknown.status, unknown.body.field]).toEqual([400, 'index_block_hash']);
 });
 
+test('the chain goes back to a named state again and again, and forgets what was named after it', async () => {
+  const named = async () => (await state()).snapshots.map(({ name }) => name);
+  await server.steer('/stackside/v1/devnet/snapshot');
+  const before = await server.json(`/extended/v1/address/${sender}/stx`);
+  for (let round = 0; round < 3; round += 1) {
+    await sent();
+    await server.steer('/stackside/v1/devnet/mine', { count: 40 });
+    await server.steer('/stackside/v1/devnet/snapshot', { name: 'later' });
+    expect((await named()).slice(-2)).toEqual(['default', 'later']);
+    const { orphaned } = await server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
+    expect([round, orphaned.length]).toEqual([round, 40]);
+    expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
+    expect(await named()).not.toContain('later');
+  }
+  for (const [body, message] of [
+    [{ snapshot: 'later' }, 'body/snapshot must name a snapshot of the tip or of one of the 100 blocks below it'],
+    [{}, 'body must have index_block_hash or snapshot'],
+  ] as const) {
+    const refused = await server.post<{ message: string }>('/stackside/v1/devnet/revert', body);
+    expect([refused.status, refused.body.message]).toEqual([400, message]);
+  }
+});
+
+test('a pending transaction is sent again with a higher fee, by whom the node can sign for', async () => {
+  const devnet = '/stackside/v1/devnet';
+  const { body: alice } = await server.post<{ address: string; private_key: string }>(`${devnet}/account`, {
+    name: 'bidder',
+  });
+  await server.steer(`${devnet}/fund`, { address: alice.address, amount: '1000000' });
+  const options = { network: 'testnet', client: { baseUrl: server.api } } as const;
+  const transaction = await makeSTXTokenTransfer({
+    ...{ recipient, amount: 7, memo: 'kept', fee: 300, senderKey: alice.private_key, ...options },
+  });
+  const { txid } = (await broadcastTransaction({ transaction, ...options })) as { txid: string };
+  const bid = (fee: string, id = `0x${txid}`) =>
+    server.post<{ tx_id: string; reason?: string; message: string }>(`${devnet}/replace`, { tx_id: id, fee });
+  expect((await bid('300')).body).toMatchObject({ reason: 'ConflictingNonceInMempool' });
+  const { body: replaced } = await bid('900');
+  expect(await state()).toMatchObject({ pending: [replaced.tx_id] });
+  expect(await statusOf(`0x${txid}`)).toBe('dropped_replace_by_fee');
+  await server.steer(`${devnet}/mine`);
+  expect(await server.json(`/extended/v1/tx/${replaced.tx_id}`)).toMatchObject({
+    ...{ tx_status: 'success', fee_rate: '900', sender_address: alice.address },
+    token_transfer: { recipient_address: recipient, amount: '7' },
+  });
+  const foreign = await bid('900', await sent());
+  expect(foreign.body.message).toStartWith('body/tx_id must be of an account whose key is known here');
+  expect((await bid('900', `0x${txid}`)).body.message).toBe('body/tx_id must be the id of a pending transaction');
+  await server.steer(`${devnet}/mine`);
+});
+
 test('the operator speaks for an account without its key only where the demo was started so', async () => {
   const transfer = { sender: recipient, recipient: sender, amount: '5' };
   expect((await server.post('/stackside/v1/devnet/transfer', transfer)).status).toBe(400);
   await using unsafe = await demo({ unsafeImpersonate: 'true' });
   await unsafe.steer('/stackside/v1/devnet/fund', { address: recipient, amount: '1000000' });
   const { tx_id: id } = await unsafe.steer('/stackside/v1/devnet/transfer', transfer);
+  const options = { network: 'testnet', client: { baseUrl: unsafe.api } } as const;
+  const signedBySelf = await makeSTXTokenTransfer({
+    recipient: sender,
+    amount: 1,
+    fee: 200,
+    senderKey: recipientKey,
+    ...options,
+  });
+  await broadcastTransaction({ transaction: signedBySelf, ...options });
+  const pending = `0x${signedBySelf.txid()}`;
+  expect((await unsafe.post('/stackside/v1/devnet/replace', { tx_id: pending, fee: '400' })).status).toBe(200);
   expect(await unsafe.json(`/extended/v1/tx/${id}`)).toMatchObject({ tx_status: 'success', sender_address: recipient });
 });

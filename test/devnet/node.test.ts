@@ -43,10 +43,10 @@ test('equal seeds and calls give equal events', async () => {
     nodes.push(node);
     await node.start(url);
     await node.fund(recipient, 5n);
-    await node.mine(2, 3, []);
-    await node.advance(1_000);
+    await node.mine({ count: 2 }, 3, []);
+    await node.advance({ seconds: 1_000 });
     await node.fork(2, 3);
-    await node.cycle(1);
+    await node.cycle({ count: 1 });
     return received;
   };
   const first = await run(9);
@@ -86,12 +86,12 @@ test('what is asked for comes after the block under way, which is announced at o
   const { node, received, clock } = await liveNode();
   await until(() => isWaiting(clock), 'the wait before an event');
   const { height } = node.tip;
-  const [block] = await node.mine(1, 0, []);
+  const [block] = await node.mine({ count: 1 }, 0, []);
   expect(node.tip).toBe(block!);
   expect(block!.height).toBeGreaterThan(height + 1);
   await node.mineEvery(0);
   const announced = blocksOf(received);
-  const [next] = await node.mine(1, 0, []);
+  const [next] = await node.mine({ count: 1 }, 0, []);
   expect([next!.height, blocksOf(received)]).toEqual([node.tip.height, announced + 1]);
   expect(isWaiting(clock)).toBe(false);
   await node.mineEvery(10);

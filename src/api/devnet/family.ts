@@ -45,6 +45,20 @@ export function requirePrincipal(text: string, { chain }: SimulatedNode, field: 
   throw new ParameterError({ location: 'body', path: [field] }, `must be a principal of ${chain.network.name}`);
 }
 
+/** Checks that a body has at most one of two members. @throws ParameterError */
+export function requireOneOf(body: object, one: string, other: string): void {
+  if (!Object.hasOwn(body, one) || !Object.hasOwn(body, other)) return;
+  throw new ParameterError({ location: 'body', path: [other] }, `must not be given beside ${one}`);
+}
+
+/** The error for a body with neither of two members. */
+export const neitherOf = (one: string, other: string): ParameterError =>
+  new ParameterError({ location: 'body', path: [] }, `must have ${one} or ${other}`);
+
+/** The name of an account or a snapshot. */
+export const NAME = '^[a-zA-Z0-9_-]{1,40}$';
+export const NAME_RULE = 'a name of 1 to 40 letters, digits, _ and -';
+
 /** An amount in the body of a request. */
 export const MicroStx = Type.String({
   pattern: '^[1-9]\\d{0,18}$',

@@ -1,12 +1,24 @@
 /** Routes that make blocks and branches, and change the mempool. */
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
-import { MAX_FORK_DEPTH } from '../../devnet/node.ts';
+import { type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH, type Place } from '../../devnet/node.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Hash } from '../shared/values.ts';
-import { closed, type DevnetFamily, MicroStx, requirePrincipal } from './family.ts';
+import {
+  closed,
+  type DevnetFamily,
+  MicroStx,
+  NAME,
+  NAME_RULE,
+  neitherOf,
+  requireOneOf,
+  requirePrincipal,
+} from './family.ts';
 import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } from './shown.ts';
+
+/** The name of a snapshot that has none of its own. */
+const DEFAULT_SNAPSHOT = 'default';
 
 const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) }, { $id: 'DevnetBlocks' });
 const BitcoinBlocks = Type.Object(
@@ -24,17 +36,24 @@ const Forked = Type.Object(
   { $id: 'DevnetFork' },
 );
 const Reverted = Type.Object(branch, { $id: 'DevnetRevert' });
+const Replaced = Type.Object({ tx_id: Hash, replaced: Hash }, { $id: 'DevnetReplacement' });
+
 /** Serializes Bitcoin blocks with the blocks of Stacks that came with them. */
 const shownBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; blocks: readonly Block[] }) => ({
   bitcoin_blocks: burnBlocks.map(shownBitcoin),
   blocks: blocks.map(shown),
 });
-const MAX_BLOCKS = 1_000;
-const count = Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 });
+
+const count = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BLOCKS, default: 1 }));
+/** Takes the place of `count`. */
+const until = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of `count`' }));
+const distanceOf = (many: number | undefined, end: number | undefined): Distance =>
+  end === undefined ? { count: many ?? 1 } : { until: end };
 
 const Mine = Type.Object(
   {
-    count: Type.Optional(count),
+    count,
+    until_height: until,
     traffic: Type.Optional(Type.Integer({ minimum: 0, maximum: 200, default: 0 })),
     transactions: Type.Optional(
       Type.Array(Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})+$', rule: 'the hex digits of a transaction' }), {
@@ -52,13 +71,30 @@ const Fork = Type.Object(
   closed,
 );
 const Id = Type.String({ pattern: '^0x[0-9a-f]{64}$', rule: '0x and 64 hex digits' });
-const Revert = Type.Object({ index_block_hash: Id }, closed);
-const Drop = Type.Object({ tx_id: Id }, closed);
-const Bitcoin = Type.Object(
-  { count: Type.Optional(count), tenures: Type.Optional(Type.Boolean({ default: true })) },
+const SnapshotName = Type.String({ pattern: NAME, rule: NAME_RULE });
+const NamedState = Type.Object(
+  { name: Type.Optional(Type.String({ pattern: NAME, rule: NAME_RULE, default: DEFAULT_SNAPSHOT })) },
   closed,
 );
-const Cycle = Type.Object({ count: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 1 })) }, closed);
+const Revert = Type.Object({ index_block_hash: Type.Optional(Id), snapshot: Type.Optional(SnapshotName) }, closed);
+/** @throws ParameterError unless the body names one place */
+function placeOf(body: Static<typeof Revert>): Place {
+  requireOneOf(body, 'index_block_hash', 'snapshot');
+  if (body.snapshot !== undefined) return { snapshot: body.snapshot };
+  if (body.index_block_hash !== undefined) return { indexBlockHash: body.index_block_hash };
+  throw neitherOf('index_block_hash', 'snapshot');
+}
+
+const Drop = Type.Object({ tx_id: Id }, closed);
+const Replace = Type.Object({ tx_id: Id, fee: MicroStx }, closed);
+const Bitcoin = Type.Object(
+  { count, until_height: until, tenures: Type.Optional(Type.Boolean({ default: true })) },
+  closed,
+);
+const Cycle = Type.Object(
+  { count: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CYCLES, default: 1 })), until_cycle: until },
+  closed,
+);
 const Fund = Type.Object(
   {
     address: Type.String(),
@@ -66,6 +102,7 @@ const Fund = Type.Object(
   },
   closed,
 );
+
 /** Routes that make blocks. */
 export const makers = (family: DevnetFamily): Route[] => {
   const post = { ...family, method: 'POST' } as const;
@@ -77,11 +114,13 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'mineDevnetBlocks',
       summary: 'Mine blocks',
       description:
-        'Broadcasts `transactions`, then mines `count` blocks with all pending transactions that can be mined; each has `traffic` transactions of simulated users, too.',
+        'Broadcasts `transactions`, then mines `count` blocks, or up to `until_height`, with all pending transactions that can be mined; each has `traffic` transactions of simulated users, too.',
       body: Mine,
       response: Blocks,
       handle: async ({ caller: node, body }) => {
-        const blocks = await node.mine(body.count ?? 1, body.traffic ?? 0, body.transactions ?? []);
+        requireOneOf(body, 'count', 'until_height');
+        const distance = distanceOf(body.count, body.until_height);
+        const blocks = await node.mine(distance, body.traffic ?? 0, body.transactions ?? []);
         return { blocks: blocks.map(shown) };
       },
     }),
@@ -104,13 +143,41 @@ export const makers = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/revert',
       operationId: 'revertDevnet',
       summary: 'Go back to the state after a block',
-      description: `Mines an empty branch that is longer than the chain, on the tip or one of the ${MAX_FORK_DEPTH} blocks below it. What was broadcast since is dropped.`,
+      description: `Mines an empty branch that is longer than the chain, on the tip or one of the ${MAX_FORK_DEPTH} blocks below it. What was broadcast since is dropped. A snapshot is at the new tip then, so that one can go back to it again and again.`,
       body: Revert,
       response: Reverted,
-      handle: async ({ caller: node, body: { index_block_hash: hash } }) => {
-        const { blocks, orphaned } = await node.revert(hash);
+      handle: async ({ caller: node, body }) => {
+        const { blocks, orphaned } = await node.revert(placeOf(body));
         return { blocks: blocks.map(shown), orphaned: orphaned.map(shown) };
       },
+    }),
+    route({
+      ...optional,
+      path: '/stackside/v1/devnet/snapshot',
+      operationId: 'nameDevnetState',
+      summary: 'Name the state after the tip',
+      description:
+        'Keeps the tip by a name, to which `revert` goes back, and returns the state. Another state of the name loses it.',
+      body: NamedState,
+      response: State,
+      handle: async ({ caller: node, body: { name = DEFAULT_SNAPSHOT } }) => {
+        await node.snapshot(name);
+        return stateOf(node);
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/replace',
+      operationId: 'replaceDevnetTransaction',
+      summary: 'Send a pending transaction again with a higher fee',
+      description:
+        'Signs a pending transaction again with another fee, which must be higher, and drops the one before. The key of its sender must be known to the simulated node, or nobody asks for it (`--unsafe-impersonate`).',
+      body: Replace,
+      response: Replaced,
+      handle: async ({ caller: node, body: { tx_id: replaced, fee } }) => ({
+        tx_id: await node.replace(replaced, BigInt(fee)),
+        replaced,
+      }),
     }),
     route({
       ...post,
@@ -130,21 +197,28 @@ export const makers = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/bitcoin',
       operationId: 'mineDevnetBitcoinBlocks',
       summary: 'Make Bitcoin blocks',
-      description: 'Makes `count` Bitcoin blocks. With `tenures`, each elected miner mines its first block.',
+      description:
+        'Makes `count` Bitcoin blocks, or up to `until_height`. With `tenures`, each elected miner mines its first block.',
       body: Bitcoin,
       response: BitcoinBlocks,
-      handle: async ({ caller: node, body: { count: many = 1, tenures = true } }) =>
-        shownBoth(await node.bitcoin(many, tenures)),
+      handle: async ({ caller: node, body }) => {
+        requireOneOf(body, 'count', 'until_height');
+        return shownBoth(await node.bitcoin(distanceOf(body.count, body.until_height), body.tenures ?? true));
+      },
     }),
     route({
       ...optional,
       path: '/stackside/v1/devnet/cycle',
       operationId: 'mineDevnetCycles',
       summary: 'Go on to another reward cycle',
-      description: 'Makes Bitcoin blocks with tenures until `count` reward cycles have begun.',
+      description:
+        'Makes Bitcoin blocks with tenures until `count` reward cycles have begun, or the cycle `until_cycle`.',
       body: Cycle,
       response: BitcoinBlocks,
-      handle: async ({ caller: node, body: { count: many = 1 } }) => shownBoth(await node.cycle(many)),
+      handle: async ({ caller: node, body }) => {
+        requireOneOf(body, 'count', 'until_cycle');
+        return shownBoth(await node.cycle(distanceOf(body.count, body.until_cycle)));
+      },
     }),
     route({
       ...post,

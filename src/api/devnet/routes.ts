@@ -1,14 +1,30 @@
 /** Steering of the simulated node: blocks, forks, time, accounts and transactions. */
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
+import { LONGEST_STEP, type Move } from '../../devnet/node.ts';
 import { templates } from '../../devnet/traffic.ts';
 import { type Route, route } from '../../http/route.ts';
 import { nullable } from '../shared/values.ts';
-import { closed, type DevnetFamily, familyOf, type Steering } from './family.ts';
+import { closed, type DevnetFamily, familyOf, neitherOf, requireOneOf, type Steering } from './family.ts';
 import { makers } from './makers.ts';
 import { senders } from './senders.ts';
 import { State, stateOf } from './shown.ts';
 
-const Time = Type.Object({ seconds: Type.Integer({ minimum: 1, maximum: 31_536_000 }) }, closed);
+const Time = Type.Object(
+  {
+    seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: LONGEST_STEP })),
+    until_time: Type.Optional(Type.Integer({ minimum: 1, description: 'Unix seconds, in place of `seconds`' })),
+  },
+  closed,
+);
+
+/** @throws ParameterError unless the body has one time */
+function moveOf(body: Static<typeof Time>): Move {
+  requireOneOf(body, 'seconds', 'until_time');
+  if (body.until_time !== undefined) return { until: body.until_time };
+  if (body.seconds !== undefined) return { seconds: body.seconds };
+  throw neitherOf('seconds', 'until_time');
+}
+
 const Interval = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 3_600 }) }, closed);
 const Contract = Type.Object(
   {
@@ -58,10 +74,11 @@ const clocks = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/time',
       operationId: 'advanceDevnetTime',
       summary: 'Move the time of the next block on',
-      description: 'Moves the time on by `seconds`, and returns the state.',
+      description:
+        'Moves the time of the next block on by `seconds`, or to `until_time`, and returns the state. Where contracts run for real, blocks move it there: Bitcoin blocks of ten minutes, then blocks of ten seconds, of which the last is up to nine seconds late.',
       body: Time,
       handle: async ({ caller: node, body }) => {
-        await node.advance(body.seconds);
+        await node.advance(moveOf(body));
         return stateOf(node);
       },
     }),

@@ -11,17 +11,14 @@ import { type Account, impersonated } from '../../devnet/wallet.ts';
 import { ApiError, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
 import { describedHex, Hash } from '../shared/values.ts';
-import { closed, type DevnetFamily, MicroStx, requirePrincipal } from './family.ts';
+import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal } from './family.ts';
 import { ShownBlock, shown } from './shown.ts';
 
 const MEMO_BYTES = 34;
 /** Last byte of a private key whose public key is compressed. */
 const COMPRESSED = '01';
 
-const AccountName = Type.String({
-  pattern: '^[a-zA-Z0-9_-]{1,40}$',
-  rule: 'a name of 1 to 40 letters, digits, _ and -',
-});
+const AccountName = Type.String({ pattern: NAME, rule: NAME_RULE });
 /** The name of an account, or an address of at most 41 characters for which the operator speaks. */
 const sender = Type.Optional(
   Type.String({ pattern: '^[a-zA-Z0-9_-]{1,41}$', rule: 'a name of 1 to 40 letters, digits, _ and -, or an address' }),

@@ -38,6 +38,11 @@ export const ShownBitcoinBlock = Type.Object(
   { $id: 'DevnetBitcoinBlock' },
 );
 export const shownBitcoin = ({ height, hash, time }: BurnBlock) => ({ height, hash, time });
+const ShownSnapshot = Type.Object(
+  { name: Type.String(), height: Height, index_block_hash: Hash },
+  { $id: 'DevnetSnapshot' },
+);
+
 export const State = Type.Object(
   {
     seed: Type.Integer(),
@@ -52,6 +57,7 @@ export const State = Type.Object(
     }),
     interval: Type.Integer({ description: 'Seconds between two blocks; 0 mines only what is asked for' }),
     pending: Type.Array(Hash, { description: 'Ids of broadcast transactions that wait' }),
+    snapshots: Type.Array(ShownSnapshot, { description: 'States to which the chain can go back by name' }),
     faucet: Type.Object({ address: Type.String(), balance: Amount }),
   },
   { $id: 'Devnet' },
@@ -74,6 +80,9 @@ export function stateOf(node: SimulatedNode) {
     },
     interval,
     pending: node.pending.map(({ id }) => id),
+    snapshots: node.snapshots.map(({ name, block }) => ({
+      ...{ name, height: block.height, index_block_hash: block.indexBlockHash },
+    })),
     faucet: { address, balance: String(tip.world.spendable(address, height)) },
   };
 }

@@ -1,5 +1,6 @@
 /** Commands that run a server, or help to try one. */
 import { Option } from 'commander';
+import { utcMicroseconds } from '../../base/utc-time.ts';
 import { integer } from '../../settings/setting.ts';
 import {
   addCommand,
@@ -73,6 +74,14 @@ export const showSettings = command({
   },
 });
 
+const MICROSECONDS = 1_000_000;
+
+/** Reads a time. @returns Unix seconds; undefined for a text that is none */
+function secondsOf(text: string): number | undefined {
+  const time = utcMicroseconds(text);
+  return time === null ? undefined : Math.floor(time / MICROSECONDS);
+}
+
 /** Reads the URL of an HTTP server. */
 const httpUrl = (text: string): string | undefined =>
   ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined;
@@ -113,43 +122,75 @@ const devnet = command({
   },
 });
 
-/** How a running demo is steered: the name, the argument with its help, and the request. */
-const steering: readonly {
+interface Steering {
   name: string;
   summary: string;
   example: string;
   arguments: readonly (readonly [syntax: string, help: string])[];
-  body: (...given: string[]) => object;
-}[] = [
+  /** The option that takes the place of the argument. */
+  until?: Option;
+  /** The body of the request. @param until value of that option */
+  body: (until: number | undefined, ...given: string[]) => object;
+}
+
+/** An option with the end of what is mined, in place of a number. */
+const untilOption = (flag: string, help: string): Option => numberOption(flag, help, 1);
+
+/** The number of an argument, unless an end is given; the server refuses both. */
+const counted = (count: string | undefined, end: object): object => ({
+  ...(count === undefined ? {} : { count: integer(count) }),
+  ...end,
+});
+const ended = <N extends string>(name: N, until: number | undefined): object =>
+  until === undefined ? {} : { [name]: until };
+
+/** How a running demo is steered: the name, the arguments with their help, and the request. */
+const steering: readonly Steering[] = [
   {
     ...{ name: 'mine', summary: 'Mine blocks in a running demo', example: 'stackside devnet mine 5' },
     arguments: [['[blocks]', 'Number of blocks (default: 1)']],
-    body: (count = '1') => ({ count: integer(count) }),
+    until: untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
+    body: (until, count) => counted(count, ended('until_height', until)),
   },
   {
     ...{ name: 'fork', summary: 'Mine another branch in a running demo', example: 'stackside devnet fork 3' },
     arguments: [['[depth]', 'Number of blocks that are lost (default: 1)']],
-    body: (depth = '1') => ({ depth: integer(depth) }),
+    body: (_, depth = '1') => ({ depth: integer(depth) }),
   },
   {
-    ...{ name: 'revert', summary: 'Go back to the state after a block', example: 'stackside devnet revert 0x…' },
-    arguments: [['<index-block-hash>', 'The block, as stackside devnet mine prints it']],
-    body: (hash) => ({ index_block_hash: hash }),
+    ...{ name: 'snapshot', summary: 'Name the state after the tip', example: 'stackside devnet snapshot before' },
+    arguments: [['[name]', 'Name by which revert goes back to it (default: default)']],
+    body: (_, name) => ({ name }),
+  },
+  {
+    ...{ name: 'revert', summary: 'Go back to the state after a block', example: 'stackside devnet revert before' },
+    arguments: [['<place>', 'Name of a snapshot, or index block hash as stackside devnet mine prints it']],
+    body: (_, place = '') => (place.startsWith('0x') ? { index_block_hash: place } : { snapshot: place }),
   },
   {
     ...{ name: 'bitcoin', summary: 'Make Bitcoin blocks in a running demo', example: 'stackside devnet bitcoin 2' },
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
-    body: (count = '1') => ({ count: integer(count) }),
+    until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, in place of a number'),
+    body: (until, count) => counted(count, ended('until_height', until)),
   },
   {
     ...{ name: 'cycle', summary: 'Go on to another reward cycle', example: 'stackside devnet cycle' },
     arguments: [['[cycles]', 'Number of cycles (default: 1)']],
-    body: (count = '1') => ({ count: integer(count) }),
+    until: untilOption('--until-cycle <cycle>', 'Number of the last cycle, in place of a number of cycles'),
+    body: (until, count) => counted(count, ended('until_cycle', until)),
   },
   {
     ...{ name: 'time', summary: 'Move the time of the next block on', example: 'stackside devnet time 3600' },
-    arguments: [['<seconds>', 'Seconds']],
-    body: (seconds = '') => ({ seconds: integer(seconds) }),
+    arguments: [['[seconds]', 'Seconds']],
+    until: checked(
+      new Option('--until-time <time>', 'Time to which it moves, in place of seconds'),
+      'a time such as 2027-01-31T12:00:00Z',
+      secondsOf,
+    ),
+    body: (until, seconds) => ({
+      ...(seconds === undefined ? {} : { seconds: integer(seconds) }),
+      ...ended('until_time', until),
+    }),
   },
   {
     ...{ name: 'fund', summary: 'Give STX to an address', example: 'stackside devnet fund ST… 1000000' },
@@ -157,27 +198,38 @@ const steering: readonly {
       ['<address>', 'Stacks address'],
       ['<amount>', 'Micro-STX'],
     ],
-    body: (address, amount) => ({ address, amount }),
+    body: (_, address, amount) => ({ address, amount }),
+  },
+  {
+    ...{ name: 'replace', summary: 'Send a pending transaction again with a higher fee' },
+    example: 'stackside devnet replace 0x… 5000',
+    arguments: [
+      ['<id>', 'Transaction id'],
+      ['<fee>', 'Micro-STX'],
+    ],
+    body: (_, id, fee) => ({ tx_id: id, fee }),
   },
   {
     ...{ name: 'drop', summary: 'Drop a pending transaction', example: 'stackside devnet drop 0x…' },
     arguments: [['<id>', 'Transaction id']],
-    body: (id) => ({ tx_id: id }),
+    body: (_, id) => ({ tx_id: id }),
   },
 ];
 
 /** Adds `devnet`, which writes a chain's events, and the subcommands that steer the node of a running demo. */
 export function addDevnetCommands(program: OwnCommand): void {
   const made = addCommand(program, devnet);
-  for (const { body, ...named } of steering) {
+  for (const { body, until, ...named } of steering) {
     addCommand(
       made,
       command({
         ...named,
+        options: until === undefined ? [] : [until],
         settingsOf: 'health',
-        async run({ settings }, _options: unknown, ...given: string[]) {
+        async run({ settings }, options: Record<string, number>, ...given: string[]) {
           const { steerNode } = await import('../cli/client.ts');
-          process.stdout.write(`${JSON.stringify(await steerNode(settings.url, named.name, body(...given)))}\n`);
+          const end = until === undefined ? undefined : options[until.attributeName()];
+          process.stdout.write(`${JSON.stringify(await steerNode(settings.url, named.name, body(end, ...given)))}\n`);
         },
       }),
     );

@@ -24,6 +24,10 @@ const BOOT_CONTRACTS = [
   ...['signers', 'signers-voting'],
 ];
 
+/** Seconds by which the engine moves the time with a block, and from a Bitcoin block to the next one at least. */
+const BLOCK_SECONDS = 10;
+const BITCOIN_SECONDS = 600;
+
 /** Blocks of a tenure that are mined by the clock. */
 const BLOCKS_IN_TENURE = 4;
 
@@ -108,6 +112,16 @@ export class ClarityMiner {
   /** The time of the block that is mined now, in Unix seconds. */
   get time(): number {
     return this.#time;
+  }
+
+  /** The time of the Bitcoin block with which the block that is mined now begins a tenure, in Unix seconds. */
+  get bitcoinTime(): number {
+    return this.#time - BLOCK_SECONDS;
+  }
+
+  /** The time of a tenure's first block on another block, in Unix seconds. */
+  tenureTime({ time, burnView }: Block): number {
+    return Math.max(burnView.time + BITCOIN_SECONDS, time + BLOCK_SECONDS) + BLOCK_SECONDS;
   }
 
   /** The transactions of the block that is mined now. */

@@ -59,10 +59,14 @@ export async function devnetExamples(
     });
     const { body: mined } = await steer('mineDevnetBlocks', 'mine', { count: 2 });
     await steer('revertDevnet', 'revert', { index_block_hash: mined.blocks[0].index_block_hash });
+    await steer('nameDevnetState', 'snapshot', { name: 'before' });
     await steer('forkDevnet', 'fork', { depth: 1 });
     const origin = { account: node.faucet, nonce: node.tip.world.nonce(node.faucet.address), fee: 300n };
     const raw = signTransaction({ payload: tokenTransfer(RECIPIENT, 1n, ''), origin }, node.chain.network);
-    await steer('dropDevnetTransaction', 'drop', { tx_id: await node.submit(raw) });
+    const { body: replacement } = await steer('replaceDevnetTransaction', 'replace', {
+      ...{ tx_id: await node.submit(raw), fee: '500' },
+    });
+    await steer('dropDevnetTransaction', 'drop', { tx_id: replacement.tx_id });
     await steer('mineDevnetBitcoinBlocks', 'bitcoin', { count: 1 });
     await steer('mineDevnetCycles', 'cycle', { count: 1 });
     await steer('advanceDevnetTime', 'time', { seconds: 3600 });

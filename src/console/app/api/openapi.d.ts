@@ -2125,6 +2125,7 @@ export interface components {
             transactions: components["schemas"]["Hash"][];
         };
         DevnetBitcoinBlock: { height: number; hash: components["schemas"]["Hash"]; time: components["schemas"]["UnixTime"]; };
+        DevnetSnapshot: { name: string; height: number; index_block_hash: components["schemas"]["Hash"]; };
         Devnet: {
             seed: number;
             network: string;
@@ -2134,6 +2135,7 @@ export interface components {
             cycle: { number: number; length: number; blocks_left: number; };
             interval: number;
             pending: components["schemas"]["Hash"][];
+            snapshots: components["schemas"]["DevnetSnapshot"][];
             faucet: { address: string; balance: components["schemas"]["Amount"]; };
         };
         DevnetProblem: { statusCode: number; code?: string; error: string; message: string; field?: string; reason?: string; };
@@ -2146,6 +2148,7 @@ export interface components {
             pending: components["schemas"]["Hash"][];
         };
         DevnetRevert: { blocks: components["schemas"]["DevnetBlock"][]; orphaned: components["schemas"]["DevnetBlock"][]; };
+        DevnetReplacement: { tx_id: components["schemas"]["Hash"]; replaced: components["schemas"]["Hash"]; };
         DevnetBitcoinBlocks: { bitcoin_blocks: components["schemas"]["DevnetBitcoinBlock"][]; blocks: components["schemas"]["DevnetBlock"][]; };
         DevnetFunds: { tx_id: components["schemas"]["Hash"]; block: components["schemas"]["DevnetBlock"]; };
         DevnetAccount: { address: string; private_key: string; };
