@@ -12,7 +12,7 @@ import type { ChainEvent, Cost } from './contract.ts';
 import { pox5 } from './contracts/pox-5.ts';
 import { execute, isMinable, noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
-import { cycles } from './pox.ts';
+import type { RewardCycles } from './pox.ts';
 import type { Prng } from './prng.ts';
 import type { Traffic } from './traffic.ts';
 import {
@@ -420,15 +420,15 @@ export function rewardSet(prng: Prng, signers: readonly Account[], network: Netw
  * The cycle whose signers are chosen at a Bitcoin height: after the first block of the prepare phase, up to the first block of
  * the cycle. Null at other heights.
  */
-function chosenCycle(burnHeight: number): number | null {
+function chosenCycle(burnHeight: number, cycles: RewardCycles): number | null {
   const next = Math.ceil(burnHeight / cycles.length);
   return burnHeight > cycles.prepareStartOf(next) ? next : null;
 }
 
 /** The cycle whose signers a tenure chooses, which is the first in its phase; null for other tenures. */
-export function newlyChosen(parentBurnHeight: number, burnHeight: number): number | null {
-  const cycle = chosenCycle(burnHeight);
-  return cycle === chosenCycle(parentBurnHeight) ? null : cycle;
+export function newlyChosen(parentBurnHeight: number, burnHeight: number, cycles: RewardCycles): number | null {
+  const cycle = chosenCycle(burnHeight, cycles);
+  return cycle === chosenCycle(parentBurnHeight, cycles) ? null : cycle;
 }
 
 /** Burn heights at which the locks of earlier stacking contracts ended. */

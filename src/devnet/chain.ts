@@ -31,7 +31,7 @@ import { SBTC_ASSET, SBTC_DEPLOYER, sbtcRegistry, sbtcToken } from './contracts/
 import type { Receipt } from './execute.ts';
 import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
-import { cycles } from './pox.ts';
+import { cycles, type RewardCycles } from './pox.ts';
 import { Prng } from './prng.ts';
 import { Mempool, Traffic } from './traffic.ts';
 import { type SignedTransaction, smartContract, tokenTransfer, versionedSmartContract } from './transaction.ts';
@@ -86,6 +86,7 @@ export type ChainClock = (kind: 'stacks' | 'bitcoin', proposed: number, least: n
 /** The beginning of a chain whose contracts are executed by another. */
 export interface Beginning {
   readonly firstBurnHeight: number;
+  readonly cycles: RewardCycles;
   readonly contracts: readonly { id: string; template: ContractTemplate }[];
   /** Micro-STX by address. */
   readonly funds: readonly { address: string; amount: bigint }[];
@@ -135,6 +136,7 @@ export class SimulatedChain {
   readonly network: Network;
   /** The faucet account, if the chain has one. */
   readonly faucet: Account | undefined;
+  readonly cycles: RewardCycles;
   readonly #prng: Prng;
   readonly #burns: BurnChain;
   readonly #builder: BlockBuilder;
@@ -177,6 +179,7 @@ export class SimulatedChain {
       options.semiFungible,
     );
     this.network = network;
+    this.cycles = beginning?.cycles ?? cycles;
     this.#prng = prng;
     this.#miners = accounts(seed, 'miner', 3, network);
     this.#signers = accounts(seed, 'signer', 6, network);
@@ -337,7 +340,7 @@ export class SimulatedChain {
   /** The signers of a cycle. pox-5 pays no rewards on Bitcoin. */
   #chosenFor(cycle: number, { pox5Height = Number.POSITIVE_INFINITY }: World): ChosenRewardSet {
     const set = rewardSet(this.#prng, this.#signers, this.network);
-    const isOfPox5 = cycles.startOf(cycle) >= pox5Height;
+    const isOfPox5 = this.cycles.startOf(cycle) >= pox5Height;
     return { cycle, set: isOfPox5 ? { ...set, pox_ustx_threshold: null, rewarded_addresses: [] } : set };
   }
 
@@ -397,7 +400,7 @@ export class SimulatedChain {
     const hashes = { blockHash, indexBlockHash };
     const at = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
     const { transactions, receipts, fees } = body;
-    const cycle = newTenure === undefined ? null : newlyChosen(parent.burn.height, burn.height);
+    const cycle = newTenure === undefined ? null : newlyChosen(parent.burn.height, burn.height, this.cycles);
     const rewardSets = cycle === null ? parent.rewardSets : [...parent.rewardSets, this.#chosenFor(cycle, world)];
     const inPlace = { ...at, time, burn, burnView, world, transactions, receipts, rewardSets };
     if (newTenure === undefined) {

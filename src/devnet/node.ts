@@ -14,7 +14,6 @@ import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
 import { isMinable } from './execute.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
-import { cycles } from './pox.ts';
 import { Scenario } from './scenario.ts';
 import { type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
 import { type Account, accounts, impersonated } from './wallet.ts';
@@ -467,6 +466,7 @@ export class SimulatedNode {
    */
   cycle(distance: Distance): Promise<BitcoinBlocks> {
     return this.#steered(async () => {
+      const { cycles } = this.chain;
       const height = this.#bitcoinHeight;
       const count = steps(distance, cycles.of(height), MAX_CYCLES, 'until_cycle');
       return this.#mineBitcoin(cycles.startOf(cycles.of(height) + count) - height, true);

@@ -8,25 +8,29 @@ import { bufferOf, type ChainEvent, fieldOf, type Outcome, type ReadContext, run
 import { networks } from './network.ts';
 import { recovered, SignatureError } from './signature-check.ts';
 
-/** Burn blocks in a reward cycle: few, as on regtest networks, so that a short chain has several. */
-const cycleLength = 20;
-/** Burn blocks of the prepare phase at the end of a cycle, in which the next signers are chosen. */
-const prepareLength = 5;
+/**
+ * The reward cycles of a chain, counted from burn height 0.
+ * @param length burn blocks
+ * @param prepareLength burn blocks of the prepare phase at the end of a cycle, in which the next signers are chosen
+ */
+export const rewardCycles = (length: number, prepareLength: number) =>
+  ({
+    length,
+    prepareLength,
+    of: (burnHeight: number): number => Math.floor(burnHeight / length),
+    startOf: (cycle: number): number => cycle * length,
+    /** Burn height at which the signers of a cycle are chosen. */
+    prepareStartOf: (cycle: number): number => cycle * length - prepareLength,
+    /** pox-5 calculates rewards by half cycles, counted from burn height 0. */
+    halfOf: (burnHeight: number): number => Math.floor((2 * burnHeight) / length),
+    startOfHalf: (half: number): number => (half * length) / 2,
+    inPreparePhase: (burnHeight: number): boolean => burnHeight % length >= length - prepareLength,
+  }) as const;
 
-/** The reward cycles of the simulated chain, counted from burn height 0. */
-export const cycles = {
-  /** Burn blocks. */
-  length: cycleLength,
-  prepareLength,
-  of: (burnHeight: number): number => Math.floor(burnHeight / cycleLength),
-  startOf: (cycle: number): number => cycle * cycleLength,
-  /** Burn height at which the signers of a cycle are chosen. */
-  prepareStartOf: (cycle: number): number => cycle * cycleLength - prepareLength,
-  /** pox-5 calculates rewards by half cycles, counted from burn height 0. */
-  halfOf: (burnHeight: number): number => Math.floor((2 * burnHeight) / cycleLength),
-  startOfHalf: (half: number): number => (half * cycleLength) / 2,
-  inPreparePhase: (burnHeight: number): boolean => burnHeight % cycleLength >= cycleLength - prepareLength,
-} as const;
+export type RewardCycles = ReturnType<typeof rewardCycles>;
+
+/** The cycles of the simulated contracts: short, as on regtest networks, so that a short chain has several. */
+export const cycles = rewardCycles(20, 5);
 
 /** Micro-STX per reward slot: the minimum for solo stacking. */
 export const SLOT = 50_000_000_000n;

@@ -23,10 +23,10 @@ import { EngineEndedError, EngineRefusedError } from './clarity/engine.ts';
 import type { EngineRead } from './clarity/engine-messages.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
 import { vmErrorOf } from './clarity/outcome.ts';
-import { type ContractTemplate, isOfType, type ReadContext } from './contract.ts';
+import { type ContractTemplate, fieldOf, isOfType, type ReadContext, uintOf } from './contract.ts';
 import type { Receipt } from './execute.ts';
 import { MAX_FORK_DEPTH, UndecodableError } from './node.ts';
-import { cycles, SLOT } from './pox.ts';
+import { SLOT } from './pox.ts';
 import { payerOf } from './transaction.ts';
 
 const text = (status: number, message: string): Response => new Response(message, { status });
@@ -53,7 +53,7 @@ export interface ServedNode {
   /** The published tip. */
   readonly tip: Block;
   /** Executes the contracts, where they are real. */
-  readonly clarity?: Pick<ClarityMiner, 'read'> | undefined;
+  readonly clarity?: Pick<ClarityMiner, 'read' | 'constant'> | undefined;
   /** @returns the id of the transaction with 0x @throws UndecodableError, Rejection */
   submit(raw: Uint8Array): Promise<string>;
 }
@@ -234,91 +234,139 @@ function info({ node, block }: RpcRequest) {
   };
 }
 
-/** A version of the stacking contract from a burn height on; its first cycle is the next one that begins. */
-const version = (contract: string, activation: number) => ({
-  contract_id: contract,
-  activation_burnchain_block_height: activation,
-  first_reward_cycle_id: Math.ceil(activation / cycles.length),
-});
+/** The epochs of a chain, and the versions of its stacking contract, by the burn heights at which they began. */
+interface Eras {
+  readonly epochs: readonly (readonly [id: string, start: number, networkEpoch: number])[];
+  readonly versions: readonly (readonly [contract: string, activation: number])[];
+}
 
-/** Burn heights at which the versions of the stacking contract before pox-5 became active. */
-const POX_ACTIVATIONS = [0, 105, 108, 109];
-/** Burn height at which the epoch begins in which the simulated chain is from its genesis block on. */
-const LAST_EPOCH = 120;
-/** The epochs in which the locks of pox-2 and pox-3 ended, a block after their beginning. */
-const earlierEpochs = (
-  [
-    ['Epoch22', 106, 109],
-    ['Epoch25', 109, LAST_EPOCH],
-  ] as const
-).map(([epoch_id, start_height, end_height]) => ({
-  ...{ epoch_id, start_height, end_height, block_limit: blockLimit, network_epoch: 7 },
-}));
+/** The simulated chain's before pox-5. Locks of pox-2 and pox-3 ended a block after the beginning of an epoch. */
+const SIMULATED: Eras = {
+  epochs: [
+    ['Epoch22', 106, 7],
+    ['Epoch25', 109, 7],
+    ['Epoch33', 120, 14],
+  ],
+  versions: [
+    ['pox', 0],
+    ['pox-2', 105],
+    ['pox-3', 108],
+    ['pox-4', 109],
+  ],
+};
 
-function pox({ node, block }: RpcRequest) {
-  const { boot } = node.chain.network;
+/** Of a chain whose contracts are real, which is in one epoch from its first block on. */
+const REAL: Eras = {
+  epochs: [['Epoch34', 0, 14]],
+  versions: SIMULATED.versions.map(([contract]) => [contract, 0]),
+};
+
+/** The eras up to a block. */
+function erasOf({ node, block: { world } }: RpcRequest): Eras {
+  if (node.clarity !== undefined) return REAL;
+  const { pox5Height = Number.POSITIVE_INFINITY } = world;
+  // A node doesn't list a version that is never active.
+  if (pox5Height === Number.POSITIVE_INFINITY) return SIMULATED;
+  return {
+    epochs: [...SIMULATED.epochs, ['Epoch40', pox5Height, 15]],
+    versions: [...SIMULATED.versions, ['pox-5', pox5Height]],
+  };
+}
+
+/** Micro-STX by which stacking is counted. */
+interface Stacked {
+  /** Minimum of a reward slot. */
+  readonly minimum: bigint;
+  readonly supply: bigint;
+  readonly present: bigint;
+  readonly next: bigint;
+}
+
+/** What is stacked at a block, by the contract where it is real. @throws RpcError */
+async function stackedAt({ node, block }: RpcRequest, cycle: number): Promise<Stacked> {
+  const { world, burnView } = block;
+  if (node.clarity === undefined) {
+    const stacked = world.stacked(burnView.height);
+    return { minimum: SLOT, supply: world.supply(), present: stacked, next: stacked };
+  }
+  const contract = `${node.chain.network.boot}.pox-4`;
+  const ask = async (functionName: string, ...args: Uint8Array[]): Promise<ClarityValue> => {
+    const bytes = args.map((one) => toHex(one));
+    const read = { kind: 'call', contract, functionName, args: bytes, sender: node.chain.network.boot } as const;
+    return decodedArgument(await readReal(node.clarity!, block, read));
+  };
+  const [info, present, next] = [
+    await ask('get-pox-info'),
+    await ask('get-total-ustx-stacked', clarity.uint(cycle)),
+    await ask('get-total-ustx-stacked', clarity.uint(cycle + 1)),
+  ];
+  const facts = info.type === 'ok' ? info.value : info;
+  return {
+    minimum: uintOf(fieldOf(facts, 'min-amount-ustx')),
+    supply: uintOf(fieldOf(facts, 'total-liquid-supply-ustx')),
+    present: uintOf(present),
+    next: uintOf(next),
+  };
+}
+
+async function pox(asked: RpcRequest) {
+  const { node, block } = asked;
+  const { cycles, network } = node.chain;
+  const { boot } = network;
   const { height } = block.burnView;
   const id = cycles.of(height);
   const next = cycles.startOf(id + 1);
   const prepare = cycles.prepareStartOf(id + 1);
-  const { pox5Height } = block.world;
-  const supply = block.world.supply();
-  const slot = Number(SLOT);
-  // A node doesn't list a version that is never active.
-  const later = pox5Height === undefined || pox5Height === Number.POSITIVE_INFINITY ? [] : [pox5Height];
-  const stacked = jsonInteger(block.world.stacked(height));
-  const end = jsonInteger(LAST_HEIGHT);
+  const { epochs, versions } = erasOf(asked);
+  const stacked = await stackedAt(asked, id);
+  const slot = jsonInteger(stacked.minimum);
+  const last = epochs.findLastIndex(([, start]) => start <= height);
   return {
     contract_id: `${boot}.${block.world.isActive('pox-4', height) ? 'pox-4' : 'pox-5'}`,
     pox_activation_threshold_ustx: 0,
     first_burnchain_block_height: 0,
     current_burnchain_block_height: height,
-    current_epoch: 'Epoch33',
+    current_epoch: epochs[last]?.[0],
     prepare_phase_block_length: cycles.prepareLength,
     reward_phase_block_length: cycles.length - cycles.prepareLength,
     reward_slots: 2 * (cycles.length - cycles.prepareLength),
     rejection_fraction: null,
-    total_liquid_supply_ustx: jsonInteger(supply),
-    current_cycle: { id, min_threshold_ustx: slot, stacked_ustx: stacked, is_pox_active: true },
+    total_liquid_supply_ustx: jsonInteger(stacked.supply),
+    current_cycle: { id, min_threshold_ustx: slot, stacked_ustx: jsonInteger(stacked.present), is_pox_active: true },
     next_cycle: {
       id: id + 1,
       min_threshold_ustx: slot,
-      min_increment_ustx: jsonInteger(supply / 5_000n),
-      stacked_ustx: stacked,
+      min_increment_ustx: jsonInteger(stacked.supply / 5_000n),
+      stacked_ustx: jsonInteger(stacked.next),
       prepare_phase_start_block_height: prepare,
       blocks_until_prepare_phase: prepare - height,
       reward_phase_start_block_height: next,
       blocks_until_reward_phase: next - height,
       ustx_until_pox_rejection: null,
     },
-    epochs: [
-      ...earlierEpochs,
-      {
-        epoch_id: 'Epoch33',
-        start_height: LAST_EPOCH,
-        end_height: later[0] ?? end,
-        block_limit: blockLimit,
-        network_epoch: 14,
-      },
-      ...later.map((start) => ({
-        ...{ epoch_id: 'Epoch40', start_height: start, end_height: end, block_limit: blockLimit },
-        network_epoch: 15,
-      })),
-    ],
+    epochs: epochs.map(([epoch, start, networkEpoch], at) => ({
+      epoch_id: epoch,
+      start_height: start,
+      end_height: epochs[at + 1]?.[1] ?? jsonInteger(LAST_HEIGHT),
+      block_limit: blockLimit,
+      network_epoch: networkEpoch,
+    })),
     min_amount_ustx: slot,
     prepare_cycle_length: cycles.prepareLength,
     reward_cycle_id: id,
     reward_cycle_length: cycles.length,
     rejection_votes_left_required: null,
     next_reward_cycle_in: next - height,
-    contract_versions: [
-      ...['pox', 'pox-2', 'pox-3', 'pox-4'].map((name, at) => version(`${boot}.${name}`, POX_ACTIVATIONS[at] ?? 0)),
-      ...later.map((at) => version(`${boot}.pox-5`, at)),
-    ],
+    // The first cycle of a version is the next one that begins.
+    contract_versions: versions.map(([contract, activation]) => ({
+      contract_id: `${boot}.${contract}`,
+      activation_burnchain_block_height: activation,
+      first_reward_cycle_id: Math.ceil(activation / cycles.length),
+    })),
   };
 }
 
-function tenure({ block }: RpcRequest) {
+function tenure({ node, block }: RpcRequest) {
   const { consensusHash, parentConsensusHash, indexBlockHash, parentIndexBlockHash } = block.tenure;
   return {
     consensus_hash: consensusHash.toHex(),
@@ -327,7 +375,7 @@ function tenure({ block }: RpcRequest) {
     parent_tenure_start_block_id: bare(parentIndexBlockHash ?? noHash),
     tip_block_id: bare(block.indexBlockHash),
     tip_height: block.height,
-    reward_cycle: cycles.of(block.burn.height),
+    reward_cycle: node.chain.cycles.of(block.burn.height),
   };
 }
 
@@ -564,9 +612,13 @@ function source(asked: RpcRequest) {
  * @returns null where the contract has no such thing
  * @throws RpcError where the engine is away
  */
-async function readReal(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> {
+const readReal = (real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> =>
+  fromEngine(() => real.read(block, read));
+
+/** @returns null where the engine refuses @throws RpcError where it is away */
+async function fromEngine(ask: () => Promise<string | null>): Promise<string | null> {
   try {
-    return await real.read(block, read);
+    return await ask();
   } catch (error) {
     if (error instanceof EngineRefusedError) return null;
     if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
@@ -661,13 +713,39 @@ async function variable(asked: RpcRequest) {
   throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
 }
 
-function constant(asked: RpcRequest) {
-  const { template } = required(asked, 'data');
+async function constant(asked: RpcRequest) {
+  const { template, context } = required(asked, 'data');
   const name = asked.params[2] ?? '';
   const value = named(template.constants, name);
   if (value !== undefined) return { data: toHex(value) };
   if (!isDeclared(template, 'constant', name)) throw new RpcError(404, 'Constant not found');
-  throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
+  const { clarity: real } = asked.node;
+  if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
+  const names = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
+  const made = await fromEngine(() => real.constant(asked.block, context.contract, name, names));
+  if (made === null) throw new RpcError(501, `The engine doesn't tell the value of ${name}`);
+  return { data: made };
+}
+
+const CLARITY_NAME = /^[a-zA-Z][a-zA-Z0-9\-_!?+<>=/*]*$/;
+
+async function trait(asked: RpcRequest) {
+  const [address = '', name = '', traitAddress = '', traitContract = '', trait = ''] = asked.params;
+  const [contract, definedIn] = [`${address}.${name}`, `${traitAddress}.${traitContract}`];
+  if (principalBytes(contract) === null || principalBytes(definedIn) === null || !CLARITY_NAME.test(trait)) {
+    throw new RpcError(400, 'The path must name a contract and a trait');
+  }
+  const { clarity: real } = asked.node;
+  if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, which would know`);
+  const read = await readReal(real, asked.block, { kind: 'trait', contract, definedIn, trait });
+  if (read === null) throw new RpcError(404, 'No contract analysis found or trait definition not found');
+  return { is_implemented: read === 'true' };
+}
+
+/** A read-only call without limits, which a node answers to its operator alone. The engine has none for any. */
+function fastCallRead(asked: RpcRequest) {
+  if (asked.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
+  return callRead(asked);
 }
 
 const Broadcast = Type.Object({ tx: Type.String() });
@@ -785,6 +863,8 @@ const routes: readonly RpcRoute[] = [
   },
   { method: 'GET', path: '/v2/contracts/source/*/*', answer: source },
   { method: 'POST', path: '/v2/contracts/call-read/*/*/*', answer: callRead },
+  { method: 'POST', path: '/v3/contracts/fast-call-read/*/*/*', answer: fastCallRead },
+  { method: 'GET', path: '/v2/traits/*/*/*/*/*', answer: trait },
   { method: 'POST', path: '/v2/map_entry/*/*/*', answer: mapEntry },
   { method: 'GET', path: '/v2/data_var/*/*/*', answer: variable },
   { method: 'GET', path: '/v2/constant_val/*/*/*', answer: constant },

@@ -1,5 +1,6 @@
 /** A project's contracts run for real behind the API, through published clients. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Pox4SignatureTopic, StackingClient } from '@stacks/stacking';
 import {
   broadcastTransaction,
   Cl,
@@ -10,6 +11,7 @@ import {
   makeSTXTokenTransfer,
   Pc,
   PostConditionMode,
+  privateKeyToPublic,
 } from '@stacks/transactions';
 import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
@@ -27,6 +29,14 @@ const TOKEN = `
 (define-public (make (id uint)) (nft-mint? art id tx-sender))
 (define-public (fail) ERR_NONE)
 (define-public (crash) (ok (/ u1 u0)))`;
+const RULES = `
+(define-trait money ((get-balance (principal) (response uint uint)) (mint (uint) (response bool uint))))
+(define-trait art ((get-owner (uint) (response principal uint))))
+(define-constant OWNER tx-sender)
+(define-constant BORN stacks-block-height)
+(define-constant LIMIT (* u2 (next u20)))
+(define-constant PLAIN u7)
+(define-read-only (next (n uint)) (+ n u1)) ;; without a line's end`;
 const SHOP = `
 ;; .nothing is named here, and "there is .nothing" in a text.
 (define-data-var sold uint u0)
@@ -57,7 +67,7 @@ describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;
   let server: Demo;
   beforeAll(async () => {
-    project = await clarityProject({ shop: SHOP, token: TOKEN });
+    project = await clarityProject({ shop: SHOP, token: TOKEN, rules: RULES });
     server = await demo({ clarity: project.path });
   });
   afterAll(async () => {
@@ -98,10 +108,10 @@ describeWith('Clarity', hasClarity, () => {
 
   test('the contracts of the project are there, in the order in which they name each other', async () => {
     const { tip } = await server.json<{ tip: { height: number } }>('/stackside/v1/devnet');
-    expect(tip.height).toBe(3);
+    expect(tip.height).toBe(4);
     const { results } = await server.json<{ results: { contract_id: string }[] }>('/stackside/v1/contracts');
-    expect(results.map(({ contract_id }) => contract_id).slice(0, 2)).toEqual(
-      ['shop', 'token'].map((name) => `${DEPLOYER.address}.${name}`),
+    expect(results.map(({ contract_id }) => contract_id).slice(0, 3)).toEqual(
+      ['rules', 'shop', 'token'].map((name) => `${DEPLOYER.address}.${name}`),
     );
   });
 
@@ -248,6 +258,100 @@ describeWith('Clarity', hasClarity, () => {
     expect(time).toBe(bitcoin.time);
     const past = await server.post<{ message: string }>('/stackside/v1/devnet/time', { until_time: bitcoin.time });
     expect([past.status, past.body.message]).toEqual([400, expect.stringContaining('body/until_time must be > ')]);
+  });
+
+  test('constants have the values that the deployment gave them', async () => {
+    const at = `/v2/constant_val/${DEPLOYER.address}/rules`;
+    const hex = (value: Parameters<typeof Cl.serialize>[0]) => ({ data: `0x${Cl.serialize(value)}` });
+    // The third block deployed the contract, and what a block says of itself in it is its height.
+    for (const [name, value] of [
+      ['OWNER', Cl.principal(DEPLOYER.address)],
+      ['BORN', Cl.uint(4)],
+      ['LIMIT', Cl.uint(42)],
+      ['PLAIN', Cl.uint(7)],
+    ] as const)
+      expect([name, await server.json(`${at}/${name}`)]).toEqual([name, hex(value)]);
+    expect((await server.get(`${at}/NONE`)).status).toBe(404);
+    const boot = await server.json<object>('/v2/constant_val/ST000000000000000000002AMW42H/pox-4/MAX_ADDRESS_VERSION');
+    expect(boot).toEqual(hex(Cl.uint(6)));
+    expect((await call({ functionName: 'mint', functionArgs: [Cl.uint(1)] })).tx_status).toBe('success');
+  });
+
+  test('a contract implements a trait by its functions', async () => {
+    const asked = (contract: string, trait: string, definedIn = 'rules') =>
+      server.get(`/v2/traits/${DEPLOYER.address}/${contract}/${DEPLOYER.address}/${definedIn}/${trait}`);
+    for (const [contract, trait, implemented] of [
+      ['token', 'money', true],
+      ['token', 'art', false],
+      ['shop', 'money', false],
+    ] as const)
+      expect([contract, trait, await (await asked(contract, trait)).json()]).toEqual([
+        ...[contract, trait, { is_implemented: implemented }],
+      ]);
+    const statuses = await Promise.all([
+      asked('none', 'money'),
+      asked('token', 'none'),
+      asked('token', 'money', 'none'),
+      asked('token', 'money)(print'),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([404, 404, 404, 400]);
+    expect((await call({ functionName: 'mint', functionArgs: [Cl.uint(1)] })).tx_status).toBe('success');
+  });
+
+  test('stacking is counted by the contract, and the route, the state and the client say the same', async () => {
+    const client = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
+    const info = await client.getPoxInfo();
+    const { cycle, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
+    const said = cvToValue(
+      await fetchCallReadOnlyFunction({
+        ...{ contractAddress: 'ST000000000000000000002AMW42H', contractName: 'pox-4', functionName: 'get-pox-info' },
+        ...{ functionArgs: [], senderAddress: WALLET.address, ...common() },
+      }),
+    ).value as Record<string, { value: string }>;
+    expect(info).toMatchObject({
+      ...{ contract_id: 'ST000000000000000000002AMW42H.pox-4', current_epoch: 'Epoch34' },
+      reward_cycle_length: Number(said['reward-cycle-length']!.value),
+      prepare_cycle_length: Number(said['prepare-cycle-length']!.value),
+      reward_cycle_id: Number(said['reward-cycle-id']!.value),
+      min_amount_ustx: Number(said['min-amount-ustx']!.value),
+      total_liquid_supply_ustx: Number(said['total-liquid-supply-ustx']!.value),
+      current_burnchain_block_height: bitcoin.height,
+    });
+    expect(cycle).toEqual({ number: 0, length: 1_050, blocks_left: 1_050 - bitcoin.height });
+    const { functions } = await server.json<{ functions: { name: string; outputs: object }[] }>(
+      '/v2/contracts/interface/ST000000000000000000002AMW42H/pox-4',
+    );
+    expect(functions.find(({ name }) => name === 'get-total-ustx-stacked')?.outputs).toEqual({ type: 'uint128' });
+    expect(functions.filter(({ name }) => name.startsWith('stackside'))).toEqual([]);
+    // STX are locked where the contract and the account say so.
+    const signer = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
+    const poxAddress = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+    const facts = { poxAddress, rewardCycle: cycle.number, period: 2, topic: Pox4SignatureTopic.StackStx };
+    const limits = { maxAmount: 10n ** 18n, authId: 1 };
+    const amount = BigInt(info.min_amount_ustx);
+    const { txid } = await client.stack({
+      ...{ amountMicroStx: amount, poxAddress, cycles: 2, burnBlockHeight: bitcoin.height, privateKey: WALLET.key },
+      ...{ signerKey: privateKeyToPublic(WALLET.key) as string, ...limits, fee: 5_000 },
+      signerSignature: signer.signPoxSignature({ ...facts, ...limits, signerPrivateKey: WALLET.key }),
+    });
+    expect((await minedTx(txid)).tx_result.repr).toStartWith('(ok ');
+    const account = await server.json<{ locked: string; unlock_height: number }>(
+      `/v2/accounts/${WALLET.address}?proof=0`,
+    );
+    expect([BigInt(account.locked), account.unlock_height]).toEqual([amount, 3 * 1_050]);
+    expect((await client.getPoxInfo()).next_cycle.stacked_ustx).toBe(Number(amount));
+  });
+
+  test('a read-only call without limits is for who knows the token of the node', async () => {
+    const path = `/v3/contracts/fast-call-read/${DEPLOYER.address}/shop/heights`;
+    const ask = (headers: Record<string, string>) =>
+      server.get(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ sender: WALLET.address, arguments: [] }),
+      });
+    expect((await ask({})).status).toBe(401);
+    expect(await (await ask({ authorization: 'simulated-node' })).json()).toMatchObject({ okay: true });
   });
 
   test('a Bitcoin block that a fork took back counts again', async () => {

@@ -19,7 +19,7 @@ interface SteeredBlock {
 export interface Steered {
   tip: SteeredBlock;
   bitcoin: { height: number; time: number };
-  cycle: { number: number; blocks_left: number };
+  cycle: { number: number; length: number; blocks_left: number };
   interval: number;
   pending: string[];
   snapshots: { name: string; height: number }[];

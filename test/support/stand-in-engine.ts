@@ -1,7 +1,19 @@
 /** A stand-in for the Clarity engine, in a directory: its contracts do what their functions are named after. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
 import { type DataDirectory, dataDirectory } from './data/data-directory.ts';
+
+/** What its stacking contract says of itself. */
+const POX_INFO = clarity.ok(
+  clarity.tuple({
+    'min-amount-ustx': clarity.uint(0),
+    'prepare-cycle-length': clarity.uint(50),
+    'reward-cycle-length': clarity.uint(1_050),
+    'total-liquid-supply-ustx': clarity.uint(0),
+  }),
+);
 
 /** The module in place of @stacks/clarinet-sdk-wasm: heights as the real one has them, and calls that misbehave by name. */
 const MODULE = `
@@ -14,7 +26,7 @@ class SDK {
   mineEmptyBurnBlock() { this.burnBlockHeight += 1; return (this.stacksBlockHeight += 1); }
   getContractSource() { return undefined; }
   getContractsInterfaces() { return this.contracts; }
-  callReadOnlyFn() { return { result: '0x' + '01'.padEnd(34, '0') }; }
+  callReadOnlyFn({ method }) { return { result: method === 'get-pox-info' ? '${toHex(POX_INFO)}' : '0x' + '01'.padEnd(34, '0') }; }
   getDataVar() { throw 'value not found'; }
   getMapEntry() { throw 'value not found'; }
   mineBlock(transactions) {
@@ -38,7 +50,7 @@ class SDK {
   }
 }
 class SDKOptions {}
-class CallFnArgs {}
+class CallFnArgs { constructor(contract, method) { this.method = method; } }
 module.exports = { SDK, SDKOptions, CallFnArgs };
 `;
 

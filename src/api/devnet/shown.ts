@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox';
 import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
 import type { SimulatedNode } from '../../devnet/node.ts';
-import { cycles } from '../../devnet/pox.ts';
 import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
 
 export const ShownBlock = Type.Object(
@@ -65,6 +64,7 @@ export const State = Type.Object(
 
 export function stateOf(node: SimulatedNode) {
   const { chain, tip, interval } = node;
+  const { cycles } = chain;
   const { height } = tip.burnView;
   const { address } = node.faucet;
   return {

@@ -31,6 +31,27 @@ export interface Attempt extends EnginePosition {
   outcome: EngineOutcome | null;
 }
 
+/** What came of a contract that was deployed to be looked at. */
+export interface Probed {
+  outcome: EngineOutcome | null;
+  /** Constants by name. */
+  values: ReadonlyMap<string, string>;
+}
+
+/** How the names of functions begin that return constants; a number follows. */
+const PROBE = 'stackside-constant-';
+
+/** Whether a function of an interface is one that was added to return a constant. */
+export const isProbe = (functionName: string): boolean => functionName.startsWith(PROBE);
+
+/** A block whose deployment has functions, too, that return constants. */
+function withProbes(block: EngineBlock, constants: readonly string[]): EngineBlock {
+  if (block.kind !== 'block' || block.action?.kind !== 'deploy') return block;
+  const probes = constants.map((name, at) => `(define-read-only (${PROBE}${at}) ${name})`);
+  const source = [block.action.source, ...probes].join('\n');
+  return { ...block, action: { ...block.action, source } };
+}
+
 /** The heights of the engine and of the chain differ. */
 export class EngineAstrayError extends Error {
   override readonly name = 'EngineAstrayError';
@@ -42,7 +63,9 @@ export class EngineChain {
   /** Every block that the chain has, by its id. */
   readonly #made = new Map<string, MadeBlock>();
   /** The block that each of the engine's chains is at; null where it has to begin. */
-  readonly #at: Record<EngineSession, string | null> = { counting: null, quick: null };
+  readonly #at: Record<EngineSession, string | null> = { counting: null, quick: null, aside: null };
+  /** Values of constants by the block that deployed their contract and its id. */
+  readonly #constants = new Map<string, ReadonlyMap<string, string>>();
   /** The chain that made a block last. */
   #last: EngineSession = 'quick';
 
@@ -61,11 +84,70 @@ export class EngineChain {
     return answer;
   }
 
-  /** Reads from where the engine is. @returns null where there is no such thing @throws as the engine does */
-  async readNow(read: EngineRead): Promise<string | null> {
-    const answer = await this.#engine.ask({ session: 'quick', kind: 'read', read });
+  /** Reads from where a chain is. @returns null where there is no such thing @throws as the engine does */
+  async readNow(read: EngineRead, session: EngineSession = 'quick'): Promise<string | null> {
+    const answer = await this.#engine.ask({ session, kind: 'read', read });
     if (answer.kind !== 'value') throw new EngineAstrayError(`the engine answered ${answer.kind}`);
     return answer.value;
+  }
+
+  /**
+   * Deploys a contract where the engine is, in a block that the chain never has, and reads its constants.
+   * @param session is nowhere afterwards
+   * @param block deploys the contract
+   * @param names of constants
+   * @returns what came of the deployment, and the values
+   * @throws as the engine does
+   */
+  async probe(session: EngineSession, block: EngineBlock, names: readonly string[]): Promise<Probed> {
+    this.#at[session] = null;
+    const { outcome } = await this.#make(session, [withProbes(block, names)]);
+    const values = new Map<string, string>();
+    if (outcome?.kind !== 'returned' || block.kind !== 'block' || block.action?.kind !== 'deploy')
+      return { outcome, values };
+    const { sender, name } = block.action;
+    for (const [at, constant] of names.entries()) {
+      const call = { contract: `${sender}.${name}`, functionName: `${PROBE}${at}`, args: [], sender };
+      const value = await this.readNow({ kind: 'call', ...call }, session);
+      if (value !== null) values.set(constant, value);
+    }
+    return { outcome, values };
+  }
+
+  /**
+   * The values of constants of a contract on the branch of a block, as its deployment made them. Nothing but the contract itself can read
+   * them, so the contract is deployed once more, aside, on the block below that of its deployment, with functions that return them.
+   * @param names of all constants
+   * @returns null for a contract that no block deployed
+   * @throws as the engine does
+   */
+  async constants(id: string, contract: string, names: readonly string[]): Promise<ReadonlyMap<string, string> | null> {
+    const deployed = this.#deploymentOf(id, contract);
+    if (deployed === null) return null;
+    const key = `${deployed.id} ${contract}`;
+    const known = this.#constants.get(key);
+    if (known !== undefined) return known;
+    await this.#goTo('aside', deployed.parent);
+    const { values } = await this.probe('aside', deployed.block, names);
+    this.#constants.set(key, values);
+    return values;
+  }
+
+  /** The block of a branch that deployed a contract, and the one below; null where none did. */
+  #deploymentOf(id: string, contract: string): { id: string; parent: string; block: EngineBlock } | null {
+    for (let at: string | null = id; at !== null; ) {
+      const { parent, block }: MadeBlock = this.#block(at);
+      const action = block?.kind === 'block' ? block.action : null;
+      if (
+        parent !== null &&
+        block !== null &&
+        action?.kind === 'deploy' &&
+        `${action.sender}.${action.name}` === contract
+      )
+        return { id: at, parent, block };
+      at = parent;
+    }
+    return null;
   }
 
   /** Makes a block on another one. The engine is nowhere until it is kept. @throws as the engine does */

@@ -36,13 +36,15 @@ export type EngineRead =
   | { kind: 'call'; contract: string; functionName: string; args: string[]; sender: string }
   | { kind: 'variable'; contract: string; name: string }
   | { kind: 'entry'; contract: string; map: string; key: string }
-  | { kind: 'source'; contract: string };
+  | { kind: 'source'; contract: string }
+  /** Whether a contract has the functions of a trait, as `true` or `false`; null where either isn't there. */
+  | { kind: 'trait'; contract: string; definedIn: string; trait: string };
 
 /**
- * The engine's chains: one counts the costs of transactions, which takes some fifteen times as long. The other one makes the chain
- * anew, reads from it, and makes blocks without transactions.
+ * The engine's chains: one counts the costs of transactions, which takes some fifteen times as long. The quick one makes the chain
+ * anew, reads from it, and makes blocks without transactions. The third one is for what the chain never has.
  */
-export type EngineSession = 'counting' | 'quick';
+export type EngineSession = 'counting' | 'quick' | 'aside';
 
 export type ToEngine = { session: EngineSession } & EngineRequest;
 

@@ -27,6 +27,7 @@ interface Session {
   getDataVar(contract: string, name: string): string;
   getMapEntry(contract: string, map: string, key: Uint8Array): string;
   getContractSource(contract: string): string | undefined;
+  runSnippet(source: string): string;
   getContractsInterfaces(): Map<string, object>;
   getBlockTime(): bigint;
   readonly stacksBlockHeight: number;
@@ -116,7 +117,34 @@ function readFrom(engine: Engine, session: Session, read: EngineRead): string | 
       return session.getMapEntry(read.contract, read.map, bytesOf(read.key));
     case 'source':
       return session.getContractSource(read.contract) ?? null;
+    case 'trait':
+      return implementsTrait(session, read);
   }
+}
+
+/** What the engine says of a snippet: its value, or `error:` and why it failed, in which case it has changed nothing. */
+function saidOf(session: Session, snippet: string): string {
+  try {
+    return session.runSnippet(snippet);
+  } catch (error) {
+    return textOf(error);
+  }
+}
+
+function implementsTrait(
+  session: Session,
+  { contract, definedIn, trait }: EngineRead & { kind: 'trait' },
+): 'true' | 'false' | null {
+  // The division fails once the analysis has found that the contract can stand for the trait.
+  const said = saidOf(
+    session,
+    `(use-trait asked '${definedIn}.${trait})
+     (define-private (take (given <asked>)) true)
+     (define-private (give) (take '${contract}))
+     (/ u1 u0)`,
+  );
+  if (said.includes('DivisionByZero')) return 'true';
+  return /unresolved contract|undeclared trait/.test(said) ? null : 'false';
 }
 
 /** Lets the engine's clock stand, so that a chain that is made again has the same times. @param time Unix seconds */
@@ -158,9 +186,11 @@ async function loaded(directory: string): Promise<{ engine: Engine; version: str
 try {
   const { engine, version } = await loaded(process.argv[2] ?? '');
   const noFiles = (): Promise<never> => Promise.reject(new Error('the engine reads no files'));
+  const session = (countsCosts: boolean) => new engine.SDK(noFiles, new engine.SDKOptions(countsCosts, false));
   const sessions: Record<EngineSession, Session> = {
-    counting: new engine.SDK(noFiles, new engine.SDKOptions(true, false)),
-    quick: new engine.SDK(noFiles, new engine.SDKOptions(false, false)),
+    counting: session(true),
+    quick: session(false),
+    aside: session(false),
   };
   let turn = Promise.resolve();
   process.on('message', ({ id, ...message }: { id: number } & ToEngine) => {

@@ -3,26 +3,39 @@
  * engine and the chain have the same heights, times and STX.
  */
 import { atMost } from '../../base/turns.ts';
-import { toHex } from '../../codec/hex.ts';
+import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
-import { contractInterface, type Executed, executedContract } from '../contract.ts';
+import { type Executed, executedContract, fieldOf, uintOf } from '../contract.ts';
 import { readSource } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
+import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { payerOf, type SignedTransaction } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
-import { type Attempt, EngineAstrayError, EngineChain } from './engine-chain.ts';
+import { type Attempt, EngineAstrayError, EngineChain, isProbe } from './engine-chain.ts';
 import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
 import { executedOf } from './outcome.ts';
 
 /** The epoch of the chain: the last one in which pox-4 is active. */
 const EPOCH = '3.4';
-/** Contracts of the boot address that the engine has. */
-const BOOT_CONTRACTS = [
-  ...['pox', 'pox-2', 'pox-3', 'pox-4', 'bns', 'lockup', 'costs', 'costs-2', 'costs-3', 'costs-4', 'cost-voting'],
-  ...['signers', 'signers-voting'],
-];
+/** Contracts of the boot address that the engine has, with their versions of Clarity. */
+const BOOT_CONTRACTS = {
+  ...{
+    pox: 1,
+    'pox-2': 2,
+    'pox-3': 2,
+    'pox-4': 2,
+    bns: 1,
+    lockup: 1,
+    costs: 1,
+    'costs-2': 1,
+    'costs-3': 1,
+    'costs-4': 1,
+  },
+  ...{ 'cost-voting': 1, signers: 2, 'signers-voting': 2 },
+};
 
 /** Seconds by which the engine moves the time with a block, and from a Bitcoin block to the next one at least. */
 const BLOCK_SECONDS = 10;
@@ -65,6 +78,59 @@ function executed(transaction: SignedTransaction, result: Executed): SignedTrans
   return { ...transaction, action: { kind: 'executed', executed: result, deployed } };
 }
 
+/**
+ * The boot contracts, as the engine's analysis describes them. It tells of contracts that are deployed alone, so a copy of each is.
+ * @param chain has begun, and has to begin again
+ */
+async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']> {
+  const { boot } = networks.testnet;
+  const contracts: Beginning['contracts'][number][] = [];
+  for (const [name, clarityVersion] of Object.entries(BOOT_CONTRACTS)) {
+    const id = `${boot}.${name}`;
+    const source = await chain.readNow({ kind: 'source', contract: id });
+    if (source === null) continue;
+    const { template } = readSource(name, source, null, boot);
+    const constants = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
+    const action = { kind: 'deploy' as const, sender: boot, name: `${name}-copy`, source, clarityVersion };
+    const { outcome, values } = await chain.probe(
+      'quick',
+      { kind: 'block', credits: [], fee: null, action },
+      constants.filter((one) => !Object.hasOwn(template.constants ?? {}, one)),
+    );
+    const made = outcome === null ? null : executedOf(outcome, true).abi;
+    // A source that the engine of another version doesn't take as it is has what can be read of it without an analysis.
+    const abi =
+      made === null ? template.abi : { ...made, functions: made.functions.filter((one) => !isProbe(one.name)) };
+    const known = Object.fromEntries([...values].map(([constant, value]) => [constant, fromHex(value)]));
+    contracts.push({
+      id,
+      template: {
+        ...executedContract(name, source, undefined, abi),
+        constants: { ...template.constants, ...known },
+        isPartial: made === null,
+      },
+    });
+  }
+  return contracts;
+}
+
+/** The reward cycles of the engine's stacking contract. @param chain has begun */
+async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
+  const contract = `${networks.testnet.boot}.pox-4`;
+  const call = {
+    kind: 'call' as const,
+    contract,
+    functionName: 'get-pox-info',
+    args: [],
+    sender: networks.testnet.boot,
+  };
+  const info = decodeClarity(fromHex((await chain.readNow(call)) ?? '0x'));
+  if (!info.ok || info.value.type !== 'ok')
+    throw new EngineAstrayError('pox-4 of the engine says nothing of its cycles');
+  const blocks = (name: string) => Number(uintOf(fieldOf((info.value as { value: ClarityValue }).value, name)));
+  return rewardCycles(blocks('reward-cycle-length'), blocks('prepare-cycle-length'));
+}
+
 export class ClarityMiner {
   readonly #engine: EngineChain;
   /** Mining and reading, one at a time: the engine is at one block. */
@@ -96,17 +162,9 @@ export class ClarityMiner {
     const credits = funds.map(({ address: recipient, amount }) => creditOf({ recipient, amount }));
     const chain = new EngineChain(engine, { epoch: EPOCH, time, funds: credits });
     await chain.begin();
-    const { boot } = networks.testnet;
-    const contracts: Beginning['contracts'][number][] = [];
-    for (const name of BOOT_CONTRACTS) {
-      const id = `${boot}.${name}`;
-      const source = await chain.readNow({ kind: 'source', contract: id });
-      if (source === null) continue;
-      const { template, flaw } = readSource(name, source, null, boot);
-      const abi = flaw === null ? template.abi : contractInterface({});
-      contracts.push({ id, template: { ...executedContract(name, source, undefined, abi), isPartial: true } });
-    }
-    return new ClarityMiner(chain, time, { firstBurnHeight: 0, contracts, funds });
+    const cycles = await cyclesOf(chain);
+    const contracts = await bootContracts(chain);
+    return new ClarityMiner(chain, time, { firstBurnHeight: 0, cycles, contracts, funds });
   }
 
   /** The time of the block that is mined now, in Unix seconds. */
@@ -150,6 +208,19 @@ export class ClarityMiner {
   /** Reads from the state after a block. @throws EngineEndedError, EngineRefusedError */
   read(block: Block, read: EngineRead): Promise<string | null> {
     return this.#turns(() => this.#engine.read(block.indexBlockHash, read));
+  }
+
+  /**
+   * The value of a constant of a contract that was deployed on the branch of a block.
+   * @param names of all its constants
+   * @returns null where the contract has none of this name
+   * @throws EngineEndedError, EngineRefusedError
+   */
+  constant(block: Block, contract: string, name: string, names: readonly string[]): Promise<string | null> {
+    return this.#turns(async () => {
+      const values = await this.#engine.constants(block.indexBlockHash, contract, names);
+      return values?.get(name) ?? null;
+    });
   }
 
   #credits(parent: Block): Credit[] {
