@@ -148,8 +148,8 @@ export class SimulatedChain {
   readonly #retained: number;
   readonly #clock: ChainClock;
   readonly #submitted: NonNullable<ChainOptions['submitted']>;
-  /** Whether each coinbase is its miner's. */
-  readonly #paysMiners: boolean;
+  /** Whether an engine executes the contracts: each coinbase is its miner's, and each Bitcoin block begins a tenure. */
+  readonly #isReal: boolean;
   readonly #genesis: Block;
   readonly #genesisBody: object;
   readonly #blocks = new Map<string, Block>();
@@ -167,7 +167,7 @@ export class SimulatedChain {
     const prng = new Prng(`${seed}/chain`);
     const network = networks[options.network ?? 'testnet'];
     const { beginning } = options;
-    this.#paysMiners = beginning !== undefined;
+    this.#isReal = beginning !== undefined;
     const users = accounts(seed, 'user', beginning === undefined ? (options.accounts ?? 100) : 0, network);
     const sponsors = accounts(seed, 'sponsor', beginning === undefined ? 3 : 0, network);
     const traffic = new Traffic(
@@ -297,7 +297,7 @@ export class SimulatedChain {
 
     const world = before.world.fork();
     const miner = newTenure ? this.#prng.pick(this.#miners) : before.tenure.miner;
-    const recipient = this.#paysMiners ? miner.address : this.#coinbaseRecipient(miner, world);
+    const recipient = this.#isReal ? miner.address : this.#coinbaseRecipient(miner, world);
     const context: BlockContext = {
       parent: before,
       burn,
@@ -370,7 +370,8 @@ export class SimulatedChain {
   /** The burn block that a miner uses if none is announced. */
   #seenBurnBlock(before: Block, newTenure: boolean): BurnBlock {
     if (!newTenure) return before.burnView;
-    if (this.#isAhead(before)) return this.#burnTip;
+    const [next] = burnBlocksBetween(before.burnView, this.#burnTip) ?? [];
+    if (next !== undefined) return this.#isReal ? next : this.#burnTip;
     throw new RangeError('a new tenure needs a burn block the parent has not seen: leave newBurnBlock out');
   }
 

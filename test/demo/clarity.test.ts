@@ -363,6 +363,17 @@ describeWith('Clarity', hasClarity, () => {
     expect((await server.json<Steered>('/stackside/v1/devnet')).bitcoin.height).toBe(bitcoin.height + 2);
   });
 
+  test('Bitcoin blocks that a fork took back come again one by one, as contracts count them', async () => {
+    await server.steer('/stackside/v1/devnet/bitcoin', { count: 3 });
+    await server.steer('/stackside/v1/devnet/fork', { depth: 3 });
+    for (let tenure = 0; tenure < 4; tenure += 1) {
+      await server.steer('/stackside/v1/devnet/bitcoin');
+      const { tip, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
+      const heights = (await readOnly('shop', 'heights')) as { value: string }[];
+      expect(heights.map(({ value }) => Number(value))).toEqual([tip.height, bitcoin.height]);
+    }
+  });
+
   test('a snapshot takes back what contracts did, and is there for the next test', async () => {
     const sold = async () =>
       (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;

@@ -287,11 +287,14 @@ export class ClarityMiner {
   }
 
   /** Makes the chain's block of what the engine made. */
-  #assemble(parent: Block, block: EngineBlock | null, { height, time }: Attempt, options: MineOptions): MinedBlock {
+  #assemble(parent: Block, block: EngineBlock | null, attempt: Attempt, options: MineOptions): MinedBlock {
+    const { height, burnHeight, time } = attempt;
     this.#time = time;
     const mined = this.#chain!.mine(parent.indexBlockHash, { transactions: 0, quiet: true, ...options });
-    if (mined.height !== height) {
-      throw new EngineAstrayError(`the engine is at height ${height}, and the chain at ${mined.height}`);
+    const { burnView } = this.#chain!.block(mined.indexBlockHash)!;
+    if (mined.height !== height || burnView.height !== burnHeight) {
+      const heights = [height, burnHeight, mined.height, burnView.height];
+      throw new EngineAstrayError(`the heights of engine and chain differ: ${heights.join(', ')}`);
     }
     this.#engine.keep(mined.indexBlockHash, block === null ? null : parent.indexBlockHash, block);
     this.#rewards.set(mined.indexBlockHash, mined.rewards);
