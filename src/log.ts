@@ -4,6 +4,7 @@ import type { ArchiveEvent } from './archive/archiver.ts';
 import type { BaseEvent } from './archive/base-writer.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
+import type { ContractsEvent } from './devnet/clarity/network.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
@@ -86,6 +87,7 @@ export type LogEvent =
   | FaucetEvent
   | HookEvent
   | ApiEvent
+  | ContractsEvent
   | ServerEvent;
 
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -94,6 +96,8 @@ export type Level = (typeof levels)[number];
 /** The level of each event; an event without one doesn't compile. docs/logs.md explains each. */
 export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
+  contracts_deployed: 'info',
+  contracts_refused: 'error',
   variable_unknown: 'warn',
   old_names_imported: 'info',
   metadata_passed_on: 'info',

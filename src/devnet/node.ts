@@ -11,7 +11,7 @@ import { type AdmissionView, admitted, Pool, Rejection } from './admission.ts';
 import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
-import type { ClarityMiner } from './clarity/miner.ts';
+import { askedOf, type ClarityMiner } from './clarity/miner.ts';
 import { isMinable } from './execute.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { Scenario } from './scenario.ts';
@@ -37,6 +37,35 @@ interface NodeOptions {
   readonly impersonates?: boolean;
   /** Whether a transaction is mined as soon as it comes. Default false. */
   readonly automine?: boolean;
+  /** Whether all blocks are kept, so that contracts can be deployed anew below them. Default false. */
+  readonly keepsAll?: boolean;
+}
+
+/** A payload that an account signs. */
+export interface Deployment {
+  readonly account: Account;
+  readonly payload: Uint8Array;
+}
+
+/** A deployment that the engine refuses. */
+export class RefusedDeployment extends Error {
+  override readonly name = 'RefusedDeployment';
+  /** @param at place among the deployments */
+  constructor(
+    readonly at: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What came of contracts that were deployed anew. */
+interface Redeployed {
+  /** Ids of the deployments. */
+  readonly ids: readonly string[];
+  /** Number of transactions that were mined again, and of those that could not be. */
+  readonly mined: number;
+  readonly dropped: number;
 }
 
 /** The bytes are not a transaction. */
@@ -170,7 +199,7 @@ export class SimulatedNode {
       seed,
       transactionsPerBlock: traffic,
       semiFungible: true,
-      retained: MAX_FORK_DEPTH + 2,
+      retained: options.keepsAll === true ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
       faucet: true,
       // Whoever sends one transaction finds a block with one.
       unlocks: false,
@@ -315,7 +344,8 @@ export class SimulatedNode {
     return blocks;
   }
 
-  async #mineOn(parent: string, options: MineOptions): Promise<Block> {
+  /** @param pending of which a block has what can be mined; where contracts are real */
+  async #mineOn(parent: string, options: MineOptions, pending?: readonly SignedTransaction[]): Promise<Block> {
     const before = this.chain.block(parent)!;
     const { events, indexBlockHash } =
       this.clarity === undefined
@@ -323,7 +353,7 @@ export class SimulatedNode {
         : await this.clarity.mine(
             before,
             options.newTenure === true,
-            options.submitted === false ? [] : this.#pool.waiting(before.world),
+            options.submitted === false ? [] : (pending ?? this.#pool.waiting(before.world)),
           );
     await this.#post(events);
     return this.chain.block(indexBlockHash)!;
@@ -357,6 +387,73 @@ export class SimulatedNode {
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
     const lost = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
     return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => lost.has(id)) };
+  }
+
+  /**
+   * Deploys contracts anew on the chain's first block, in place of those that were deployed on it, and mines again what came after them:
+   * the same tenures, and the same transactions as far as they can be mined. The new branch gets longer than the chain at its
+   * end, so that the chain stays as it is where a deployment is refused.
+   * @param former ids of the deployments that are replaced
+   * @throws RefusedDeployment
+   */
+  redeploy(
+    deployments: readonly Deployment[],
+    former: ReadonlySet<string>,
+    clarity: ClarityMiner,
+  ): Promise<Redeployed> {
+    return this.#steered(async () => {
+      const old = [...this.chain.ancestors(this.chain.tip)].reverse();
+      const base = old[1]!;
+      const made = this.#deploymentsOn(base, deployments);
+      const flaw = await clarity.firstFlaw(base, made);
+      if (flaw !== null) throw new RefusedDeployment(flaw.at, flaw.error);
+      let parent = base;
+      const mine = async (options: MineOptions, pending: readonly SignedTransaction[]): Promise<void> => {
+        parent = await this.#mineOn(parent.indexBlockHash, { ...quietly, ...options }, pending);
+      };
+      for (const [at, deployment] of made.entries()) {
+        await mine({}, [deployment]);
+        const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
+        if (receipt?.status !== 'success') throw new RefusedDeployment(at, receipt?.vmError ?? 'it was not mined');
+      }
+      const lost = new Set<string>();
+      let mined = 0;
+      for (const { blocksInTenure, transactions } of old.slice(2)) {
+        const again = transactions.filter(({ id }) => !former.has(id)).map(askedOf);
+        if (again.length === 0 && transactions.length > 0) continue;
+        await mine(blocksInTenure === 1 ? { newTenure: true } : {}, again);
+        const ids = new Set(parent.transactions.map(({ id }) => id));
+        for (const { id } of again) {
+          if (ids.has(id)) mined += 1;
+          else lost.add(id);
+        }
+      }
+      while (parent !== this.chain.tip) await mine({}, []);
+      for (const { id } of this.pending) {
+        if (lost.has(id)) await this.#drop(id);
+      }
+      return { ids: made.map(({ id }) => id), mined, dropped: lost.size };
+    });
+  }
+
+  /** Signs payloads as transactions that can be mined one after the other on a block. */
+  #deploymentsOn({ world, burnView }: Block, deployments: readonly Deployment[]): SignedTransaction[] {
+    const { network } = this.chain;
+    const view = { world, burnHeight: burnView.height, network, executesClarity: true };
+    const nonces = new Map<string, number>();
+    return deployments.map(({ account, payload }, at) => {
+      const nonce = nonces.get(account.address) ?? world.nonce(account.address);
+      nonces.set(account.address, nonce + 1);
+      const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
+      const decoded = decodeTransaction(raw);
+      if (!decoded.ok) throw new RefusedDeployment(at, decoded.error.message);
+      try {
+        return admitted(raw, decoded.value, view);
+      } catch (error) {
+        if (!(error instanceof Rejection)) throw error;
+        throw new RefusedDeployment(at, error.reason);
+      }
+    });
   }
 
   /** The tip and the blocks below it to which the chain can go back, newest first. */

@@ -19,8 +19,8 @@ export type Action =
    */
   | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
-  /** What a Clarity engine has executed, with the contract that it deployed. */
-  | { kind: 'executed'; executed: Executed; deployed: { id: string; template: ContractTemplate } | null }
+  /** What a Clarity engine has executed, with the contract that it deployed, and the action that was asked for. */
+  | { kind: 'executed'; executed: Executed; deployed: { id: string; template: ContractTemplate } | null; asked: Action }
   /** Coinbase and tenure change. */
   | { kind: 'system' };
 

@@ -304,6 +304,15 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: 'A Clarinet project, whose contracts and transactions run for real, without simulated users; needs @stacks/clarinet-sdk in the project',
     accepts: 'a directory',
   }),
+  watch: setting({
+    commands: ['demo'],
+    flag: '--watch',
+    variables: ['STACKSIDE_DEMO_WATCH'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: "Deploy the project's contracts anew when their files change, and mine again what came after them",
+    accepts: 'true or false',
+  }),
   automine: setting({
     commands: ['demo'],
     flag: '--automine',

@@ -2,15 +2,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
-import { realNetwork } from '../../devnet/clarity/network.ts';
+import { type RealNetwork, realNetwork } from '../../devnet/clarity/network.ts';
 import type { ClarinetProject } from '../../devnet/clarity/project.ts';
+import { watchFiles } from '../../devnet/clarity/watch.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
 import { SimulatedNode } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
+import type { Log } from '../../log.ts';
 import { type Reading, readSettings, type SettingsOf } from '../../settings/config.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
@@ -92,6 +95,43 @@ async function serveDemo(settings: DemoSettings, sources: Sources, signalled: Pr
   await serveUntilSignal(presenter, await startDemo(settings, presenter.environment, signalled, sources), signalled);
 }
 
+/** Deploys contracts anew when their files change. @returns a function that ends it */
+function watchContracts({ project, changed }: RealNetwork, clock: Clock, log: Log): () => Promise<void> {
+  const ending = new AbortController();
+  let { files } = project;
+  const watching = watchFiles({
+    paths: () => files,
+    clock,
+    signal: ending.signal,
+    async changed() {
+      const now: string[] = [];
+      try {
+        const event = await changed(now);
+        if (event !== null) log(event);
+      } catch (error) {
+        if (!(error instanceof OperatorError)) throw error;
+        log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
+      } finally {
+        // Files of a manifest that can't be read are still those before.
+        files = [...new Set([...now, ...files])];
+      }
+    },
+  });
+  return async () => {
+    ending.abort();
+    await watching;
+  };
+}
+
+/** Refuses to watch without a project. @throws OperatorError */
+function requireProjectToWatch({ watch, clarity }: DemoSettings): void {
+  if (!watch || clarity !== null) return;
+  throw new OperatorError(
+    '--watch is given without a project.',
+    'Name the directory of a Clarinet project with --clarity.',
+  );
+}
+
 /**
  * Starts the server with a simulated node, whose history is in the index when this resolves.
  * @param environment replaced by tests
@@ -105,6 +145,7 @@ export async function startDemo(
   ended?: Promise<unknown>,
   sources: Sources = {},
 ): Promise<Running> {
+  requireProjectToWatch(settings);
   const { seed, interval, history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
   const engine =
@@ -120,11 +161,9 @@ export async function startDemo(
     const real = engine === null ? null : await realNetwork({ ...settings, automine }, engine, clock);
     const { unsafeImpersonate: impersonates } = settings;
     const simulated = { history, traffic, pox5Height };
-    const { node, begun } = real ?? {
-      node: new SimulatedNode({ seed, interval, clock, automine, impersonates, ...simulated }),
-      begun: null,
-    };
-    const rpc = startRpc(node, { clock, listen, log: createLog(settings.logLevel) });
+    const node = real?.node ?? new SimulatedNode({ seed, interval, clock, automine, impersonates, ...simulated });
+    const log = createLog(settings.logLevel);
+    const rpc = startRpc(node, { clock, listen, log });
     closing.unshift(() => rpc.stop());
     const served = {
       // Settings that a demo doesn't have get the defaults of a server.
@@ -145,7 +184,8 @@ export async function startDemo(
     closing.unshift(() => node.stop(), running.stop);
     void ended?.then(() => node.stop());
     await node.start(running.events ?? '');
-    await begun?.();
+    await real?.begun();
+    if (real !== null && settings.watch) closing.unshift(watchContracts(real, clock, log));
     return { ...running, ...(real === null ? {} : { accounts: shownAccounts(real.project) }), stop };
   } catch (error) {
     await stop();

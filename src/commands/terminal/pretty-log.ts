@@ -16,15 +16,16 @@ const valueText = (value: unknown): string =>
 /** The time of day in UTC. @param now Unix milliseconds */
 export const timeOfDay = (now: number): string => new Date(now).toISOString().slice(11, 19);
 
-/** An event on one line; an error's stack follows on lines of its own. @param now Unix milliseconds */
+/** An event on one line; a remedy and an error's stack follow on lines of their own. @param now Unix milliseconds */
 export function prettyLine({ event, ...fields }: LogEvent, now: number, colored: boolean): string {
   const level = levelOf[event];
   const word = level.padEnd(LONGEST_LEVEL);
-  const { cause, ...others } = fields as { cause?: unknown } & Record<string, unknown>;
+  const { cause, remedy, ...others } = fields as { cause?: unknown; remedy?: string } & Record<string, unknown>;
   const stack = cause instanceof Error ? `\n    ${(cause.stack ?? String(cause)).replaceAll('\n', '\n    ')}` : '';
   const shown = stack === '' && cause !== undefined ? { ...others, cause } : others;
   const values = Object.entries(shown).map(([name, value]) => ` ${name}=${valueText(value)}`);
-  const text = printableText(`${event}${values.join('')}${stack}`);
+  const advice = remedy === undefined ? '' : `\n    ${remedy}`;
+  const text = printableText(`${event}${values.join('')}${advice}${stack}`);
   return `${timeOfDay(now)} ${colored ? `${colors[level]}${word}${PLAIN}` : word} ${text}`;
 }
 

@@ -115,6 +115,21 @@ export class EngineChain {
   }
 
   /**
+   * Makes blocks on another one, which the chain never has, up to the first one whose action fails.
+   * @returns its place and error; null where none fails
+   * @throws as the engine does
+   */
+  async firstFailing(parent: string, blocks: readonly EngineBlock[]): Promise<{ at: number; error: string } | null> {
+    await this.#goTo('aside', parent);
+    this.#at.aside = null;
+    for (const [at, block] of blocks.entries()) {
+      const { outcome } = await this.#make('aside', [block]);
+      if (outcome?.kind === 'failed') return { at, error: outcome.error };
+    }
+    return null;
+  }
+
+  /**
    * The values of constants of a contract on the branch of a block, as its deployment made them. Nothing but the contract itself can read
    * them, so the contract is deployed once more, aside, on the block below that of its deployment, with functions that return them.
    * @param names of all constants

@@ -16,7 +16,7 @@ import { payerOf, type SignedTransaction } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { type Attempt, EngineAstrayError, EngineChain, isProbe } from './engine-chain.ts';
 import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
-import { executedOf } from './outcome.ts';
+import { executedOf, vmErrorOf } from './outcome.ts';
 
 /** The epoch of the chain: the last one in which pox-4 is active. */
 const EPOCH = '3.4';
@@ -75,7 +75,7 @@ function executed(transaction: SignedTransaction, result: Executed): SignedTrans
   const deployed = isDeployed
     ? { id: `${origin.account.address}.${action.name}`, template: { ...action.template, abi: result.abi! } }
     : null;
-  return { ...transaction, action: { kind: 'executed', executed: result, deployed } };
+  return { ...transaction, action: { kind: 'executed', executed: result, deployed, asked: action } };
 }
 
 /**
@@ -130,6 +130,10 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
   const blocks = (name: string) => Number(uintOf(fieldOf((info.value as { value: ClarityValue }).value, name)));
   return rewardCycles(blocks('reward-cycle-length'), blocks('prepare-cycle-length'));
 }
+
+/** A transaction of a block as it was before it was executed. */
+export const askedOf = (transaction: SignedTransaction): SignedTransaction =>
+  transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.asked } : transaction;
 
 export class ClarityMiner {
   readonly #engine: EngineChain;
@@ -208,6 +212,21 @@ export class ClarityMiner {
   /** Reads from the state after a block. @throws EngineEndedError, EngineRefusedError */
   read(block: Block, read: EngineRead): Promise<string | null> {
     return this.#turns(() => this.#engine.read(block.indexBlockHash, read));
+  }
+
+  /**
+   * Executes transactions on a block, each in a block of its own, which the chain never has.
+   * @returns the error of the first one that makes no result, with its place; null where all do
+   * @throws EngineEndedError, EngineRefusedError
+   */
+  firstFlaw(parent: Block, transactions: readonly SignedTransaction[]): Promise<{ at: number; error: string } | null> {
+    return this.#turns(async () => {
+      const blocks = transactions.map(
+        (one): EngineBlock => ({ kind: 'block', credits: [], fee: null, action: actionOf(one) }),
+      );
+      const at = await this.#engine.firstFailing(parent.indexBlockHash, blocks);
+      return at === null ? null : { at: at.at, error: vmErrorOf(at.error) };
+    });
   }
 
   /**

@@ -3,53 +3,85 @@ import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
-import { RefusedTransaction, SimulatedNode } from '../node.ts';
+import { type Deployment, RefusedDeployment, RefusedTransaction, SimulatedNode } from '../node.ts';
 import { smartContract, versionedSmartContract } from '../transaction.ts';
 import type { ClarityEngine } from './engine.ts';
 import { ClarityMiner } from './miner.ts';
 import { type ClarinetProject, clarinetProject, type ProjectContract } from './project.ts';
 
-export interface RealNetworkOptions {
+interface RealNetworkOptions {
   /** Directory of the project. */
   clarity: string | null;
+  /** Whether its contracts are deployed anew when they change. */
+  watch: boolean;
   seed: number;
   interval: number;
   automine: boolean;
   unsafeImpersonate: boolean;
 }
 
-/** Deploys a contract in a block of its own. @throws OperatorError where it isn't deployed */
-async function deploy(node: SimulatedNode, project: ClarinetProject, contract: ProjectContract): Promise<void> {
+/** A network whose contracts run for real. */
+export interface RealNetwork {
+  readonly node: SimulatedNode;
+  readonly project: ClarinetProject;
+  /** Deploys the project's contracts, once the node has started. @throws OperatorError */
+  begun(): Promise<void>;
+  /**
+   * Reads the project again, and deploys its contracts anew if they are others.
+   * @param files gets the paths of the project's files
+   * @returns what came of it; null where nothing changed
+   * @throws OperatorError where the project has a mistake; then the chain is as it was
+   */
+  changed(files: string[]): Promise<ContractsEvent | null>;
+}
+
+/** What the watch of a project's files logs. */
+export type ContractsEvent =
+  /** `mined` transactions were mined again after the contracts, and `dropped` could not be. */
+  | { event: 'contracts_deployed'; contracts: readonly string[]; mined: number; dropped: number }
+  /** The project has a mistake, and the chain goes on as it was. */
+  | { event: 'contracts_refused'; problem: string; remedy: string };
+
+/** The transaction that deploys a contract. */
+function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
   const { name, source, clarityVersion, deployer } = contract;
-  const account = project.accounts.find(({ address }) => address === deployer)!;
+  const account = accounts.find(({ address }) => address === deployer)!;
   const payload =
     clarityVersion === null ? smartContract(name, source) : versionedSmartContract(clarityVersion, name, source);
-  const refused = (why: string, cause?: unknown): OperatorError =>
-    new OperatorError(
-      `The contract ${name} of ${project.directory} can't be deployed: ${why}`,
-      'Correct the contract; clarinet check says where the mistake is.',
-      { cause },
-    );
+  return { account, payload };
+}
+
+/** The error for a contract that isn't deployed. */
+const refusedContract = ({ directory }: ClarinetProject, { name }: ProjectContract, why: string, cause?: unknown) =>
+  new OperatorError(
+    `The contract ${name} of ${directory} can't be deployed: ${why}`,
+    'Correct the contract; clarinet check says where the mistake is.',
+    { cause },
+  );
+
+/** Deploys a contract in a block of its own. @returns the id of the transaction @throws OperatorError where it isn't deployed */
+async function deploy(node: SimulatedNode, project: ClarinetProject, contract: ProjectContract): Promise<string> {
+  const { account, payload } = deploymentOf(project, contract);
   try {
     const { id, block } = await node.send(account, payload);
     const receipt = block.receipts.find(({ txId }) => txId === id);
-    if (receipt?.status !== 'success') throw refused(receipt?.vmError ?? 'it was not mined');
+    if (receipt?.status === 'success') return id;
+    throw refusedContract(project, contract, receipt?.vmError ?? 'it was not mined');
   } catch (error) {
-    if (error instanceof RefusedTransaction) throw refused(error.message, error);
+    if (error instanceof RefusedTransaction) throw refusedContract(project, contract, error.message, error);
     throw error;
   }
 }
 
 /**
  * Makes the network of a project.
- * @returns the node, the project, and what deploys its contracts once the node has started
  * @throws OperatorError where the project or the engine can't be loaded
  */
 export async function realNetwork(
-  { clarity, seed, interval, automine, unsafeImpersonate: impersonates }: RealNetworkOptions,
+  { clarity, watch, seed, interval, automine, unsafeImpersonate: impersonates }: RealNetworkOptions,
   engine: ClarityEngine,
   clock: Clock,
-): Promise<{ node: SimulatedNode; project: ClarinetProject; begun: () => Promise<void> }> {
+): Promise<RealNetwork> {
   const project = clarinetProject(clarity ?? '.', seed);
   const funds = [
     ...project.accounts.map(({ address, balance: amount }) => ({ address, amount })),
@@ -62,10 +94,37 @@ export async function realNetwork(
   );
   const node = new SimulatedNode({
     ...{ seed, interval, automine, impersonates, clock, clarity: miner, accounts: project.accounts },
-    ...{ history: 1, traffic: 0, pox5Height: null },
+    ...{ history: 1, traffic: 0, pox5Height: null, keepsAll: watch },
   });
-  const begun = async (): Promise<void> => {
-    for (const contract of project.contracts) await deploy(node, project, contract);
+  let { contracts } = project;
+  let ids = new Set<string>();
+  return {
+    node,
+    project,
+    async begun() {
+      for (const contract of contracts) ids.add(await deploy(node, project, contract));
+    },
+    async changed(files) {
+      const now = clarinetProject(clarity ?? '.', seed, files);
+      if (!Bun.deepEquals(now.accounts, project.accounts)) {
+        throw new OperatorError(
+          `The accounts of ${now.directory} have changed, which the chain began with.`,
+          'Start the demo again to have them.',
+        );
+      }
+      if (Bun.deepEquals(now.contracts, contracts)) return null;
+      try {
+        const deployments = now.contracts.map((contract) => deploymentOf(now, contract));
+        const made = await node.redeploy(deployments, ids, miner);
+        [contracts, ids] = [now.contracts, new Set(made.ids)];
+        const { mined, dropped } = made;
+        return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined, dropped };
+      } catch (error) {
+        if (error instanceof RefusedDeployment) {
+          throw refusedContract(now, now.contracts[error.at]!, error.message, error);
+        }
+        throw error;
+      }
+    },
   };
-  return { node, project, begun };
 }

@@ -35,6 +35,8 @@ export interface ClarinetProject {
   accounts: ProjectAccount[];
   /** Each after those that it names. */
   contracts: ProjectContract[];
+  /** Paths of the files that it was read from, or would be. */
+  files: string[];
 }
 
 const MANIFEST = 'Clarinet.toml';
@@ -143,7 +145,8 @@ function inOrder(contracts: readonly ProjectContract[], path: string): ProjectCo
   return [...ordered];
 }
 
-function contractsIn(directory: string, all: readonly ProjectAccount[]): ProjectContract[] {
+/** @param files gets the paths of the contracts, before they are read */
+function contractsIn(directory: string, all: readonly ProjectAccount[], files: string[]): ProjectContract[] {
   const path = join(directory, MANIFEST);
   const { project, contracts = {} } = read(path, Manifest);
   const [required] = project.requirements ?? [];
@@ -153,6 +156,7 @@ function contractsIn(directory: string, all: readonly ProjectAccount[]): Project
       'Add the contract to the project under [contracts], since the devnet reads nothing from a network.',
     );
   }
+  files.push(...Object.values(contracts).map(({ path: file }) => join(directory, file)));
   const found = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
     const source = onFile(join(directory, file), () => readFileSync(join(directory, file), 'utf8'));
     const account = all.find((one) => one.name === (deployer ?? 'deployer'));
@@ -170,9 +174,10 @@ function contractsIn(directory: string, all: readonly ProjectAccount[]): Project
 /**
  * Finds the project of a directory or of one above it. A directory without a project has accounts of its own and no contracts.
  * @param seed of these accounts
+ * @param files gets the paths of the project's files, those that can't be read included
  * @throws OperatorError where its files can't be read, or are not of this form
  */
-export function clarinetProject(from: string, seed: number): ClarinetProject {
+export function clarinetProject(from: string, seed: number, files: string[] = []): ClarinetProject {
   const start = resolve(from);
   onFile(start, () => {
     if (!existsSync(start))
@@ -181,9 +186,13 @@ export function clarinetProject(from: string, seed: number): ClarinetProject {
   for (let directory = start; ; directory = dirname(directory)) {
     if (existsSync(join(directory, MANIFEST))) {
       const devnet = join(directory, ACCOUNTS);
+      files.push(join(directory, MANIFEST), devnet);
       const all = existsSync(devnet) ? accountsIn(devnet) : ownAccounts(seed);
-      return { directory, accounts: all, contracts: contractsIn(directory, all) };
+      return { directory, accounts: all, contracts: contractsIn(directory, all, files), files };
     }
-    if (dirname(directory) === directory) return { directory: start, accounts: ownAccounts(seed), contracts: [] };
+    if (dirname(directory) === directory) {
+      files.push(join(start, MANIFEST));
+      return { directory: start, accounts: ownAccounts(seed), contracts: [], files };
+    }
   }
 }

@@ -1,0 +1,138 @@
+/** A project's files change while its contracts run. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
+import { until } from '../support/time/until.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
+
+const counter = (step: number): string =>
+  `(define-data-var n uint u0)
+   (define-public (go) (begin (var-set n (+ (var-get n) u${step})) (print (var-get n)) (ok (var-get n))))`;
+const DEVNET = '/stackside/v1/devnet';
+
+interface Sent extends Steered {
+  status: string;
+  result: string;
+}
+
+const logged: LogEvent[] = [];
+const createLog = () => (event: LogEvent) => void logged.push(event);
+
+describeWith('Clarity', hasClarity, () => {
+  let project: DataDirectory;
+  let server: Demo;
+  beforeAll(async () => {
+    project = await clarityProject({ counter: counter(1), other: '(define-public (f) (contract-call? .counter go))' });
+    server = await demo({ clarity: project.path, watch: 'true' }, { ...realEnvironment, createLog });
+  });
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    project?.[Symbol.dispose]();
+  });
+
+  const file = (name: string) => join(project.path, 'contracts', `${name}.clar`);
+  const call = async (name: string) =>
+    (
+      await server.post<Sent>(`${DEVNET}/call`, {
+        ...{ sender: 'wallet_1', contract: `${DEPLOYER.address}.${name}`, function: name === 'counter' ? 'go' : 'f' },
+      })
+    ).body;
+  const count = async () => {
+    const { data } = await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/counter/n?proof=0`);
+    return Number.parseInt(data.slice(-8), 16);
+  };
+  const heights = async () => {
+    const { tip, bitcoin } = await server.json<Steered>(DEVNET);
+    const { chain_tip } = await server.json<{ chain_tip: { block_height: number } }>('/extended');
+    return { tip: tip.height, bitcoin: bitcoin.height, indexed: chain_tip.block_height };
+  };
+  /** The next events of the watch, once there are so many. */
+  async function said(change: () => Promise<unknown> | unknown): Promise<LogEvent> {
+    const before = logged.filter(({ event }) => event.startsWith('contracts_')).length;
+    await change();
+    const events = () => logged.filter(({ event }) => event.startsWith('contracts_')).slice(before);
+    await until(() => events().length > 0, 'the watch');
+    return events()[0]!;
+  }
+
+  test('a changed contract is deployed anew, and what came after it is mined again in its place', async () => {
+    await call('counter');
+    await server.steer(`${DEVNET}/bitcoin`, { count: 2 });
+    await server.steer(`${DEVNET}/mine`, { count: 110 });
+    const { tx_id: id, block } = await call('other');
+    const before = await heights();
+    expect(await count()).toBe(2);
+    expect(await said(() => Bun.write(file('counter'), counter(10)))).toEqual({
+      ...{ event: 'contracts_deployed', contracts: ['counter', 'other'], mined: 2, dropped: 0 },
+    });
+    expect(await count()).toBe(20);
+    expect(await heights()).toEqual({ tip: before.tip + 1, bitcoin: before.bitcoin, indexed: before.indexed + 1 });
+    expect(await server.json(`/extended/v1/tx/${id}`)).toMatchObject({
+      ...{ tx_status: 'success', canonical: true, block_height: block.height, tx_result: { repr: '(ok u20)' } },
+    });
+  });
+
+  test('a mistake is said, and the chain goes on as it was until it is mended', async () => {
+    const before = await heights();
+    const refused = await said(() => Bun.write(file('other'), '(define-public (f) (contract-call? .counter nothing))'));
+    expect(refused).toEqual({
+      event: 'contracts_refused',
+      problem: expect.stringMatching(/^The contract other of .* can't be deployed: .*nothing/),
+      remedy: 'Correct the contract; clarinet check says where the mistake is.',
+    });
+    expect(await heights()).toEqual(before);
+    expect((await call('other')).status).toBe('success');
+    const mended = await said(() =>
+      Bun.write(file('other'), '(define-public (f) (contract-call? .counter go)) ;; mended'),
+    );
+    expect(mended).toMatchObject({ event: 'contracts_deployed', mined: 3 });
+    expect(await count()).toBe(30);
+  });
+
+  test('an editor writes by renaming, and several files change at once', async () => {
+    await Bun.write(`${file('counter')}.tmp`, counter(5));
+    await Bun.write(`${file('other')}.tmp`, '(define-public (f) (contract-call? .counter go)) ;; renamed');
+    const one = await said(() => {
+      for (const name of ['counter', 'other']) renameSync(`${file(name)}.tmp`, file(name));
+    });
+    expect(one).toMatchObject({ event: 'contracts_deployed' });
+    expect(await count()).toBe(15);
+  });
+
+  test('a deleted file is missed by name, and a contract that the manifest lets go is gone', async () => {
+    expect(await said(() => rmSync(file('other')))).toMatchObject({
+      event: 'contracts_refused',
+      problem: `File does not exist: ${file('other')}`,
+    });
+    const manifest = join(project.path, 'Clarinet.toml');
+    const text = await Bun.file(manifest).text();
+    expect(await said(() => Bun.write(manifest, text.slice(0, text.indexOf('[contracts.other]'))))).toMatchObject({
+      ...{ event: 'contracts_deployed', contracts: ['counter'] },
+    });
+    expect((await server.get(`/v2/contracts/interface/${DEPLOYER.address}/other`)).status).toBe(404);
+    // Transactions that called it are mined, and fail.
+    const { results } = await server.json<{
+      results: { tx_status: string; contract_call?: { contract_id: string } }[];
+    }>(`/extended/v1/address/${WALLET.address}/transactions`);
+    const calls = results.filter((one) => one.contract_call?.contract_id === `${DEPLOYER.address}.other`);
+    expect(calls.map(({ tx_status }) => tx_status)).toEqual(['abort_by_response', 'abort_by_response']);
+    expect((await call('counter')).status).toBe('success');
+  });
+
+  test('changed accounts need another start', async () => {
+    const accounts = join(project.path, 'settings/Devnet.toml');
+    const text = await Bun.file(accounts).text();
+    expect(await said(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({
+      ...{ event: 'contracts_refused', remedy: 'Start the demo again to have them.' },
+    });
+  });
+});
+
+test('a demo without a project has nothing to watch', async () => {
+  await expect(demo({ watch: 'true' })).rejects.toThrow('--watch is given without a project.');
+});
