@@ -29,6 +29,16 @@ const TOKEN = `
 (define-public (make (id uint)) (nft-mint? art id tx-sender))
 (define-public (fail) ERR_NONE)
 (define-public (crash) (ok (/ u1 u0)))`;
+const LIMITS = `
+(define-map written uint bool)
+(define-constant FIFTY (list ${'u1 '.repeat(50)}))
+(define-private (write-one (ignored uint) (at uint)) (begin (map-set written at true) (+ at u1)))
+(define-private (write-fifty (ignored uint) (at uint)) (fold write-one FIFTY at))
+(define-private (write-many (ignored uint) (at uint)) (fold write-fifty FIFTY at))
+(define-public (overspend) (ok (fold write-many FIFTY u0)))
+(define-constant KILO 0x${'ab'.repeat(1024)})
+(define-constant KILOS (list ${'KILO '.repeat(1000)}))
+(define-public (shout) (begin (print KILOS) (ok true)))`;
 const RULES = `
 (define-trait money ((get-balance (principal) (response uint uint)) (mint (uint) (response bool uint))))
 (define-trait art ((get-owner (uint) (response principal uint))))
@@ -67,7 +77,7 @@ describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;
   let server: Demo;
   beforeAll(async () => {
-    project = await clarityProject({ shop: SHOP, token: TOKEN, rules: RULES });
+    project = await clarityProject({ shop: SHOP, token: TOKEN, rules: RULES, limits: LIMITS });
     server = await demo({ clarity: project.path });
   });
   afterAll(async () => {
@@ -108,10 +118,10 @@ describeWith('Clarity', hasClarity, () => {
 
   test('the contracts of the project are there, in the order in which they name each other', async () => {
     const { tip } = await server.json<{ tip: { height: number } }>('/stackside/v1/devnet');
-    expect(tip.height).toBe(4);
+    expect(tip.height).toBe(5);
     const { results } = await server.json<{ results: { contract_id: string }[] }>('/stackside/v1/contracts');
-    expect(results.map(({ contract_id }) => contract_id).slice(0, 3)).toEqual(
-      ['rules', 'shop', 'token'].map((name) => `${DEPLOYER.address}.${name}`),
+    expect(results.map(({ contract_id }) => contract_id).slice(0, 4)).toEqual(
+      ['limits', 'rules', 'shop', 'token'].map((name) => `${DEPLOYER.address}.${name}`),
     );
   });
 
@@ -156,6 +166,14 @@ describeWith('Clarity', hasClarity, () => {
     expect(outcome(await call({ functionName: 'make', functionArgs: [Cl.uint(1)] }))).toEqual([
       ...['abort_by_response', '(err u1)', null],
     ]);
+  });
+
+  test('what costs more than a block allows fails alone, and a megabyte is printed', async () => {
+    const overspent = await call({ contractName: 'limits', functionName: 'overspend' });
+    expect([overspent.tx_status, overspent.vm_error]).toEqual(['abort_by_response', 'CostBalanceExceeded']);
+    const shouted = await call({ contractName: 'limits', functionName: 'shout' });
+    expect([shouted.tx_status, shouted.events.length]).toEqual(['success', 1]);
+    expect(shouted.events[0]!.contract_log!.value.repr.length).toBeGreaterThan(2_000_000);
   });
 
   test('a failed post-condition undoes everything but the fee', async () => {

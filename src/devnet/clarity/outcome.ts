@@ -73,12 +73,15 @@ function costOf(text: string): Cost {
 }
 
 /** The engine's words for an error of execution, such as `Runtime(DivisionByZero, Some([…]))`; the node has its name alone. */
-const RUNTIME = /\bRuntime\((\w+)/;
+const RUNTIME = /\bRuntime\((\w+)|\b(CostBalanceExceeded|MemoryBalanceExceeded)\(/;
 /** What the engine says before the words of the analysis or of the runtime. */
 const BEFORE = /^(?:Contract deployment runtime error|Call contract function error): \S+ -> (?:Runtime Error: )?/;
 
 /** The node's `vm_error` in the engine's words. */
-export const vmErrorOf = (error: string): string => RUNTIME.exec(error)?.[1] ?? error.replace(BEFORE, '');
+export function vmErrorOf(error: string): string {
+  const [, runtime, exceeded] = RUNTIME.exec(error) ?? [];
+  return runtime ?? exceeded ?? error.replace(BEFORE, '');
+}
 
 /** What the node reports of a transaction that made no result. */
 const nothing = {
