@@ -10,8 +10,18 @@ const STOP_LIMIT_MS = 10_000;
 /** Variables that the executable inherits; the settings of other servers must not change the chain. */
 const PASSED_ON = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
 
+/** The line that says that the server is ready. */
+interface Ready {
+  /** The address of the API. */
+  api: string;
+  /** The accounts of a Clarinet project. */
+  accounts?: readonly { name: string }[];
+}
+
 export interface ChainProcess {
   readonly url: string;
+  /** Names of the accounts that a Clarinet project has; none of a simulated chain. */
+  readonly accounts: ReadonlySet<string>;
   /** Resolves when the process has ended, with the error for all later calls. */
   readonly ended: Promise<DevnetError>;
   stop(): Promise<void>;
@@ -28,8 +38,8 @@ function detach(child: ChildProcessWithoutNullStreams): void {
 const passedOn = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
 
-/** Resolves with the address in the line that says that the server is ready. */
-function readyAddress({ stdout }: ChildProcessWithoutNullStreams): Promise<string> {
+/** Resolves with the line that says that the server is ready. */
+function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
   return new Promise((resolve, reject) => {
     let text = '';
     stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -38,7 +48,7 @@ function readyAddress({ stdout }: ChildProcessWithoutNullStreams): Promise<strin
       if (isReady || !text.includes('\n')) return;
       const [line = ''] = text.split('\n');
       try {
-        resolve((JSON.parse(line) as { api: string }).api);
+        resolve(JSON.parse(line) as Ready);
       } catch (cause) {
         reject(new DevnetError('not_started', `The executable is not Stackside: it printed ${line}`, { cause }));
       }
@@ -89,10 +99,11 @@ export async function startProcess(
   // Nothing awaits it once the chain has started.
   failed.catch(() => {});
   try {
-    const url = await within(limitMs, `the chain to start. ${executable}`, Promise.race([readyAddress(child), failed]));
+    const ready = Promise.race([readyLine(child), failed]);
+    const { api: url, accounts = [] } = await within(limitMs, `the chain to start. ${executable}`, ready);
     phase = 'running';
     detach(child);
-    return { url, ended, stop };
+    return { url, accounts: new Set(accounts.map(({ name }) => name)), ended, stop };
   } catch (error) {
     detach(child);
     child.kill('SIGTERM');

@@ -17,6 +17,7 @@ import type {
   HookDefinition,
   HookOptions,
   Hooks,
+  Reverted,
   Sent,
   ValueOf,
 } from './types.ts';
@@ -119,13 +120,17 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
   };
 }
 
-/** The functions that sign transactions. */
-function sending(ask: Ask): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'call'> {
+/** The functions that sign transactions. @param projectAccounts names of accounts that have funds from the start */
+function sending(
+  ask: Ask,
+  projectAccounts: ReadonlySet<string>,
+): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'call'> {
   const accounts = new Map<string, Promise<Account>>();
   let deployed = 0;
   async function funded(name: string, amount: Amount): Promise<Account> {
     const account = await ask<Omit<Account, 'name'>>('/stackside/v1/devnet/account', { name });
-    await ask('/stackside/v1/devnet/fund', { address: account.address, amount: String(amount) });
+    if (!projectAccounts.has(name))
+      await ask('/stackside/v1/devnet/fund', { address: account.address, amount: String(amount) });
     return { name, ...account };
   }
   return {
@@ -175,7 +180,9 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     advance: async (seconds) => {
       await ask('/stackside/v1/devnet/time', { seconds });
     },
-    ...sending(ask),
+    tip: async () => (await ask<{ tip: Block }>('/stackside/v1/devnet')).tip,
+    revert: ({ index_block_hash }) => ask<Reverted>('/stackside/v1/devnet/revert', { index_block_hash }),
+    ...sending(ask, chain.accounts),
     stop,
     [Symbol.asyncDispose]: stop,
   };

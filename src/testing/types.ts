@@ -49,6 +49,9 @@ export interface Fork {
   pending: string[];
 }
 
+/** What brought the chain back to an earlier state. */
+export type Reverted = Omit<Fork, 'pending'>;
+
 /** A transaction mined in a block of its own. */
 export interface Sent {
   tx_id: string;
@@ -315,7 +318,17 @@ export interface Devnet extends AsyncDisposable {
   bitcoin(count?: number): Promise<Block[]>;
   /** Moves the time of the next block forward. @param seconds a whole number */
   advance(seconds: number): Promise<void>;
-  /** Returns the account with a name of your choice, which the faucet funds the first time. @param amount default 1,000 STX */
+  /** Returns the newest block. */
+  tip(): Promise<Block>;
+  /**
+   * Goes back to the state after one of the last 100 blocks, by an empty branch that is longer than the chain. What was broadcast
+   * since is dropped; chainhooks are told what is undone.
+   */
+  revert(block: Pick<Block, 'index_block_hash'>): Promise<Reverted>;
+  /**
+   * Returns the account with a name of your choice, which the faucet funds the first time, unless a Clarinet project has it.
+   * @param amount default 1,000 STX
+   */
   account(name: string, amount?: Amount): Promise<Account>;
   /** Sends micro-STX. */
   transfer(recipient: string, amount: Amount, options?: Sender & { memo?: string }): Promise<Sent>;

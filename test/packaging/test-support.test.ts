@@ -1,47 +1,20 @@
 /** `stackside/test`, as the package for npm has it: the page's code in Bun and in Node, and what goes wrong. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import ts from 'typescript';
-import manifest from '../../package.json' with { type: 'json' };
-import { textFile } from '../../packaging/archive.ts';
-import { mainPackage, platformPackage } from '../../packaging/npm-packages.ts';
-import { targetHere, targetNames } from '../../packaging/targets.ts';
-import { testSupport } from '../../packaging/test-support.ts';
 import { type Devnet, DevnetError, startDevnet } from '../../src/testing/index.ts';
-import { command } from '../e2e/stackside.ts';
-import { clarityProject, DEPLOYER, hasClarity } from '../support/clarity.ts';
+import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
+import { installPackage, script } from './installed-package.ts';
 
-const here = targetHere() ?? 'linux-x64';
 let directory: DataDirectory;
 let executable: string;
 
-const script = (path: string, text: string): string => {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `#!/bin/sh\n${text}\n`);
-  chmodSync(path, 0o755);
-  return path;
-};
-
-/** Installs the packages as npm does. */
 beforeAll(async () => {
   directory = dataDirectory();
-  const modules = join(directory.path, 'node_modules');
-  const { files, manifest: own } = mainPackage(
-    targetNames,
-    manifest.version,
-    textFile('LICENSE', 'MIT\n'),
-    await testSupport(),
-  );
-  for (const { path, bytes } of [...files, textFile('package.json', JSON.stringify(own))]) {
-    mkdirSync(dirname(join(modules, 'stackside', path)), { recursive: true });
-    writeFileSync(join(modules, 'stackside', path), bytes);
-  }
-  const platform = join(modules, platformPackage(here));
-  executable = script(join(platform, 'bin/stackside'), `exec ${command.map((word) => `'${word}'`).join(' ')} "$@"`);
-  writeFileSync(join(platform, 'package.json'), '{}');
+  executable = await installPackage(directory.path);
 });
 afterAll(() => directory[Symbol.dispose]());
 
@@ -217,6 +190,24 @@ describe('a chain that runs', () => {
     ]);
   });
 
+  test('goes back to the state after a block', async () => {
+    const { address } = await chain.account('saver');
+    const balance = async (): Promise<string> => {
+      const { stx } = (await (await fetch(`${chain.url}/extended/v1/address/${address}/balances`)).json()) as {
+        stx: { balance: string };
+      };
+      return stx.balance;
+    };
+    const [before, funds] = [await chain.tip(), await balance()];
+    await chain.transfer(address, 5);
+    const paid = await chain.tip();
+    expect(await balance()).not.toBe(funds);
+    const { orphaned, blocks } = await chain.revert(before);
+    expect(orphaned).toEqual([paid]);
+    expect([blocks.at(-1), await balance()]).toEqual([await chain.tip(), funds]);
+    expect((await chain.revert(await chain.tip())).orphaned).toEqual([]);
+  });
+
   test('keeps its port, and another chain says so', async () => {
     const port = Number(new URL(chain.url).port);
     expect(await problemOf(startDevnet({ executable, port }))).toEqual([
@@ -291,6 +282,14 @@ describeWith('Clarity', hasClarity, () => {
     const start = () => startDevnet({ executable, clarity: project.path });
     await using first = await start();
     await using second = await start();
+    // An account of the project has what the project gives it, and no faucet is asked.
+    const { height } = await first.tip();
+    expect(await first.account('wallet_1')).toEqual({
+      name: 'wallet_1',
+      address: WALLET.address,
+      private_key: WALLET.key,
+    });
+    expect((await first.tip()).height).toBe(height);
     const increment = async (chain: Devnet, by: string) =>
       (await chain.call(contract, 'increment', [by], { sender: 'wallet_1' })).result;
     const hook = await first.hooks.add({
