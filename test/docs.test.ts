@@ -13,7 +13,7 @@ import { describeWith } from './support/servers/system-servers.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const pages = ['*.md', '{docs,bench,packaging}/**/*.md']
+const pages = ['*.md', '{docs,bench,packaging}/**/*.md', 'examples/*/*.md']
   .flatMap((glob) => [...new Bun.Glob(glob).scanSync(ROOT)])
   .sort();
 

@@ -37,12 +37,18 @@ mnemonic = "${WALLET.mnemonic}"
 balance = 100_000_000_000_000
 `;
 
+/** Installs the engine in a directory. */
+export function linkClarity(directory: string): void {
+  mkdirSync(join(directory, 'node_modules/@stacks'), { recursive: true });
+  symlinkSync(join(installed, '@stacks/clarinet-sdk'), join(directory, 'node_modules/@stacks/clarinet-sdk'));
+}
+
 /** A Clarinet project with an engine. @param contracts sources by name @param manifest more text of Clarinet.toml */
 export async function clarityProject(contracts: Record<string, string>, manifest = ''): Promise<DataDirectory> {
   const directory = dataDirectory();
   const { path } = directory;
   for (const folder of ['contracts', 'settings']) mkdirSync(join(path, folder));
-  symlinkSync(installed, join(path, 'node_modules'));
+  linkClarity(path);
   const listed = Object.keys(contracts).map(
     (name) => `[contracts.${name}]\npath = "contracts/${name}.clar"\nclarity_version = 3\n`,
   );
