@@ -215,6 +215,11 @@ export class SimulatedNode {
     this.#announced = this.chain.tip;
   }
 
+  /** The accounts of a project; none of a chain whose contracts are simulated. */
+  get accounts(): NonNullable<NodeOptions['accounts']> {
+    return this.#accounts;
+  }
+
   /** The tip as the observer knows it. */
   get tip(): Block {
     return this.#announced;

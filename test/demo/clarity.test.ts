@@ -125,6 +125,16 @@ describeWith('Clarity', hasClarity, () => {
     );
   });
 
+  test('the accounts of the project are named, with what they have', async () => {
+    const { accounts } = await server.json<{ accounts: { name: string; address: string; balance: string }[] }>(
+      '/stackside/v1/devnet',
+    );
+    expect(accounts).toEqual([
+      { name: 'deployer', address: DEPLOYER.address, balance: String(await stxOf(DEPLOYER.address)) },
+      { name: 'wallet_1', address: WALLET.address, balance: String(await stxOf(WALLET.address)) },
+    ]);
+  });
+
   test('a call is executed: result, events, fee, and what routes of the node read of it', async () => {
     const before = await stxOf(WALLET.address);
     const { tx_status, tx_result, events, block_height } = await call({

@@ -43,7 +43,8 @@ const reads = (family: DevnetFamily): Route[] => [
     path: '/stackside/v1/devnet',
     operationId: 'getDevnet',
     summary: 'State of the simulated node',
-    description: 'Returns the tip, the reward cycle, the interval, the pending transactions and the faucet.',
+    description:
+      'Returns the tip, the reward cycle, the interval, the pending transactions, the faucet and the accounts of a project.',
     response: State,
     handle: ({ caller: node }) => stateOf(node),
   }),

@@ -58,6 +58,9 @@ export const State = Type.Object(
     pending: Type.Array(Hash, { description: 'Ids of broadcast transactions that wait' }),
     snapshots: Type.Array(ShownSnapshot, { description: 'States to which the chain can go back by name' }),
     faucet: Type.Object({ address: Type.String(), balance: Amount }),
+    accounts: Type.Array(Type.Object({ name: Type.String(), address: Type.String(), balance: Amount }), {
+      description: 'Accounts of the Clarinet project; none where contracts are simulated',
+    }),
   },
   { $id: 'Devnet' },
 );
@@ -67,6 +70,7 @@ export function stateOf(node: SimulatedNode) {
   const { cycles } = chain;
   const { height } = tip.burnView;
   const { address } = node.faucet;
+  const balanceOf = (account: string): string => String(tip.world.spendable(account, height));
   return {
     seed: node.seed,
     network: chain.network.name,
@@ -83,6 +87,7 @@ export function stateOf(node: SimulatedNode) {
     snapshots: node.snapshots.map(({ name, block }) => ({
       ...{ name, height: block.height, index_block_hash: block.indexBlockHash },
     })),
-    faucet: { address, balance: String(tip.world.spendable(address, height)) },
+    faucet: { address, balance: balanceOf(address) },
+    accounts: node.accounts.map((one) => ({ name: one.name, address: one.address, balance: balanceOf(one.address) })),
   };
 }
