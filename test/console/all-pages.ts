@@ -55,8 +55,10 @@ async function ofDemo(): Promise<void> {
   await server.steer('/stackside/v1/devnet/fork', { depth: 2 });
   const hook = await waitingHook(server);
   const pending = (await listed(server, '/extended/v3/mempool/transactions?limit=1'))[0]?.tx_id ?? '';
+  const paths = await pathsOfPages(server, { hook, pending });
   await picture('demo', server.api, {
-    ...(await pathsOfPages(server, { hook, pending })),
+    ...paths,
+    'a form for a call': `${paths.contract}?tab=call`,
     ...(await pathsOfOddities(server, hook)),
   });
 }

@@ -1,4 +1,4 @@
-/** A real Chromium for the tests of the console: one for the whole file, and none is needed where there is none. */
+/** A real Chromium for the tests of the console: one for each file, and none is needed where there is none. */
 
 import { afterAll, expect, test } from 'bun:test';
 import axe from 'axe-core/axe.min.js' with { type: 'text' };
@@ -44,12 +44,16 @@ export function browserTest(name: string, body: () => Promise<void>): void {
 /** Ends the browser after the tests of a file, and says how many were skipped. Called once, after the tests. */
 export function endBrowser(): void {
   if (skipped > 0) process.stderr.write(`No Chromium was found: ${skipped} tests of the console are skipped.\n`);
+  skipped = 0;
   afterAll(closeBrowser);
 }
 
-/** Ends the browser, if it was started. */
+/** Ends the browser, if it was started. The next file of the same process starts another. */
 export async function closeBrowser(): Promise<void> {
-  await (await started)?.close();
+  const ending = started;
+  started = null;
+  sharedPage.clear();
+  await (await ending)?.close();
 }
 
 /** A size of the window, and the color scheme of the system. */

@@ -48,7 +48,14 @@ import {
   withField,
   withType,
 } from '../../src/console/app/chain/hook-definition.ts';
-import { behindIt, failingFirst, failureLine, type Hook, healthOf } from '../../src/console/app/chain/hooks.ts';
+import {
+  behindIt,
+  failingFirst,
+  failureLine,
+  type Hook,
+  healthOf,
+  tellsOf,
+} from '../../src/console/app/chain/hooks.ts';
 import {
   blockTitle,
   feeLevel,
@@ -69,6 +76,7 @@ import {
   withoutRecent,
   withRecent,
 } from '../../src/console/app/chain/search.ts';
+import { mistakeLine } from '../../src/console/app/chain/source-mistake.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
 import {
   alertTitle,
@@ -963,4 +971,28 @@ test('names of alerts, filters and their fields are words', () => {
     'Minimum amount',
     'Contract identifier',
   ]);
+});
+
+describe('the line of a mistake in a source', () => {
+  const cases: [name: string, source: string, message: string, line: number | null][] = [
+    ['a function that is not there', '(ok u1)\n\n(foo u1)', "use of unresolved function 'foo'", 3],
+    ['a contract by its end', '(ok u1)\n(contract-call? .none x)', "use of unresolved contract 'ST1.none'", 2],
+    ['a contract in full', "(ok u1)\n(contract-call? 'ST1.none x)", "use of unresolved contract 'ST1.none'", 2],
+    ['not a comment or a text', ';; foo\n(print "foo")\n(foo)', "use of unresolved function 'foo'", 3],
+    ['a bracket that closes nothing', '(ok u1)\n(ok u2))', "unexpected ')'", 2],
+    ['a bracket of another kind', '(ok\n{ a: u1 )', "unexpected ')'", 2],
+    ['a bracket that nothing closes', '(ok u1)\n(define-public (x)\n  (ok u1)\n', "to match this '('", 2],
+    ['a text that nothing ends', '(print "a")\n(print "b)\n(ok u1)', `to match this '"'`, 2],
+    ['not a type', '(ok u1)\n(int-to-ascii u1)', "expecting expression of type 'int', found 'uint'", null],
+    ['no name of the source', '(ok u1)', "use of unresolved function 'foo'", null],
+    ['no name', '(ok u1)', 'expecting 2 arguments, got 3', null],
+  ];
+  test.each(cases)('%s', (_, source, message, line) => expect(mistakeLine(source, message)).toBe(line));
+});
+
+test('a delivery tells of the transactions of its blocks, as long as its body is stored', () => {
+  const blocks = (hash: string) => [{ transactions: [{ transaction_identifier: { hash } }] }];
+  const payload = { event: { apply: blocks('0x1'), rollback: blocks('0x2') } };
+  expect(['0x1', '0x2', '0x3'].map((id) => tellsOf(payload, id))).toEqual([true, true, false]);
+  expect(tellsOf(null, '0x1')).toBe(false);
 });

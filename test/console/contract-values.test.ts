@@ -10,6 +10,7 @@ import {
   decodedHex,
   encodedArguments,
   formFields,
+  functionsOf,
   leavesOf,
   logColumns,
   logFields,
@@ -241,10 +242,11 @@ describe('what can be read of a contract', () => {
       ['constant', 'MOST', [], '(optional int)'],
       ['map', 'owners', ['key (tuple (id uint))'], '(optional principal)'],
     ]);
+    expect(functionsOf(contractInterface, 'public')).toEqual([{ name: 'set-it', args: [], output: 'bool' }]);
   });
 
   test.each([[null], ['text'], [[]], [{}], [{ functions: 'none', maps: { length: 3 } }]])('is nothing of %j', (odd) => {
-    expect(readables(odd)).toEqual([]);
+    expect([...readables(odd), ...functionsOf(odd, 'public')]).toEqual([]);
   });
 });
 

@@ -104,6 +104,7 @@ export async function pathsOfPages(
     'a token of a collection': `/tokens/${collection}/${minted?.value.hex}`,
     'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
     contracts: '/contracts',
+    'a new contract': '/contracts/new',
     'called contracts': '/contracts?order=calls&trait=sip-010',
     'fungible tokens': '/tokens',
     collections: '/tokens?tab=collections&order=transfers',

@@ -135,6 +135,15 @@ export interface paths {
     "/stackside/v1/hosts": { parameters: { }; get: operations["getHosts"]; };
     "/stackside/v1/archive/base": { parameters: { }; post: operations["makeArchiveBase"]; };
     "/stackside/v1/sql": { parameters: { }; get: operations["getSqlViews"]; post: operations["runSql"]; };
+    "/stackside/v1/devnet": { parameters: { }; get: operations["getDevnet"]; };
+    "/stackside/v1/devnet/mine": { parameters: { }; post: operations["mineDevnetBlocks"]; };
+    "/stackside/v1/devnet/fork": { parameters: { }; post: operations["forkDevnet"]; };
+    "/stackside/v1/devnet/revert": { parameters: { }; post: operations["revertDevnet"]; };
+    "/stackside/v1/devnet/drop": { parameters: { }; post: operations["dropDevnetTransaction"]; };
+    "/stackside/v1/devnet/fund": { parameters: { }; post: operations["fundDevnetAddress"]; };
+    "/stackside/v1/devnet/deploy": { parameters: { }; post: operations["deployDevnetContract"]; };
+    "/stackside/v1/devnet/call": { parameters: { }; post: operations["callDevnetContract"]; };
+    "/stackside/v1/devnet/time": { parameters: { }; post: operations["advanceDevnetTime"]; };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2137,6 +2146,7 @@ export interface components {
             pending: components["schemas"]["Hash"][];
             snapshots: components["schemas"]["DevnetSnapshot"][];
             faucet: { address: string; balance: components["schemas"]["Amount"]; };
+            accounts: { name: string; address: string; balance: components["schemas"]["Amount"]; }[];
         };
         DevnetProblem: { statusCode: number; code?: string; error: string; message: string; field?: string; reason?: string; };
         DevnetContract: { name: string; clarity_version: number | null; functions: string[]; source: string; };
@@ -4568,6 +4578,122 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             429: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getDevnet: {
+        parameters: { };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    mineDevnetBlocks: {
+        parameters: { };
+        requestBody?: { content: { "application/json": { count?: number; until_height?: number; traffic?: number; transactions?: string[]; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetBlocks"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    forkDevnet: {
+        parameters: { };
+        requestBody?: { content: { "application/json": { depth?: number; length?: number; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetFork"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    revertDevnet: {
+        parameters: { };
+        requestBody: { content: { "application/json": { index_block_hash?: string; snapshot?: string; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetRevert"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    dropDevnetTransaction: {
+        parameters: { };
+        requestBody: { content: { "application/json": { tx_id: string; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    fundDevnetAddress: {
+        parameters: { };
+        requestBody: { content: { "application/json": { address: string; amount: string; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetFunds"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    deployDevnetContract: {
+        parameters: { };
+        requestBody: { content: { "application/json": { sender?: string; name: string; source: string; clarity_version?: number; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetTransaction"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            409: components["responses"]["ConflictDevnet"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    callDevnetContract: {
+        parameters: { };
+        requestBody: { content: { "application/json": { sender?: string; contract: string; function: string; arguments?: string[]; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetTransaction"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            409: components["responses"]["ConflictDevnet"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    advanceDevnetTime: {
+        parameters: { };
+        requestBody: { content: { "application/json": { seconds?: number; until_time?: number; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
         };
     };
 }

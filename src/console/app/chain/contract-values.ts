@@ -55,6 +55,29 @@ const textOf = (type: unknown): string | null => (isType(type) ? abiTypeString(t
 const argumentsIn = (list: unknown): readonly Argument[] | null =>
   Array.isArray(list) && list.every(isArgument) ? list : null;
 
+/** A function of a contract's interface. */
+export type ContractFunction = Omit<Readable, 'kind'>;
+
+const named = <T extends { name: unknown; output: unknown }>(found: readonly T[]) =>
+  found.flatMap(({ name, output, ...one }) =>
+    typeof name === 'string' ? [{ ...one, name, output: textOf(output) }] : [],
+  );
+
+/**
+ * The functions of an access.
+ * @param contractInterface the node's JSON; members of another form are left out
+ */
+export const functionsOf = (contractInterface: unknown, access: 'public' | 'read_only'): ContractFunction[] =>
+  named(
+    objectsIn(isObject(contractInterface) ? contractInterface.functions : null)
+      .filter((one) => one.access === access)
+      .map(({ name, args, outputs }) => ({
+        name,
+        args: argumentsIn(args),
+        output: isObject(outputs) ? outputs.type : null,
+      })),
+  );
+
 /** The name of a map's key in its form. */
 const KEY = 'key';
 
@@ -63,32 +86,24 @@ const KEY = 'key';
  * @param contractInterface the node's JSON; members of another form are left out
  */
 export function readables(contractInterface: unknown): Readable[] {
-  const { functions, variables, maps } = isObject(contractInterface) ? contractInterface : {};
-  const found: { kind: Readable['kind']; name: unknown; args: Readable['args']; output: unknown }[] = [
-    ...objectsIn(functions)
-      .filter(({ access }) => access === 'read_only')
-      .map(({ name, args, outputs }) => ({
-        kind: 'function' as const,
+  const { variables, maps } = isObject(contractInterface) ? contractInterface : {};
+  return [
+    ...functionsOf(contractInterface, 'read_only').map((one) => ({ kind: 'function' as const, ...one })),
+    ...named([
+      ...objectsIn(variables).map(({ access, name, type }) => ({
+        kind: access === 'constant' ? ('constant' as const) : ('variable' as const),
         name,
-        args: argumentsIn(args),
-        output: isObject(outputs) ? outputs.type : null,
+        args: [],
+        output: type,
       })),
-    ...objectsIn(variables).map(({ access, name, type }) => ({
-      kind: access === 'constant' ? ('constant' as const) : ('variable' as const),
-      name,
-      args: [],
-      output: type,
-    })),
-    ...objectsIn(maps).map(({ name, key, value }) => ({
-      kind: 'map' as const,
-      name,
-      args: isType(key) ? [{ name: KEY, type: key }] : null,
-      output: isType(value) ? { optional: value } : null,
-    })),
+      ...objectsIn(maps).map(({ name, key, value }) => ({
+        kind: 'map' as const,
+        name,
+        args: isType(key) ? [{ name: KEY, type: key }] : null,
+        output: isType(value) ? { optional: value } : null,
+      })),
+    ]),
   ];
-  return found.flatMap(({ name, output, ...one }) =>
-    typeof name === 'string' ? [{ ...one, name, output: textOf(output) }] : [],
-  );
 }
 
 /** What was typed or chosen, by the path of the field. */

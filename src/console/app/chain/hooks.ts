@@ -77,3 +77,15 @@ export const STATE_TONES: Readonly<Record<string, Health['tone']>> = {
   in_flight: 'wait',
   cancelled: 'plain',
 };
+
+/** The blocks of a delivery's body, as far as their transactions are read. */
+type ToldBlocks = readonly { transactions: readonly { transaction_identifier: { hash: string } }[] }[];
+
+/** Whether the body of a delivery has a transaction. @param payload null where it is no longer stored */
+export function tellsOf(payload: object | null, transactionId: string): boolean {
+  if (payload === null) return false;
+  const { apply, rollback } = (payload as { event: { apply: ToldBlocks; rollback: ToldBlocks } }).event;
+  return [...apply, ...rollback].some(({ transactions }) =>
+    transactions.some(({ transaction_identifier: { hash } }) => hash === transactionId),
+  );
+}

@@ -20,6 +20,7 @@ import { Staking } from './chain/staking.tsx';
 import { Transaction, Transactions } from './chain/transaction.tsx';
 import type { ManagingPage } from './managing.tsx';
 import { NotFound } from './not-found.tsx';
+import { NewContract } from './of-devnet.tsx';
 
 /** A page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
@@ -42,6 +43,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   mempool: () => <Mempool />,
   principal: ({ id = '' }) => <Principal key={id} principal={id} />,
   contracts: () => <Contracts />,
+  newContract: () => <NewContract />,
   contract: ({ id = '' }) => <Contract key={id} contract={id} />,
   tokens: () => <Tokens />,
   token: ({ asset = '' }) => <Token key={asset} asset={asset} />,

@@ -48,24 +48,35 @@ interface ContractReadsProps {
   parameter: string;
 }
 
-/** Reads from a contract through the node, whose interface of the contract makes the forms. */
-export function ContractReads({ contract, parameter }: ContractReadsProps) {
+interface OfInterfaceProps {
+  contract: string;
+  title: string;
+  children: (contractInterface: unknown) => ComponentChildren;
+}
+
+/** A panel made of the node's interface of a contract. */
+export function OfInterface({ contract, title, children }: OfInterfaceProps) {
   const found = useAnswer(`interface ${contract}`, (signal) => contractInterface(contract, signal));
   const isAway = found.data === null && AWAY.includes(found.error?.status ?? 0);
   return (
-    <Panel title="Read-only calls" source={isAway ? undefined : interfacePath(contract)}>
+    <Panel title={title} source={isAway ? undefined : interfacePath(contract)}>
       {isAway ? (
         <Failed message={NODE_AWAY} retry={found.retry} />
       ) : (
         <Show loaded={found} missing="The node has no such contract.">
-          {(contractInterface) => (
-            <Reader contract={contract} parameter={parameter} items={readables(contractInterface)} />
-          )}
+          {children}
         </Show>
       )}
     </Panel>
   );
 }
+
+/** Reads from a contract through the node, whose interface of the contract makes the forms. */
+export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
+  <OfInterface contract={contract} title="Read-only calls">
+    {(found) => <Reader contract={contract} parameter={parameter} items={readables(found)} />}
+  </OfInterface>
+);
 
 const KINDS = [
   ['function', 'Read-only functions'],
@@ -227,7 +238,13 @@ interface ArgumentFieldProps {
   onChange: (value: string) => void;
 }
 
-function ArgumentField({ field: { path, help, typed, choices, most }, value, mistake, onChange }: ArgumentFieldProps) {
+/** A field of the form of arguments. */
+export function ArgumentField({
+  field: { path, help, typed, choices, most },
+  value,
+  mistake,
+  onChange,
+}: ArgumentFieldProps) {
   const common = { label: visible(path), help, onChange };
   if (typed === null)
     return <ChoiceField {...common} value={value === '' ? (choices[0] ?? '') : value} choices={choices} />;
@@ -279,7 +296,7 @@ const cut = (text: string, most = LONGEST_SHOWN): string =>
 const PARTS = 100;
 
 /** A value by its parts, each with its type, and its hex. @param value null if the hex is no value of Clarity */
-function WholeValue({ value, hex }: { value: ClarityValue | null; hex: string }) {
+export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: string }) {
   const [most, setMost] = useState(PARTS);
   const parts =
     value === null

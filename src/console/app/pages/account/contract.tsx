@@ -27,12 +27,14 @@ import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { TellMe } from '../../ui/tell-me.tsx';
 import { MinedStatus, searchPath as transactionsPath } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
+import { isDevnet, OfDevnet } from '../of-devnet.tsx';
 import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
 
 const TABS = [
   ['source', 'Source'],
   ['functions', 'Interface'],
   ['read', 'Read-only calls'],
+  ['call', 'Call a function'],
   ['calls', 'Calls'],
   ['logs', 'Logs'],
   ['deployer', 'Same deployer'],
@@ -51,7 +53,8 @@ export function Contract({ contract }: { contract: string }) {
     bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
   );
   const [address = '', name = contract] = contract.split('.');
-  const tab = tabOf(TABS);
+  const tabs = isDevnet() === true ? TABS : TABS.filter(([id]) => id !== 'call');
+  const tab = tabOf(tabs);
   const source = loaded.data?.source_code ?? null;
   return (
     <Page
@@ -72,7 +75,7 @@ export function Contract({ contract }: { contract: string }) {
       <StxFigures stx={stx} />
       <TellMe kind="contract" id={contract} />
       <PrincipalHistory principal={contract} />
-      <Tabs label="Parts of the contract" tabs={TABS} />
+      <Tabs label="Parts of the contract" tabs={tabs} />
       {tab === 'source' ? (
         <>
           <Show loaded={loaded} missing={missingReason(address)}>
@@ -103,6 +106,8 @@ export function Contract({ contract }: { contract: string }) {
         <ContractCalls contract={contract} functions={callable(source ?? '')} version={version} />
       ) : tab === 'read' || tab === 'logs' ? (
         <Values contract={contract} tab={tab} version={version} />
+      ) : tab === 'call' ? (
+        <OfDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OfDevnet>
       ) : tab === 'deployer' ? (
         <SameDeployer contract={contract} deployer={address} />
       ) : (

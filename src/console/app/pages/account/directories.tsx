@@ -4,8 +4,9 @@ import { tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, dayBeside, plural } from '../../chain/format.ts';
 import { listQuery, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
-import { place, withQuery } from '../../ui/router.ts';
+import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
+import { isDevnet } from '../of-devnet.tsx';
 import { isKept, shareOf } from './token.tsx';
 
 type Choices<Value extends string> = readonly (readonly [value: Value, text: string])[];
@@ -79,7 +80,17 @@ export function Contracts() {
   );
   const source = `/stackside/v1/contracts?order=${order}${trait === 'all' ? '' : `&trait=${trait}`}`;
   return (
-    <Page title="Contracts" lead="What was deployed last, and what is called most.">
+    <Page
+      title="Contracts"
+      lead="What was deployed last, and what is called most."
+      beside={
+        isDevnet() === true ? (
+          <a class="button primary" href={pathTo('newContract')}>
+            Deploy a contract
+          </a>
+        ) : undefined
+      }
+    >
       <div class="choices">
         <Choice label="Order" name="order" choices={ORDERS} />
         <Choice label="Standard" name="trait" choices={TRAITS} />

@@ -2,14 +2,14 @@
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { actingFor, readSession, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { branchRows, FATES } from '../../chain/forks.ts';
-import { count, plural, words } from '../../chain/format.ts';
+import { count } from '../../chain/format.ts';
 import { DROPPED, kindOf } from '../../chain/transaction.ts';
-import { type Column, Empty, Facts, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { type Column, Facts, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Ago, Badge, BlockLink, ChainText, Hash, TxLink, When } from '../../ui/values.tsx';
+import { Ago, Badge, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
+import { ForkNotified } from '../hooks/notified.tsx';
 
 type ListedFork = Answer<'/stackside/v1/forks'>['results'][number];
 type ForkObject = Answer<'/stackside/v1/forks/{hash}'>;
@@ -89,7 +89,7 @@ export function Fork({ hash }: { hash: string }) {
           <>
             <Branches fork={found} />
             <Lost fork={found} />
-            <Notified fork={found} />
+            <ForkNotified fork={found} />
           </>
         )}
       </Show>
@@ -186,93 +186,6 @@ function Lost({ fork }: { fork: ForkObject }) {
         ]}
       />
       {fork.is_whole ? null : <p class="pager quiet">The fork has more blocks or transactions than are shown.</p>}
-    </Panel>
-  );
-}
-
-/** Chainhooks and deliveries that are looked through at most. */
-const MOST_HOOKS = 20;
-
-/** Deliveries of a fork's blocks to the chainhooks that this browser may manage; nothing for others. */
-function Notified({ fork }: { fork: ForkObject }) {
-  const { height, top_height: top, orphaned } = fork;
-  const sent = useAnswer(`deliveries of ${fork.index_block_hash}`, async (signal) => {
-    const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
-    if (!isSignedIn) return null;
-    const consumers = isOperator
-      ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
-      : [null];
-    const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
-    const found = [];
-    let left = MOST_HOOKS;
-    for (const consumer of consumers) {
-      if (left <= 0) break;
-      const headers = actingFor(consumer);
-      const params = { query: { limit: left } };
-      const hooks = await bodyOf(api.GET('/chainhooks/me', { params, headers, signal }));
-      left -= hooks.results.length;
-      for (const { uuid, definition } of hooks.results) {
-        const query = { limit: PER_PAGE, from_height: height, to_height: top };
-        const { results } = await bodyOf(
-          api.GET('/chainhooks/me/{uuid}/deliveries', { params: { path: { uuid }, query }, headers, signal }),
-        );
-        for (const one of results) {
-          const isOf = ({ index_block_hash: hash }: { index_block_hash: string }) => hashes.has(hash);
-          const [applied, rolledBack] = [one.apply.filter(isOf).length, one.rollback.filter(isOf).length];
-          if (applied + rolledBack > 0) found.push({ uuid, name: definition.name, one, applied, rolledBack });
-        }
-      }
-    }
-    return found;
-  });
-  if (sent.error === null && sent.data === null) return null;
-  return (
-    <Panel title="What chainhooks were sent" aside={<a href={pathTo('hooks')}>Chainhooks</a>}>
-      <Show loaded={sent}>
-        {(found) =>
-          found === null || found.length === 0 ? (
-            <Empty>No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored.</Empty>
-          ) : (
-            <Table
-              label="Deliveries of the orphaned blocks"
-              stacked
-              rows={found}
-              keyOf={({ uuid, one }) => `${uuid} ${one.id}`}
-              empty=""
-              columns={[
-                {
-                  name: 'Chainhook',
-                  class: 'main',
-                  cell: ({ uuid, name }) => (
-                    <a href={pathTo('hook', { id: uuid })}>
-                      <ChainText text={name === '' ? uuid : name} />
-                    </a>
-                  ),
-                },
-                {
-                  name: 'Told',
-                  label: 'told',
-                  cell: ({ applied, rolledBack }) =>
-                    [
-                      rolledBack > 0 ? `${plural(rolledBack, 'block')} rolled back` : '',
-                      applied > 0 ? `${plural(applied, 'block')} applied` : '',
-                    ]
-                      .filter((text) => text !== '')
-                      .join(', '),
-                },
-                {
-                  name: 'Delivery',
-                  label: 'delivery',
-                  cell: ({ uuid, one }) => (
-                    <a href={pathTo('delivery', { id: uuid, delivery: one.id })}>{words(one.state)}</a>
-                  ),
-                },
-                { name: 'Queued', class: 'number when', cell: ({ one }) => <Ago at={one.created_at} /> },
-              ]}
-            />
-          )
-        }
-      </Show>
     </Panel>
   );
 }

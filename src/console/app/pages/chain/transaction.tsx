@@ -51,6 +51,8 @@ import {
   TxLink,
   When,
 } from '../../ui/values.tsx';
+import { TransactionNotified } from '../hooks/notified.tsx';
+import { isDevnet, OfDevnet } from '../of-devnet.tsx';
 import { Standing, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
@@ -109,6 +111,7 @@ function Found({ transaction, offset }: { transaction: TransactionObject; offset
       </div>
       <Payload transaction={transaction} />
       {isMined(transaction) ? <Events transaction={transaction} offset={offset} /> : null}
+      {isMined(transaction) ? <TransactionNotified id={transaction.tx_id} height={transaction.block_height} /> : null}
       <PostConditions transaction={transaction} />
       {isMined(transaction) && transaction.execution_cost_runtime > 0 ? (
         <Panel title="Execution cost" source={`/extended/v3/transactions/${transaction.tx_id}`}>
@@ -406,7 +409,10 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
       {isDropped ? (
         <p>{DROPPED[status] ?? 'The node dropped this transaction.'}</p>
       ) : (
-        <Prospects transaction={transaction} />
+        <>
+          <Prospects transaction={transaction} />
+          {isDevnet() === true ? <OfDevnet>{({ PendingSteps }) => <PendingSteps id={id} />}</OfDevnet> : null}
+        </>
       )}
       {replacedBy === null ? null : (
         <p>

@@ -96,7 +96,7 @@ export function Sql() {
           <div class="panel-body">
             <textarea
               ref={editor}
-              class="json sql-editor"
+              class="json editor"
               aria-label="SQL"
               spellcheck={false}
               autocapitalize="off"

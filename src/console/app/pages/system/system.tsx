@@ -12,9 +12,9 @@ import { place, withQuery } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
+import { isDevnet, OfDevnet } from '../of-devnet.tsx';
 import { OperatorOnly } from '../signed-in.tsx';
 import { Hosts } from './hosts.tsx';
-import { SimulatedNode } from './simulated-node.tsx';
 
 const TABS = [
   ['hour', 'Last hour'],
@@ -85,7 +85,7 @@ function Hour() {
           />
         )}
       </Show>
-      {status.data?.simulated_node === true ? <SimulatedNode /> : null}
+      {isDevnet() === true ? <OfDevnet>{({ SimulatedNode }) => <SimulatedNode />}</OfDevnet> : null}
       <ServerCharts />
     </>
   );

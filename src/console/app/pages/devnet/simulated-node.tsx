@@ -1,27 +1,13 @@
-/** Steering of the simulated node, in a demo: blocks, forks, funds and time. */
+/** Steering of the simulated node, in a demo: blocks, forks, funds, time and the mempool. */
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
-import { parsedJson } from '../../../../base/json.ts';
-import { failureOf, unreachable } from '../../api/api.ts';
+import { api, bodyOf } from '../../api/api.ts';
 import { count, duration, plural } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Panel } from '../../ui/parts.tsx';
 
 interface Block {
   height: number;
-}
-
-/** Steers the node. @throws RequestError where it refuses */
-async function steer<T>(path: string, body: object): Promise<T> {
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`/stackside/v1/devnet/${path}`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  }).catch(unreachable);
-  const answer = parsedJson(await response.text());
-  if (!response.ok) throw failureOf(response, answer);
-  return answer as T;
 }
 
 const MICRO = 1_000_000;
@@ -50,7 +36,8 @@ const ALL: readonly Steering[] = [
     action: 'Mine',
     fields: [{ name: 'count', label: 'Blocks', value: '1', type: 'number' }],
     async run(value) {
-      const { blocks } = await steer<{ blocks: Block[] }>('mine', { count: Number(value('count')) });
+      const body = { count: Number(value('count')) };
+      const { blocks } = await bodyOf(api.POST('/stackside/v1/devnet/mine', { body }));
       return `Mined ${heights(blocks)}.`;
     },
   },
@@ -58,10 +45,20 @@ const ALL: readonly Steering[] = [
     action: 'Fork',
     fields: [{ name: 'depth', label: 'Blocks that are lost', value: '1', type: 'number' }],
     async run(value) {
-      const { blocks, orphaned } = await steer<{ blocks: Block[]; orphaned: Block[] }>('fork', {
-        depth: Number(value('depth')),
-      });
+      const body = { depth: Number(value('depth')) };
+      const { blocks, orphaned } = await bodyOf(api.POST('/stackside/v1/devnet/fork', { body }));
       return `Mined another branch with ${heights(blocks)}, in place of ${plural(orphaned.length, 'block')}.`;
+    },
+  },
+  {
+    action: 'Go back',
+    fields: [{ name: 'height', label: 'To the state after block', value: '', type: 'number' }],
+    async run(value) {
+      const params = { path: { height_or_hash: value('height') } };
+      const { index_block_hash } = await bodyOf(api.GET('/extended/v2/blocks/{height_or_hash}', { params }));
+      const body = { index_block_hash };
+      const { orphaned } = await bodyOf(api.POST('/stackside/v1/devnet/revert', { body }));
+      return `The state is that after block ${count(value('height'))}; ${plural(orphaned.length, 'block')} left the chain.`;
     },
   },
   {
@@ -73,7 +70,8 @@ const ALL: readonly Steering[] = [
     async run(value) {
       const address = value('address').trim();
       const amount = String(BigInt(Math.round(Number(value('amount')) * MICRO)));
-      const { block } = await steer<{ block: Block }>('fund', { address, amount });
+      const body = { address, amount };
+      const { block } = await bodyOf(api.POST('/stackside/v1/devnet/fund', { body }));
       return `Sent ${value('amount')} STX to ${address} in block ${count(block.height)}.`;
     },
   },
@@ -82,7 +80,7 @@ const ALL: readonly Steering[] = [
     fields: [{ name: 'minutes', label: 'Minutes', value: '10', type: 'number' }],
     async run(value) {
       const seconds = 60 * Number(value('minutes'));
-      await steer('time', { seconds });
+      await bodyOf(api.POST('/stackside/v1/devnet/time', { body: { seconds } }));
       return `The next block is ${duration(seconds)} later.`;
     },
   },
@@ -90,7 +88,7 @@ const ALL: readonly Steering[] = [
 
 /** The panel that steers the node. */
 export const SimulatedNode = () => (
-  <Panel title="Simulated node">
+  <Panel title="Simulated node" source="/stackside/v1/devnet">
     <div class="panel-body">
       {ALL.map((steering) => (
         <Steer key={steering.action} {...steering} />

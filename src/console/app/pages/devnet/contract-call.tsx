@@ -1,0 +1,165 @@
+/** Calls of a contract's public functions, by a form for the arguments that the node's interface of the contract makes. */
+import type { TargetedEvent } from 'preact';
+import { useState } from 'preact/hooks';
+import { abiTypeString } from '../../../../codec/abi.ts';
+import { toHex } from '../../../../codec/hex.ts';
+import { api, bodyOf } from '../../api/api.ts';
+import {
+  type Argument,
+  type ContractFunction,
+  type Draft,
+  encodedArguments,
+  formFields,
+  functionsOf,
+} from '../../chain/contract-values.ts';
+import { visible, words } from '../../chain/format.ts';
+import { useAction } from '../../ui/actions.tsx';
+import { Mistakes, TextField } from '../../ui/form.tsx';
+import { Empty } from '../../ui/parts.tsx';
+import { go, place, withQuery } from '../../ui/router.ts';
+import { ChainText } from '../../ui/values.tsx';
+import { ArgumentField, OfInterface } from '../account/contract-values.tsx';
+import { type DevnetAccount, OfAccounts, useSender } from './sender.tsx';
+import { type Sent, SentTransaction } from './sent-transaction.tsx';
+
+/** The query parameter that names the function. */
+const CALLED = 'call';
+
+export const ContractCall = ({ contract }: { contract: string }) => (
+  <OfInterface contract={contract} title="Call a function">
+    {(found) => <Caller contract={contract} functions={functionsOf(found, 'public')} />}
+  </OfInterface>
+);
+
+/** The choice of a function, and its form. */
+function Caller({ contract, functions }: { contract: string; functions: readonly ContractFunction[] }) {
+  const [first] = functions;
+  if (first === undefined) return <Empty>The contract has no public function.</Empty>;
+  const asked = place.value.query.get(CALLED);
+  const called = asked === null ? first : functions.find(({ name }) => name === asked);
+  return (
+    <>
+      <div class="panel-body form">
+        <label>
+          Function
+          <select
+            value={called?.name ?? ''}
+            onChange={({ currentTarget }) => go(withQuery({ [CALLED]: currentTarget.value }))}
+          >
+            {called === undefined ? <option value="" /> : null}
+            {functions.map(({ name }) => (
+              <option key={name} value={name}>
+                {visible(name)}
+              </option>
+            ))}
+          </select>
+          {called === undefined ? null : (
+            <span class="help">Returns {visible(called.output ?? 'a type that this page does not know')}</span>
+          )}
+        </label>
+      </div>
+      {called === undefined ? (
+        <Empty>
+          The contract has no public function <ChainText text={asked ?? ''} />.
+        </Empty>
+      ) : called.args === null ? (
+        <Empty>This page has no form for a type of the arguments.</Empty>
+      ) : (
+        <FunctionForm key={called.name} contract={contract} name={called.name} args={called.args} />
+      )}
+    </>
+  );
+}
+
+interface FunctionFormProps {
+  contract: string;
+  name: string;
+  args: readonly Argument[];
+}
+
+const FunctionForm = (props: FunctionFormProps) => (
+  <OfAccounts>{(accounts) => <CallForm accounts={accounts} {...props} />}</OfAccounts>
+);
+
+/** The form of a call, and what came of the last one. */
+function CallForm({ contract, name, args, accounts }: FunctionFormProps & { accounts: readonly DevnetAccount[] }) {
+  const [draft, setDraft] = useState<Draft>(new Map());
+  const [literals, setLiterals] = useState<Draft>(new Map());
+  const [areLiteral, setAreLiteral] = useState(false);
+  const [tried, setTried] = useState(false);
+  const [sent, setSent] = useState<Sent | null>(null);
+  const { sender, field: senderField } = useSender(accounts);
+  const { run, problem, busy } = useAction();
+  const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodedArguments(args, draft);
+  const shown = tried ? mistakes : [];
+
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setTried(true);
+    if (mistakes.length > 0) return;
+    setSent(null);
+    const given = areLiteral ? args.map((one) => literals.get(one.name)?.trim() ?? '') : values.map(toHex);
+    const body = { ...sender, contract, function: name, arguments: given };
+    run(
+      async () => {
+        const answer = await bodyOf(api.POST('/stackside/v1/devnet/call', { body }));
+        setSent(answer);
+        return answer;
+      },
+      ({ status }) => `The call was mined: ${words(status)}`,
+    );
+  };
+  return (
+    <>
+      <form class="panel-body form" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
+        {areLiteral
+          ? args.map((one) => (
+              <TextField
+                key={one.name}
+                label={visible(one.name)}
+                value={literals.get(one.name) ?? ''}
+                help={visible(abiTypeString(one.type) ?? '')}
+                mistake={null}
+                onChange={(text) => setLiterals(new Map(literals).set(one.name, text))}
+              />
+            ))
+          : args
+              .flatMap((one) => formFields(one, draft))
+              .map((field) => (
+                <ArgumentField
+                  key={field.path}
+                  field={field}
+                  value={draft.get(field.path) ?? ''}
+                  mistake={shown.find(({ path }) => path === field.path)?.message ?? null}
+                  onChange={(value) => setDraft(new Map(draft).set(field.path, value))}
+                />
+              ))}
+        {args.length === 0 ? null : (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={areLiteral}
+              onChange={({ currentTarget }) => setAreLiteral(currentTarget.checked)}
+            />
+            <span>
+              Write them as Clarity literals, such as <code>u1</code>, <code>none</code> or <code>(list u1 u2)</code>
+            </span>
+          </label>
+        )}
+        {senderField}
+        <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
+        {problem === null ? null : (
+          <p class="problem" role="alert">
+            {visible(problem)}
+          </p>
+        )}
+        <div class="buttons">
+          <button type="submit" class="primary" disabled={busy}>
+            Call
+          </button>
+        </div>
+      </form>
+      {sent === null ? null : <SentTransaction sent={sent} />}
+    </>
+  );
+}

@@ -1,0 +1,184 @@
+/** The page on which a contract is written, or read from a file, and deployed. */
+import type { TargetedEvent } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { api, bodyOf } from '../../api/api.ts';
+import { visible, words } from '../../chain/format.ts';
+import { mistakeLine } from '../../chain/source-mistake.ts';
+import { useAction } from '../../ui/actions.tsx';
+import { TextField } from '../../ui/form.tsx';
+import { Panel } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { type DevnetAccount, OfAccounts, useSender } from './sender.tsx';
+import { type Sent, SentTransaction } from './sent-transaction.tsx';
+
+/** The newest version of Clarity that the form offers. */
+const VERSIONS = ['1', '2', '3', '4', '5'];
+
+const EXAMPLE = `(define-data-var count uint u0)
+
+(define-read-only (get-count) (var-get count))
+
+(define-public (increment (by uint))
+  (begin
+    (var-set count (+ (var-get count) by))
+    (print { event: "incremented", count: (var-get count) })
+    (ok (var-get count))))
+`;
+
+/** The name of a contract in a file: `counter` of `counter.clar`. */
+const nameOf = (file: string): string => file.replace(/\.[^.]*$/, '').replaceAll(/[^a-zA-Z0-9_-]/g, '-');
+
+/** A deployment with the source that was deployed. */
+interface Deployed {
+  sent: Sent;
+  name: string;
+  source: string;
+}
+
+export const NewContract = () => (
+  <Panel title="New contract">
+    <OfAccounts>{(accounts) => <ContractForm accounts={accounts} />}</OfAccounts>
+  </Panel>
+);
+
+function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
+  const editor = useRef<HTMLTextAreaElement>(null);
+  const [name, setName] = useState('counter');
+  const [version, setVersion] = useState('');
+  const [deployed, setDeployed] = useState<Deployed | null>(null);
+  const { sender, field: senderField } = useSender(accounts);
+  const { run, problem, busy } = useAction();
+
+  async function open(file: File | undefined): Promise<void> {
+    if (file === undefined || editor.current === null) return;
+    editor.current.value = await file.text();
+    setName(nameOf(file.name));
+  }
+
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const source = editor.current?.value ?? '';
+    setDeployed(null);
+    const chosen = version === '' ? {} : { clarity_version: Number(version) };
+    const body = { ...sender, ...chosen, name: name.trim(), source };
+    run(
+      async () => {
+        const sent = await bodyOf(api.POST('/stackside/v1/devnet/deploy', { body }));
+        setDeployed({ sent, name: body.name, source });
+        return sent;
+      },
+      ({ status }) => `The deployment was mined: ${words(status)}`,
+    );
+  };
+  return (
+    <>
+      <form class="panel-body form editing" aria-label="Deploy a contract" onSubmit={submit}>
+        {accounts.length > 0 ? null : (
+          <p class="note wait">
+            This chain only simulates contracts: a source that it doesn’t know can be deployed, and not be called. With{' '}
+            <code>stackside demo --clarity</code>, contracts run for real.
+          </p>
+        )}
+        <div class="form options">
+          <TextField
+            label="Name"
+            value={name}
+            help="1 to 40 letters, digits, _ and -"
+            mistake={null}
+            onChange={setName}
+          />
+          <label>
+            Clarity version
+            <select value={version} onChange={({ currentTarget }) => setVersion(currentTarget.value)}>
+              <option value="">the default of the epoch</option>
+              {VERSIONS.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+            <span class="help">A later one has more functions</span>
+          </label>
+          {senderField}
+          <label>
+            File
+            <input type="file" accept=".clar" onChange={({ currentTarget }) => void open(currentTarget.files?.[0])} />
+            <span class="help">Its text comes into the editor</span>
+          </label>
+        </div>
+        <label>
+          Source
+          <textarea
+            ref={editor}
+            class="json editor"
+            spellcheck={false}
+            autocapitalize="off"
+            rows={18}
+            required
+            defaultValue={EXAMPLE}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+              event.preventDefault();
+              event.currentTarget.form?.requestSubmit();
+            }}
+          />
+        </label>
+        {problem === null ? null : (
+          <p class="problem" role="alert">
+            {visible(problem)}
+          </p>
+        )}
+        <div class="buttons">
+          <button type="submit" class="primary" disabled={busy}>
+            Deploy <kbd>Ctrl Enter</kbd>
+          </button>
+        </div>
+      </form>
+      {deployed === null ? null : (
+        <DeployedContract
+          {...deployed}
+          showLine={(line) => {
+            if (editor.current !== null) selectLine(editor.current, line);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Selects a line of an editor, and scrolls to it. */
+function selectLine(editor: HTMLTextAreaElement, line: number): void {
+  const lines = editor.value.split('\n');
+  const start = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  editor.focus();
+  editor.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
+  editor.scrollTop = (editor.scrollHeight * (line - 1)) / lines.length;
+}
+
+interface DeployedContractProps extends Deployed {
+  showLine: (line: number) => void;
+}
+
+/** What came of a deployment: where the contract is, or why there is none. */
+function DeployedContract({ sent, name, source, showLine }: DeployedContractProps) {
+  const path = pathTo('contract', { id: `${sent.sender}.${name}` });
+  const line = sent.error === null ? null : mistakeLine(source, sent.error);
+  const place =
+    line === null ? null : (
+      <button type="button" onClick={() => showLine(line)}>
+        Go to line {line}
+      </button>
+    );
+  return (
+    <SentTransaction sent={sent} place={place}>
+      {sent.status === 'success' ? (
+        <div class="panel-body buttons">
+          <a class="button" href={path}>
+            Open the contract
+          </a>
+          <a class="button" href={`${path}?tab=call`}>
+            Call a function
+          </a>
+        </div>
+      ) : null}
+    </SentTransaction>
+  );
+}

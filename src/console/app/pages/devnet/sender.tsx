@@ -1,0 +1,78 @@
+/** The choice of the account that sends a transaction. The node signs for it. */
+import { signal } from '@preact/signals';
+import type { ComponentChild } from 'preact';
+import type { Answer } from '../../api/answer.ts';
+import { api, bodyOf } from '../../api/api.ts';
+import { tipVersion } from '../../api/live.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { shortPrincipal } from '../../chain/format.ts';
+import { TextField } from '../../ui/form.tsx';
+import { Show } from '../../ui/parts.tsx';
+import { Stx } from '../../ui/values.tsx';
+
+export type DevnetAccount = Answer<'/stackside/v1/devnet'>['accounts'][number];
+
+/** What is made of the accounts of a simulated chain; they are read again at each block. */
+export function OfAccounts({ children }: { children: (accounts: readonly DevnetAccount[]) => ComponentChild }) {
+  const devnet = useAnswer('devnet', (signal) => bodyOf(api.GET('/stackside/v1/devnet', { signal })), tipVersion.value);
+  return <Show loaded={devnet}>{({ accounts }) => children(accounts)}</Show>;
+}
+
+/** The value of the choice that is none of the accounts. */
+const OTHER = '…';
+
+/** The account that was chosen last: null before, the name of one, or empty for the faucet. */
+const chosen = signal<string | null>(null);
+/** Whether its name is typed. */
+const isTyped = signal(false);
+
+/** The chosen sender, as the routes have it; nothing stands for the faucet. @param first the name of the first account */
+const senderOf = (first: string | undefined): { sender?: string } => {
+  const name = (chosen.value ?? first ?? '').trim();
+  return name === '' ? {} : { sender: name };
+};
+
+/** The account that sends, by default the first, and the field that chooses it. */
+export function useSender(accounts: readonly DevnetAccount[]) {
+  const { sender } = senderOf(accounts[0]?.name);
+  const known = accounts.find(({ name }) => name === sender);
+  const field = (
+    <>
+      <label>
+        Sender
+        <select
+          value={isTyped.value ? OTHER : (sender ?? '')}
+          onChange={({ currentTarget: { value } }) => {
+            isTyped.value = value === OTHER;
+            chosen.value = value === OTHER ? '' : value;
+          }}
+        >
+          {accounts.map(({ name, address }) => (
+            <option key={name} value={name}>
+              {name} · {shortPrincipal(address)}
+            </option>
+          ))}
+          <option value="">the faucet</option>
+          <option value={OTHER}>another account</option>
+        </select>
+        {known === undefined ? null : (
+          <span class="help">
+            It has <Stx micro={known.balance} />
+          </span>
+        )}
+      </label>
+      {isTyped.value ? (
+        <TextField
+          label="Account"
+          value={chosen.value ?? ''}
+          help="A name of your choice, whose account needs funds; an address, where the demo was started with --unsafe-impersonate"
+          mistake={null}
+          onChange={(name) => {
+            chosen.value = name;
+          }}
+        />
+      ) : null}
+    </>
+  );
+  return { sender: sender === undefined ? {} : { sender }, field };
+}

@@ -1,0 +1,48 @@
+/** What came of a transaction that the node signed and mined. */
+import type { ComponentChildren } from 'preact';
+import type { Answer } from '../../api/answer.ts';
+import { decodedHex } from '../../chain/contract-values.ts';
+import { visible } from '../../chain/format.ts';
+import { Facts } from '../../ui/parts.tsx';
+import { MinedStatus } from '../../ui/transactions.tsx';
+import { BlockLink, TxLink } from '../../ui/values.tsx';
+import { WholeValue } from '../account/contract-values.tsx';
+
+export type Sent = Answer<'/stackside/v1/devnet/call', 'post'>;
+
+interface SentTransactionProps {
+  sent: Sent;
+  /** Where the error is. */
+  place?: ComponentChildren;
+  /** In place of the returned value. */
+  children?: ComponentChildren;
+}
+
+export const SentTransaction = ({
+  sent: { tx_id: id, status, error, block, result },
+  place,
+  children,
+}: SentTransactionProps) => (
+  <section class="result" aria-label="Result">
+    <Facts
+      facts={[
+        [
+          'Status',
+          <>
+            <MinedStatus status={status} /> <span class="quiet">in block</span> <BlockLink height={block.height} />
+          </>,
+        ],
+        ['Transaction', <TxLink id={id} whole />],
+        [
+          'Error',
+          error === null ? null : (
+            <>
+              <span class="break">{visible(error)}</span> {place}
+            </>
+          ),
+        ],
+      ]}
+    />
+    {children ?? <WholeValue value={decodedHex(result)} hex={result} />}
+  </section>
+);

@@ -1,0 +1,156 @@
+/** What chainhooks were sent of blocks, or of a transaction, as far as this browser may manage chainhooks; nothing for others. */
+import type { Answer } from '../../api/answer.ts';
+import { api, bodyOf } from '../../api/api.ts';
+import { tipVersion } from '../../api/live.ts';
+import { actingFor, readSession, session } from '../../api/session.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { plural, words } from '../../chain/format.ts';
+import { type Hook, STATE_TONES, tellsOf } from '../../chain/hooks.ts';
+import { Empty, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { Ago, Badge, ChainText } from '../../ui/values.tsx';
+
+/** Chainhooks whose deliveries are looked through at most. */
+const MOST_HOOKS = 20;
+
+type Delivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
+
+/** A delivery with its chainhook and the consumer of that. */
+interface Found {
+  hook: Hook;
+  consumer: string | null;
+  one: Delivery;
+}
+
+/** Deliveries of blocks between two heights; null where this browser may manage no chainhooks. @throws RequestError */
+async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<Found[] | null> {
+  const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
+  if (!isSignedIn) return null;
+  const consumers = isOperator
+    ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
+    : [null];
+  const found: Found[] = [];
+  let left = MOST_HOOKS;
+  for (const consumer of consumers) {
+    if (left <= 0) break;
+    const headers = actingFor(consumer);
+    const hooks = await bodyOf(api.GET('/chainhooks/me', { params: { query: { limit: left } }, headers, signal }));
+    left -= hooks.results.length;
+    for (const hook of hooks.results) {
+      const params = {
+        path: { uuid: hook.uuid },
+        query: { limit: PER_PAGE, from_height: from, to_height: to },
+      };
+      const { results } = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries', { params, headers, signal }));
+      found.push(...results.map((one) => ({ hook, consumer, one })));
+    }
+  }
+  return found;
+}
+
+/** Deliveries whose bodies have a transaction. @throws RequestError */
+async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<Found[] | null> {
+  const all = await deliveriesOf(height, height, signal);
+  if (all === null) return null;
+  const found: Found[] = [];
+  for (const each of all) {
+    const params = { path: { uuid: each.hook.uuid, id: each.one.id } };
+    const headers = actingFor(each.consumer);
+    const { payload } = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params, headers, signal }));
+    if (tellsOf(payload, id)) found.push(each);
+  }
+  return found;
+}
+
+interface ToldProps extends Found {
+  /** Whether a block of the delivery counts. */
+  isOf: (block: { index_block_hash: string }) => boolean;
+}
+
+/** What a delivery told: `1 block applied`. */
+function told({ one, isOf }: ToldProps): string {
+  const [applied, rolledBack] = [one.apply.filter(isOf).length, one.rollback.filter(isOf).length];
+  return [
+    rolledBack > 0 ? `${plural(rolledBack, 'block')} rolled back` : '',
+    applied > 0 ? `${plural(applied, 'block')} applied` : '',
+  ]
+    .filter((text) => text !== '')
+    .join(', ');
+}
+
+const Told = ({ found, isOf = () => true }: { found: readonly Found[]; isOf?: ToldProps['isOf'] }) => (
+  <Table
+    label="Deliveries"
+    stacked
+    rows={found}
+    keyOf={({ hook, one }) => `${hook.uuid} ${one.id}`}
+    empty=""
+    columns={[
+      {
+        name: 'Chainhook',
+        class: 'main',
+        cell: ({ hook: { uuid, definition } }) => (
+          <a href={pathTo('hook', { id: uuid })}>
+            <ChainText text={definition.name === '' ? uuid : definition.name} />
+          </a>
+        ),
+      },
+      { name: 'Told', label: 'told', cell: (each) => told({ ...each, isOf }) },
+      {
+        name: 'Delivery',
+        label: 'delivery',
+        cell: ({ hook: { uuid }, one: { id, state } }) => (
+          <a href={pathTo('delivery', { id: uuid, delivery: id })}>
+            <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>
+          </a>
+        ),
+      },
+      { name: 'Queued', class: 'number when', cell: ({ one }) => <Ago at={one.created_at} /> },
+    ]}
+  />
+);
+
+const TITLE = 'What chainhooks were sent';
+const aside = <a href={pathTo('hooks')}>Chainhooks</a>;
+
+/** Deliveries of the orphaned blocks of a fork. */
+export function ForkNotified({
+  fork: { index_block_hash: id, height, top_height: top, orphaned },
+}: {
+  fork: Answer<'/stackside/v1/forks/{hash}'>;
+}) {
+  const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
+  const isOf: ToldProps['isOf'] = ({ index_block_hash: hash }) => hashes.has(hash);
+  const sent = useAnswer(`deliveries of ${id}`, async (signal) =>
+    (await deliveriesOf(height, top, signal))?.filter(({ one }) => one.apply.some(isOf) || one.rollback.some(isOf)),
+  );
+  if (sent.error === null && sent.data == null) return null;
+  return (
+    <Panel title={TITLE} aside={aside}>
+      <Show loaded={sent}>
+        {(found) =>
+          found === undefined || found.length === 0 ? (
+            <Empty>No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored.</Empty>
+          ) : (
+            <Told found={found} isOf={isOf} />
+          )
+        }
+      </Show>
+    </Panel>
+  );
+}
+
+/** Deliveries that have a transaction of a block; nothing where there is none. */
+export function TransactionNotified({ id, height }: { id: string; height: number }) {
+  const sent = useAnswer(
+    `deliveries of ${id} ${height}`,
+    (signal) => deliveriesWith(id, height, signal),
+    tipVersion.value,
+  );
+  if (sent.data === null || sent.data.length === 0) return null;
+  return (
+    <Panel title={TITLE} aside={aside}>
+      <Told found={sent.data} />
+    </Panel>
+  );
+}

@@ -1,0 +1,28 @@
+/** What steers a simulated chain: a part of the bundle that only the console of such a chain loads. */
+import type { ComponentChild } from 'preact';
+import { usePart } from '../api/use-answer.ts';
+import { Empty, Page, Show } from '../ui/parts.tsx';
+import { server } from '../ui/server-status.ts';
+
+type DevnetPart = typeof import('./devnet/devnet.ts');
+
+/** Whether the node of this server is a simulated one; null before it is known. */
+export const isDevnet = (): boolean | null => server.value.status?.simulated_node ?? null;
+
+/** What is made of the part, once it is loaded. */
+export function OfDevnet({ children }: { children: (part: DevnetPart) => ComponentChild }) {
+  const loaded = usePart('devnet', () => import('./devnet/devnet.ts'));
+  return <Show loaded={loaded}>{children}</Show>;
+}
+
+/** The page on which a contract is deployed. */
+export const NewContract = () =>
+  isDevnet() === false ? (
+    <Page title="Deploy a contract">
+      <Empty>This server follows a node of a network: a wallet deploys contracts there.</Empty>
+    </Page>
+  ) : (
+    <Page title="Deploy a contract" lead="On the simulated chain, in a block of its own.">
+      <OfDevnet>{({ NewContract: Form }) => <Form />}</OfDevnet>
+    </Page>
+  );

@@ -1,0 +1,211 @@
+/** The console of a simulated chain: contracts are deployed and called, and the chain is steered, by its pages. */
+import { afterAll, beforeAll, expect } from 'bun:test';
+import { broadcastTransaction, makeSTXTokenTransfer } from '@stacks/transactions';
+import type { Page } from 'playwright-core';
+import { type Demo, demo } from '../demo/demo.ts';
+import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
+import { until } from '../support/time/until.ts';
+import {
+  browserTest,
+  endBrowser,
+  expectAccessible,
+  hasBrowser,
+  loaded,
+  look,
+  NARROW,
+  overflow,
+  visit,
+  WIDE,
+} from './browser.ts';
+
+let server: Demo;
+beforeAll(async () => {
+  if (hasBrowser) server = await demo({ history: '3' });
+});
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+/** Checks the page shown in both looks. */
+async function looksGood(page: Page): Promise<void> {
+  for (const shown of [NARROW, WIDE]) {
+    await look(page, shown);
+    await expectAccessible(page);
+    expect(await overflow(page)).toBe(0);
+  }
+}
+
+/** What the page says of the transaction that it sent. */
+const outcome = (page: Page) => page.getByRole('region', { name: 'Result' });
+
+interface State {
+  tip: { height: number };
+  pending: string[];
+  accounts: unknown[];
+}
+
+const state = (of: Demo) => of.json<State>('/stackside/v1/devnet');
+
+/** The source of a contract whose functions are simulated. */
+async function sourceOf(name: string): Promise<string> {
+  const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>(
+    '/stackside/v1/devnet/contracts',
+  );
+  return contracts.find((one) => one.name === name)!.source;
+}
+
+browserTest(
+  'a contract comes from a file, is deployed, and is called by forms for each type and by literals',
+  async () => {
+    await using visited = await visit(`${server.api}/contracts`);
+    const { page, complaints } = visited;
+    await page.getByRole('link', { name: 'Deploy a contract' }).click();
+    await page.getByLabel('File').setInputFiles({
+      ...{ name: 'notes.clar', mimeType: 'text/plain', buffer: Buffer.from(await sourceOf('journal')) },
+    });
+    await until(async () => (await page.getByLabel('Name').inputValue()) === 'notes');
+    await page.getByText('only simulates contracts').waitFor();
+    await looksGood(page);
+    await page.getByRole('button', { name: 'Deploy' }).click();
+    await outcome(page).getByText('Success').waitFor();
+    await outcome(page).getByRole('link', { name: 'Call a function' }).click();
+
+    await page.getByRole('combobox', { name: /^Function/ }).selectOption('measure');
+    const form = page.getByRole('form', { name: 'Call measure' });
+    const fields = form.getByRole('textbox');
+    await fields.first().fill('-7');
+    await form.getByRole('spinbutton').fill('2');
+    for (const [place, value] of ['-7', '1', '2'].entries()) await fields.nth(place).fill(value);
+    await fields.nth(2).fill('two');
+    await form.getByRole('button', { name: 'Call' }).click();
+    await form.getByRole('region', { name: 'Mistakes' }).getByText('must be a whole number').waitFor();
+    await looksGood(page);
+    await fields.nth(2).fill('2');
+    await form.getByRole('button', { name: 'Call' }).click();
+    await outcome(page).getByText('Success').waitFor();
+
+    await page.getByRole('combobox', { name: /^Function/ }).selectOption('mark');
+    const mark = page.getByRole('form', { name: 'Call mark' });
+    await mark.getByLabel('Write them as Clarity literals').check();
+    await mark.getByRole('textbox').first().fill('0x0102');
+    await mark.getByRole('textbox').nth(1).fill('(some u');
+    await mark.getByRole('button', { name: 'Call' }).click();
+    await mark.getByRole('alert').getByText('body/arguments/0 must be a literal').waitFor();
+    await mark.getByRole('textbox').first().fill('0x02000000020102');
+    await mark.getByRole('textbox').nth(1).fill('(some u7)');
+    await mark.getByRole('button', { name: 'Call' }).click();
+    await outcome(page).getByText('Success').waitFor();
+    await outcome(page).getByRole('link').last().click();
+    await page.getByRole('table', { name: 'Arguments' }).getByText('(some u7)').waitFor();
+    expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
+  },
+);
+
+browserTest(
+  'logs of a contract come as it prints them, and a transaction leads to the webhook that was sent for it',
+  async () => {
+    const received: unknown[] = [];
+    await using receiver = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      async fetch(request) {
+        received.push(await request.json());
+        return new Response();
+      },
+    });
+    const { sender } = (
+      await server.post<{ sender: string }>('/stackside/v1/devnet/deploy', {
+        ...{ name: 'diary', source: await sourceOf('journal') },
+      })
+    ).body;
+    const contract = `${sender}.diary`;
+    await server.post('/chainhooks/me', {
+      ...{ name: 'notes', version: '1', chain: 'stacks', network: 'testnet' },
+      filters: { events: [{ type: 'contract_log', contract_identifier: contract }] },
+      options: { enable_on_registration: true },
+      action: { type: 'http_post', url: receiver.url.href },
+    });
+    await using visited = await visit(`${server.api}/contracts/${contract}?tab=logs`);
+    const { page, complaints } = visited;
+    await page.getByText('No log matches').waitFor();
+    const call = { contract, function: 'mark', arguments: ['0x02000000020102', '(some u7)'] };
+    const { tx_id: id } = await server.steer('/stackside/v1/devnet/call', call);
+    const logs = page.getByRole('table', { name: 'Logs' });
+    await logs.waitFor();
+    await until(() => received.length > 0);
+    await logs.locator(`a[title="${id}"]`).click();
+    const told = page.getByRole('region', { name: 'What chainhooks were sent' });
+    await told.getByText('1 block applied').waitFor();
+    await looksGood(page);
+    await told.getByRole('link', { name: /pending|delivered|in flight/i }).click();
+    await page.getByRole('region', { name: 'Body of the request' }).getByText(id).waitFor();
+    expect(complaints).toEqual([]);
+  },
+);
+
+browserTest('the chain goes back to a block, and a pending transaction is dropped', async () => {
+  const { address, private_key: senderKey } = (
+    await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'payer' })
+  ).body;
+  await server.steer('/stackside/v1/devnet/fund', { address, amount: '1000000' });
+  const { tip } = await state(server);
+  await server.steer('/stackside/v1/devnet/mine', { count: 2 });
+  await using visited = await visit(`${server.api}/system`);
+  const { page, complaints } = visited;
+  const panel = page.getByRole('region', { name: 'Simulated node' });
+  await panel.getByLabel('To the state after block').fill(String(tip.height));
+  await panel.getByRole('button', { name: 'Go back' }).click();
+  await panel.getByText(`The state is that after block ${tip.height}; 2 blocks left the chain.`).waitFor();
+  await looksGood(page);
+
+  const transfer = await makeSTXTokenTransfer({
+    ...{ recipient: WALLET.address, amount: 5, fee: 400, senderKey, network: 'testnet' },
+    client: { baseUrl: server.api },
+  });
+  const sent = await broadcastTransaction({
+    transaction: transfer,
+    network: 'testnet',
+    client: { baseUrl: server.api },
+  });
+  expect(sent).toEqual({ txid: transfer.txid() });
+  await page.goto(`${server.api}/transactions/0x${transfer.txid()}`);
+  await loaded(page);
+  await page.getByRole('button', { name: 'Mine a block' }).waitFor();
+  await looksGood(page);
+  await page.getByRole('button', { name: 'Drop' }).click();
+  await page.getByRole('heading', { name: 'Dropped' }).waitFor();
+  expect((await state(server)).pending).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+describeWith('Clarity', hasClarity, () => {
+  browserTest('an account of the project deploys what it wrote, and is shown the line of a mistake', async () => {
+    using project = await clarityProject({});
+    await using real = await demo({ clarity: project.path });
+    await using visited = await visit(`${real.api}/contracts/new`);
+    const { page, complaints } = visited;
+    await page.getByLabel('Sender').selectOption('wallet_1');
+    const editor = page.getByLabel('Source');
+    await editor.fill('(define-public (pay (to principal))\n  (stx-transfr? u5 tx-sender to))');
+    await editor.press('Control+Enter');
+    await outcome(page).getByText("use of unresolved function 'stx-transfr?'").waitFor();
+    await outcome(page).getByRole('button', { name: 'Go to line 2' }).click();
+    await page.keyboard.type('  (stx-transfer? u5 tx-sender to))');
+    await editor.press('Control+Enter');
+    await outcome(page).getByText('Success').waitFor();
+    await looksGood(page);
+    await outcome(page).getByRole('link', { name: 'Call a function' }).click();
+    const form = page.getByRole('form', { name: 'Call pay' });
+    // The sender is the one that was chosen.
+    expect(await form.getByLabel('Sender').inputValue()).toBe('wallet_1');
+    await form.getByRole('textbox').fill(DEPLOYER.address);
+    await form.getByRole('button', { name: 'Call' }).click();
+    await outcome(page).getByText('Success').waitFor();
+    const { results } = await real.json<{ results: { sender: { address: string } }[] }>(
+      '/extended/v3/transactions?limit=1',
+    );
+    expect(results[0]?.sender.address).toBe(WALLET.address);
+    expect(complaints).toEqual([]);
+  });
+});
+
+endBrowser();
