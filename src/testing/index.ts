@@ -29,6 +29,8 @@ const OK = 200;
 const LIMIT_MS = 60_000;
 /** Micro-STX of a new account. */
 const FUNDS = 1_000_000_000n;
+/** The name of a snapshot that has none of its own. */
+const SNAPSHOT = 'default';
 /** Maximum time from a broken connection to the known end of the process, in milliseconds. */
 const END_LIMIT_MS = 5_000;
 
@@ -181,7 +183,14 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
       await ask('/stackside/v1/devnet/time', { seconds });
     },
     tip: async () => (await ask<{ tip: Block }>('/stackside/v1/devnet')).tip,
-    revert: ({ index_block_hash }) => ask<Reverted>('/stackside/v1/devnet/revert', { index_block_hash }),
+    snapshot: async (name = SNAPSHOT) => {
+      await ask('/stackside/v1/devnet/snapshot', { name });
+    },
+    revert: (to = SNAPSHOT) =>
+      ask<Reverted>(
+        '/stackside/v1/devnet/revert',
+        typeof to === 'string' ? { snapshot: to } : { index_block_hash: to.index_block_hash },
+      ),
     ...sending(ask, chain.accounts),
     stop,
     [Symbol.asyncDispose]: stop,

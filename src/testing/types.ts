@@ -320,11 +320,14 @@ export interface Devnet extends AsyncDisposable {
   advance(seconds: number): Promise<void>;
   /** Returns the newest block. */
   tip(): Promise<Block>;
+  /** Names the present state, to which `revert` goes back as often as it is asked to. @param name default `default` */
+  snapshot(name?: string): Promise<void>;
   /**
-   * Goes back to the state after one of the last 100 blocks, by an empty branch that is longer than the chain. What was broadcast
-   * since is dropped; chainhooks are told what is undone.
+   * Goes back to a named state, or to that after one of the last 100 blocks, by an empty branch that is longer than the chain. What
+   * was broadcast since is dropped; chainhooks are told what is undone.
+   * @param to default the snapshot `default`
    */
-  revert(block: Pick<Block, 'index_block_hash'>): Promise<Reverted>;
+  revert(to?: string | Pick<Block, 'index_block_hash'>): Promise<Reverted>;
   /**
    * Returns the account with a name of your choice, which the faucet funds the first time, unless a Clarinet project has it.
    * @param amount default 1,000 STX

@@ -190,7 +190,7 @@ describe('a chain that runs', () => {
     ]);
   });
 
-  test('goes back to the state after a block', async () => {
+  test('goes back to the state after a block, and to one with a name as often as it is asked to', async () => {
     const { address } = await chain.account('saver');
     const balance = async (): Promise<string> => {
       const { stx } = (await (await fetch(`${chain.url}/extended/v1/address/${address}/balances`)).json()) as {
@@ -205,6 +205,12 @@ describe('a chain that runs', () => {
     const { orphaned, blocks } = await chain.revert(before);
     expect(orphaned).toEqual([paid]);
     expect([blocks.at(-1), await balance()]).toEqual([await chain.tip(), funds]);
+    await chain.snapshot();
+    for (const amount of [6, 7]) {
+      await chain.transfer(address, amount);
+      expect((await chain.revert()).orphaned).toHaveLength(1);
+      expect(await balance()).toBe(funds);
+    }
     expect((await chain.revert(await chain.tip())).orphaned).toEqual([]);
   });
 

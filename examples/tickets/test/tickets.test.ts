@@ -1,14 +1,13 @@
 /** One devnet for the whole file. Each test begins with the state that the deployment left, since what it does is undone. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { type Account, type Block, type Devnet, startDevnet } from 'stackside/test';
+import { after, afterEach, before, test } from 'node:test';
+import { type Account, type Devnet, startDevnet } from 'stackside/test';
 import { definitionOf, GuestList } from '../app/guest-list.ts';
 import { buyTicket, type Show, seatsLeft, ticketsOf } from '../app/tickets.ts';
 
 let chain: Devnet;
 let show: Show;
 let buyer: Account;
-let beginning: Block;
 
 before(async () => {
   chain = await startDevnet({ clarity: '.' });
@@ -16,13 +15,10 @@ before(async () => {
   const organizer = await chain.account('deployer');
   buyer = await chain.account('wallet_1');
   show = { url: chain.url, contract: `${organizer.address}.tickets` };
+  await chain.snapshot();
 });
 after(() => chain?.stop());
-
-beforeEach(async () => {
-  beginning = await chain.tip();
-});
-afterEach(() => chain.revert(beginning));
+afterEach(() => chain.revert());
 
 test('a ticket costs its price, and belongs to whoever bought it', async () => {
   assert.equal(await seatsLeft(show), 3);
