@@ -773,8 +773,8 @@ browserTest(
     });
     await page.reload();
     const panel = page.getByRole('region', { name: 'Simulated node' });
-    await panel.getByLabel('Blocks', { exact: true }).fill('2');
-    await panel.getByRole('button', { name: 'Mine' }).click();
+    await panel.getByRole('form', { name: 'Mine', exact: true }).getByLabel('Blocks').fill('2');
+    await panel.getByRole('button', { name: 'Mine', exact: true }).click();
     await panel.getByText('Mined 2 blocks, up to 47.').waitFor();
     await panel.getByRole('button', { name: 'Fork' }).click();
     await panel.getByText('Mined another branch with 2 blocks, up to 47, in place of 1 block.').waitFor();

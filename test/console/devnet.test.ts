@@ -142,40 +142,55 @@ browserTest(
   },
 );
 
-browserTest('the chain goes back to a block, and a pending transaction is dropped', async () => {
-  const { address, private_key: senderKey } = (
-    await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'payer' })
-  ).body;
-  await server.steer('/stackside/v1/devnet/fund', { address, amount: '1000000' });
-  const { tip } = await state(server);
-  await server.steer('/stackside/v1/devnet/mine', { count: 2 });
-  await using visited = await visit(`${server.api}/system`);
-  const { page, complaints } = visited;
-  const panel = page.getByRole('region', { name: 'Simulated node' });
-  await panel.getByLabel('To the state after block').fill(String(tip.height));
-  await panel.getByRole('button', { name: 'Go back' }).click();
-  await panel.getByText(`The state is that after block ${tip.height}; 2 blocks left the chain.`).waitFor();
-  await looksGood(page);
+browserTest(
+  'the chain goes back to a snapshot and to a block, and a pending transaction is replaced and dropped',
+  async () => {
+    const { address, private_key: senderKey } = (
+      await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'payer' })
+    ).body;
+    await server.steer('/stackside/v1/devnet/fund', { address, amount: '1000000' });
+    const { tip } = await state(server);
+    await using visited = await visit(`${server.api}/system`);
+    const { page, complaints } = visited;
+    const panel = page.getByRole('region', { name: 'Simulated node' });
+    const form = (name: string) => panel.getByRole('form', { name, exact: true });
+    await form('Take a snapshot').getByRole('button').click();
+    await panel.getByText(`The state after block ${tip.height} has the name default.`).waitFor();
+    await form('Mine')
+      .getByLabel('or up to height')
+      .fill(String(tip.height + 2));
+    await form('Mine').getByRole('button').click();
+    await panel.getByText(`Mined 2 blocks, up to ${tip.height + 2}.`).waitFor();
+    await form('Go back').getByRole('button').click();
+    await panel.getByText('The state is that of default; 2 blocks left the chain.').waitFor();
+    await form('Go back').getByRole('textbox').fill(String(tip.height));
+    await form('Go back').getByRole('button').click();
+    await panel.getByText(`The state is that after block ${tip.height}; 3 blocks left the chain.`).waitFor();
+    await looksGood(page);
 
-  const transfer = await makeSTXTokenTransfer({
-    ...{ recipient: WALLET.address, amount: 5, fee: 400, senderKey, network: 'testnet' },
-    client: { baseUrl: server.api },
-  });
-  const sent = await broadcastTransaction({
-    transaction: transfer,
-    network: 'testnet',
-    client: { baseUrl: server.api },
-  });
-  expect(sent).toEqual({ txid: transfer.txid() });
-  await page.goto(`${server.api}/transactions/0x${transfer.txid()}`);
-  await loaded(page);
-  await page.getByRole('button', { name: 'Mine a block' }).waitFor();
-  await looksGood(page);
-  await page.getByRole('button', { name: 'Drop' }).click();
-  await page.getByRole('heading', { name: 'Dropped' }).waitFor();
-  expect((await state(server)).pending).toEqual([]);
-  expect(complaints).toEqual([]);
-});
+    const transaction = await makeSTXTokenTransfer({
+      ...{ recipient: WALLET.address, amount: 5, fee: 400, senderKey, network: 'testnet' },
+      client: { baseUrl: server.api },
+    });
+    const sent = await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } });
+    expect(sent).toEqual({ txid: transaction.txid() });
+    await page.goto(`${server.api}/transactions/0x${transaction.txid()}`);
+    await loaded(page);
+    const steps = page.getByRole('form', { name: 'Steps of the simulated node' });
+    await steps.getByRole('button', { name: 'Mine a block' }).waitFor();
+    await looksGood(page);
+    expect(await steps.getByLabel('Fee').inputValue()).toBe('800');
+    await steps.getByRole('button', { name: 'Replace' }).click();
+    await page.waitForURL((url) => !url.href.includes(transaction.txid()));
+    const [replacement] = (await state(server)).pending;
+    expect(page.url()).toEndWith(`/transactions/${replacement}`);
+    await until(async () => (await steps.getByLabel('Fee').inputValue()) === '1600');
+    await steps.getByRole('button', { name: 'Drop' }).click();
+    await page.getByRole('heading', { name: 'Dropped' }).waitFor();
+    expect((await state(server)).pending).toEqual([]);
+    expect(complaints).toEqual([]);
+  },
+);
 
 describeWith('Clarity', hasClarity, () => {
   browserTest('an account of the project deploys what it wrote, and is shown the line of a mistake', async () => {

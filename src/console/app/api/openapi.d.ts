@@ -139,7 +139,10 @@ export interface paths {
     "/stackside/v1/devnet/mine": { parameters: { }; post: operations["mineDevnetBlocks"]; };
     "/stackside/v1/devnet/fork": { parameters: { }; post: operations["forkDevnet"]; };
     "/stackside/v1/devnet/revert": { parameters: { }; post: operations["revertDevnet"]; };
+    "/stackside/v1/devnet/snapshot": { parameters: { }; post: operations["nameDevnetState"]; };
+    "/stackside/v1/devnet/replace": { parameters: { }; post: operations["replaceDevnetTransaction"]; };
     "/stackside/v1/devnet/drop": { parameters: { }; post: operations["dropDevnetTransaction"]; };
+    "/stackside/v1/devnet/bitcoin": { parameters: { }; post: operations["mineDevnetBitcoinBlocks"]; };
     "/stackside/v1/devnet/fund": { parameters: { }; post: operations["fundDevnetAddress"]; };
     "/stackside/v1/devnet/deploy": { parameters: { }; post: operations["deployDevnetContract"]; };
     "/stackside/v1/devnet/call": { parameters: { }; post: operations["callDevnetContract"]; };
@@ -4629,11 +4632,50 @@ export interface operations {
             421: components["responses"]["MisdirectedRequestDevnet"];
         };
     };
+    nameDevnetState: {
+        parameters: { };
+        requestBody?: { content: { "application/json": { name?: string; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    replaceDevnetTransaction: {
+        parameters: { };
+        requestBody: { content: { "application/json": { tx_id: string; fee: string; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetReplacement"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
     dropDevnetTransaction: {
         parameters: { };
         requestBody: { content: { "application/json": { tx_id: string; }; }; };
         responses: {
             200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: components["responses"]["SimulatedNodeNotFound"];
+            413: components["responses"]["PayloadTooLargeDevnet"];
+            415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    mineDevnetBitcoinBlocks: {
+        parameters: { };
+        requestBody?: { content: { "application/json": { count?: number; until_height?: number; tenures?: boolean; }; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetBitcoinBlocks"]; }; };
             400: components["responses"]["BadRequestDevnet"];
             403: components["responses"]["ForbiddenDevnet"];
             404: components["responses"]["SimulatedNodeNotFound"];

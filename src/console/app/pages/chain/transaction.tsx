@@ -394,7 +394,7 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
 
 /** The state of a transaction without a block: why it is pending, or why it was dropped. */
 function Waiting({ transaction }: { transaction: PendingTransaction }) {
-  const { tx_id: id, tx_status: status, receipt_time: received } = transaction;
+  const { tx_id: id, tx_status: status, receipt_time: received, fee_rate: fee } = transaction;
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
   const isDropped = fateOf(status) === 'dropped';
   return (
@@ -411,7 +411,9 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
       ) : (
         <>
           <Prospects transaction={transaction} />
-          {isDevnet() === true ? <OfDevnet>{({ PendingSteps }) => <PendingSteps id={id} />}</OfDevnet> : null}
+          {isDevnet() === true ? (
+            <OfDevnet>{({ PendingSteps }) => <PendingSteps key={id} id={id} fee={fee} />}</OfDevnet>
+          ) : null}
         </>
       )}
       {replacedBy === null ? null : (

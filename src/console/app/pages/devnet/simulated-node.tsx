@@ -22,6 +22,8 @@ interface Field {
   label: string;
   value: string;
   type?: 'number';
+  /** Whether it may be left empty. */
+  isOptional?: boolean;
 }
 
 interface Steering {
@@ -31,14 +33,32 @@ interface Steering {
   run: (value: (name: string) => string) => Promise<string>;
 }
 
+/** How far to go: up to a height where one is given, else a number of blocks. */
+const distance = (value: (name: string) => string): { count: number } | { until_height: number } =>
+  value('until') === '' ? { count: Number(value('count')) } : { until_height: Number(value('until')) };
+
+const FAR: readonly Field[] = [
+  { name: 'count', label: 'Blocks', value: '1', type: 'number' },
+  { name: 'until', label: 'or up to height', value: '', type: 'number', isOptional: true },
+];
+
 const ALL: readonly Steering[] = [
   {
     action: 'Mine',
-    fields: [{ name: 'count', label: 'Blocks', value: '1', type: 'number' }],
+    fields: FAR,
     async run(value) {
-      const body = { count: Number(value('count')) };
-      const { blocks } = await bodyOf(api.POST('/stackside/v1/devnet/mine', { body }));
+      const { blocks } = await bodyOf(api.POST('/stackside/v1/devnet/mine', { body: distance(value) }));
       return `Mined ${heights(blocks)}.`;
+    },
+  },
+  {
+    action: 'Mine Bitcoin blocks',
+    fields: FAR,
+    async run(value) {
+      const { bitcoin_blocks: blocks } = await bodyOf(
+        api.POST('/stackside/v1/devnet/bitcoin', { body: distance(value) }),
+      );
+      return `Made ${heights(blocks)}, each with the first block of a tenure.`;
     },
   },
   {
@@ -51,14 +71,21 @@ const ALL: readonly Steering[] = [
     },
   },
   {
-    action: 'Go back',
-    fields: [{ name: 'height', label: 'To the state after block', value: '', type: 'number' }],
+    action: 'Take a snapshot',
+    fields: [{ name: 'name', label: 'Name', value: 'default' }],
     async run(value) {
-      const params = { path: { height_or_hash: value('height') } };
-      const { index_block_hash } = await bodyOf(api.GET('/extended/v2/blocks/{height_or_hash}', { params }));
-      const body = { index_block_hash };
-      const { orphaned } = await bodyOf(api.POST('/stackside/v1/devnet/revert', { body }));
-      return `The state is that after block ${count(value('height'))}; ${plural(orphaned.length, 'block')} left the chain.`;
+      const { tip } = await bodyOf(api.POST('/stackside/v1/devnet/snapshot', { body: { name: value('name') } }));
+      return `The state after block ${count(tip.height)} has the name ${value('name')}.`;
+    },
+  },
+  {
+    action: 'Go back',
+    fields: [{ name: 'place', label: 'To a snapshot, or a height', value: 'default' }],
+    async run(value) {
+      const place = value('place').trim();
+      const { orphaned } = await bodyOf(api.POST('/stackside/v1/devnet/revert', { body: await placeOf(place) }));
+      const state = isHeight(place) ? `that after block ${count(place)}` : `that of ${place}`;
+      return `The state is ${state}; ${plural(orphaned.length, 'block')} left the chain.`;
     },
   },
   {
@@ -70,8 +97,7 @@ const ALL: readonly Steering[] = [
     async run(value) {
       const address = value('address').trim();
       const amount = String(BigInt(Math.round(Number(value('amount')) * MICRO)));
-      const body = { address, amount };
-      const { block } = await bodyOf(api.POST('/stackside/v1/devnet/fund', { body }));
+      const { block } = await bodyOf(api.POST('/stackside/v1/devnet/fund', { body: { address, amount } }));
       return `Sent ${value('amount')} STX to ${address} in block ${count(block.height)}.`;
     },
   },
@@ -85,6 +111,16 @@ const ALL: readonly Steering[] = [
     },
   },
 ];
+
+const isHeight = (place: string): boolean => /^\d+$/.test(place);
+
+/** The body that names a state: by a snapshot, or by the block of a height. @throws RequestError where there is no such block */
+async function placeOf(place: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
+  if (!isHeight(place)) return { snapshot: place };
+  const params = { path: { height_or_hash: place } };
+  const { index_block_hash } = await bodyOf(api.GET('/extended/v2/blocks/{height_or_hash}', { params }));
+  return { index_block_hash };
+}
 
 /** The panel that steers the node. */
 export const SimulatedNode = () => (
@@ -115,7 +151,7 @@ function Steer({ action, fields, run: steered }: Steering) {
   };
   return (
     <form class="form row" aria-label={action} onSubmit={submit}>
-      {fields.map(({ name, label, value, type }) => (
+      {fields.map(({ name, label, value, type, isOptional = false }) => (
         <label key={name}>
           {label}
           <input
@@ -123,7 +159,7 @@ function Steer({ action, fields, run: steered }: Steering) {
             {...(type === undefined ? { type: 'text' } : { type, min: 1 })}
             autocomplete="off"
             defaultValue={value}
-            required
+            required={!isOptional}
           />
         </label>
       ))}
