@@ -184,7 +184,7 @@ interface Literal {
  * The value of a literal. @param sender the deployer, whose contract `.name` is
  * @returns null for an expression that would have to be executed
  */
-export function literalOf(form: Form | undefined, sender: string): Literal | null {
+function literalOf(form: Form | undefined, sender: string): Literal | null {
   if (form?.kind === 'atom') return atomValue(form.text, sender);
   // Clarity's escapes differ from JSON's, so strings with escapes count as expressions.
   if (form?.kind === 'string') return form.text.includes('\\') ? null : stringValue(form.text, form.isUtf8);
@@ -197,6 +197,46 @@ export function literalOf(form: Form | undefined, sender: string): Literal | nul
   if (wrap === 'some') return { value, type: { optional: held.type } };
   const [ok, error] = wrap === 'ok' ? [held.type, 'none' as const] : ['none' as const, held.type];
   return { value, type: { response: { ok, error } } };
+}
+
+/** Names of the entries of tuples. */
+const ENTRY = /^[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$/;
+
+/**
+ * The serialized value of an argument: a literal, or a list, a tuple, `some`, `ok` or `err` of such values.
+ * @param sender whose contract `.name` is
+ * @returns null for a form that is none
+ * @throws SourceError for a tuple that is none
+ */
+function argumentIn(form: Form | undefined, sender: string): Uint8Array | null {
+  const literal = literalOf(form, sender);
+  if (literal !== null) return literal.value;
+  const [head, ...rest] = listOf(form) ?? [];
+  const name = atomOf(head);
+  const fields = name === 'tuple' ? pairsOf(form) : fieldsOf(form);
+  const values = (fields?.map(([, value]) => value) ?? rest).map((value) => argumentIn(value, sender));
+  if (!values.every((value) => value !== null)) return null;
+  if (fields !== undefined) {
+    const entries = new Map(fields.map(([key], at) => [key, values[at]!]));
+    const isTuple =
+      entries.size > 0 && entries.size === fields.length && [...entries.keys()].every((key) => ENTRY.test(key));
+    return isTuple ? clarity.tuple(Object.fromEntries(entries)) : null;
+  }
+  if (name === 'list') return clarity.list(values);
+  const [value] = values;
+  const holds = name === 'some' || name === 'ok' || name === 'err';
+  return holds && value !== undefined && values.length === 1 ? clarity[name](value) : null;
+}
+
+/** The serialized value of the text of an argument. @param sender whose contract `.name` is @returns null for other texts */
+export function argumentOf(text: string, sender: string): Uint8Array | null {
+  try {
+    const forms = readForms(text);
+    return forms.length === 1 ? argumentIn(forms[0], sender) : null;
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return null;
+  }
 }
 
 function stringValue(text: string, isUtf8: boolean): Literal | null {
@@ -238,7 +278,7 @@ type Form =
   | { readonly kind: 'list' | 'record'; readonly items: readonly Form[] };
 
 /** An invalid source. The message is the error of the transaction. */
-export class SourceError extends Error {
+class SourceError extends Error {
   override readonly name = 'SourceError';
 }
 
@@ -257,7 +297,7 @@ interface Open {
 }
 
 /** The forms at the top level of a source, in order. @throws SourceError */
-export function readForms(source: string): Form[] {
+function readForms(source: string): Form[] {
   const top: Form[] = [];
   const open: Open[] = [];
   const add = (form: Form) => (open.at(-1)?.items ?? top).push(form);

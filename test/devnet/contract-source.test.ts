@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
+import { Cl } from '@stacks/transactions';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { readSource } from '../../src/devnet/contract-source.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { argumentOf, readSource } from '../../src/devnet/contract-source.ts';
 import { templates } from '../../src/devnet/traffic.ts';
 
 const deployer = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
@@ -89,4 +91,31 @@ test('what can be no contract has an error, and what is executed is named', () =
   expect(read('(define-constant a u1)\n(map-set entries u1 u2)').executed).toBe('(map-set …)');
   expect(read(';; only a comment').executed).toBeNull();
   expect(read('u1').executed).toBe('a value');
+});
+
+const SENDER = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
+
+test.each([
+  ...['u1', '-7', 'true', 'none', '"text"', 'u"☕"', '0x0102', `'${SENDER}`, `'${SENDER}.shop`],
+  ...[
+    '(list)',
+    '(list u1 u2)',
+    '(some (list (ok u1) (err u2)))',
+    '{ a: u1, b: { c: none } }',
+    '(tuple (a u1) (b "x"))',
+  ],
+])('an argument is the value of %s', (text) => {
+  const bytes = argumentOf(text, SENDER);
+  expect(bytes === null ? null : toHex(bytes)).toBe(`0x${Cl.serialize(Cl.parse(text))}`);
+});
+
+test('an argument names contracts of the deployer by their end', () => {
+  expect(argumentOf('(list .shop)', SENDER)).toEqual(clarity.list([clarity.principal(`${SENDER}.shop`)]));
+});
+
+test.each([
+  ...['', 'u', 'u1 u2', '(list u1', '(list x)', '(some)', '(some u1 u2)', '(+ u1 u2)', 'name', '(list u1 (+ 1 2))'],
+  ...['{}', '{ a: x }', '{ a: u1, a: u2 }', '{ 1: u1 }', '(tuple a)', '(tuple)', `{ ${'a'.repeat(129)}: u1 }`],
+])('%s is no argument', (text) => {
+  expect(argumentOf(text, SENDER)).toBeNull();
 });

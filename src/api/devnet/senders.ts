@@ -4,7 +4,7 @@ import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { Block } from '../../devnet/block.ts';
-import { literalOf, readForms, SourceError } from '../../devnet/contract-source.ts';
+import { argumentOf } from '../../devnet/contract-source.ts';
 import type { SimulatedNode } from '../../devnet/node.ts';
 import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../../devnet/transaction.ts';
 import { type Account, impersonated } from '../../devnet/wallet.ts';
@@ -105,11 +105,11 @@ function outcomeOf(id: string, { receipts }: Block) {
 
 /** Serializes an argument: a Clarity literal, or `0x` and a serialized value. @throws ParameterError */
 function argumentBytes(text: string, at: number, contract: string): Uint8Array {
-  const value = text.startsWith('0x') ? serializedValue(text) : literalValue(text, contract);
+  const value = text.startsWith('0x') ? serializedValue(text) : argumentOf(text, contract);
   if (value !== null) return value;
   throw new ParameterError(
     { location: 'body', path: ['arguments', String(at)] },
-    'must be a literal (u1, true, none, "text", \'ST…), or 0x and the hex digits of a serialized Clarity value',
+    'must be a literal (u1, true, none, "text", \'ST…, (list u1 u2), { a: u1 }), or 0x and the hex digits of a serialized Clarity value',
   );
 }
 
@@ -117,16 +117,6 @@ function serializedValue(text: string): Uint8Array | null {
   if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) return null;
   const bytes = fromHex(text);
   return decodeClarity(bytes).ok ? bytes : null;
-}
-
-function literalValue(text: string, contract: string): Uint8Array | null {
-  try {
-    const forms = readForms(text);
-    return forms.length === 1 ? (literalOf(forms[0], contract)?.value ?? null) : null;
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    return null;
-  }
 }
 
 /** The id of a contract. @throws ParameterError */
@@ -209,7 +199,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/call',
       operationId: 'callDevnetContract',
       summary: 'Call a function of a contract, in a block of its own',
-      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\` or \`'ST…\`, or \`0x\` and a serialized value. ${REFUSED}`,
+      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\`, \`'ST…\` or \`(list u1 u2)\`, or \`0x\` and a serialized value. ${REFUSED}`,
       refusals: sendingRefusals,
       body: Call,
       response: Sent,

@@ -2,7 +2,8 @@
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { abiTypeString } from '../../../../codec/abi.ts';
-import { toHex } from '../../../../codec/hex.ts';
+import { clarity } from '../../../../codec/clarity-encode.ts';
+import { fromHex, toHex } from '../../../../codec/hex.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import {
   type Argument,
@@ -71,6 +72,12 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
   );
 }
 
+/** A literal as the route takes it, to which hex is a serialized value; in Clarity it is a buffer. */
+function literalArgument(text: string): string {
+  const literal = text.trim();
+  return /^0x([0-9a-f]{2})*$/i.test(literal) ? toHex(clarity.buffer(fromHex(literal))) : literal;
+}
+
 interface FunctionFormProps {
   contract: string;
   name: string;
@@ -98,7 +105,7 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
     setTried(true);
     if (mistakes.length > 0) return;
     setSent(null);
-    const given = areLiteral ? args.map((one) => literals.get(one.name)?.trim() ?? '') : values.map(toHex);
+    const given = areLiteral ? args.map((one) => literalArgument(literals.get(one.name) ?? '')) : values.map(toHex);
     const body = { ...sender, contract, function: name, arguments: given };
     run(
       async () => {
