@@ -322,6 +322,29 @@ function readForms(source: string): Form[] {
   return top;
 }
 
+/** Where a form at the top level is in its source. */
+export interface FormPlace {
+  /** The line on which it begins; the first is 1. */
+  line: number;
+  /** The place in the text behind it. */
+  end: number;
+}
+
+/** The places of the forms at the top level of a source, in order; brackets that don't match end no form. */
+export function formPlaces(source: string): FormPlace[] {
+  const places: FormPlace[] = [];
+  let [depth, line, begun] = [0, 1, 1];
+  TOKEN.lastIndex = 0;
+  for (let token = TOKEN.exec(source); token !== null; token = TOKEN.exec(source)) {
+    const { skip, bracket } = token.groups ?? {};
+    if (depth === 0) begun = line;
+    line += token[0].split('\n').length - 1;
+    if (bracket !== undefined) depth += bracket in closes ? 1 : -1;
+    if (depth === 0 && skip === undefined) places.push({ line: begun, end: TOKEN.lastIndex });
+  }
+  return places;
+}
+
 function stringOf(token: string): Form {
   const isUtf8 = token.startsWith('u');
   return { kind: 'string', text: token.slice(isUtf8 ? 2 : 1, -1), isUtf8 };

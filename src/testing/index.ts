@@ -147,7 +147,12 @@ function sending(
       deployed += 1;
       const contract = name ?? `contract-${deployed}`;
       const version = clarityVersion === undefined ? {} : { clarity_version: clarityVersion };
-      const sent = await ask<Sent>('/stackside/v1/devnet/deploy', { source, name: contract, ...version, ...sender });
+      const sent = await ask<Omit<Deployed, 'contract_id'>>('/stackside/v1/devnet/deploy', {
+        source,
+        name: contract,
+        ...version,
+        ...sender,
+      });
       return { ...sent, contract_id: `${sent.sender}.${contract}` };
     },
     call: (contract, name, args = [], options = {}) =>

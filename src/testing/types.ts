@@ -68,6 +68,8 @@ export interface Sent {
 export interface Deployed extends Sent {
   /** The address of the deployer, a dot and the name. */
   contract_id: string;
+  /** The line on which the definition begins that failed; null where none did, or contracts are simulated. */
+  error_line: number | null;
 }
 
 export interface Account {

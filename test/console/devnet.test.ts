@@ -199,6 +199,10 @@ describeWith('Clarity', hasClarity, () => {
     const { page, complaints } = visited;
     await page.getByLabel('Sender').selectOption('wallet_1');
     const editor = page.getByLabel('Source');
+    await editor.fill('(define-data-var n uint u0)\n(define-public (add)\n  (ok (+ 1 (var-get n))))');
+    await editor.press('Control+Enter');
+    await outcome(page).getByText("expecting expression of type 'int', found 'uint'").waitFor();
+    await outcome(page).getByRole('button', { name: 'Go to line 2' }).waitFor();
     await editor.fill('(define-public (pay (to principal))\n  (stx-transfr? u5 tx-sender to))');
     await editor.press('Control+Enter');
     await outcome(page).getByText("use of unresolved function 'stx-transfr?'").waitFor();

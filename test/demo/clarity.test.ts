@@ -239,6 +239,30 @@ describeWith('Clarity', hasClarity, () => {
     expect(refused.status).toBe(404);
   });
 
+  test('a deployment that fails says on which line its mistake begins', async () => {
+    const deploy = async (source: string) => {
+      const { body } = await server.post<{ status: string; error: string | null; error_line: number | null }>(
+        '/stackside/v1/devnet/deploy',
+        { sender: 'wallet_1', name: `line-${source.length}`, source },
+      );
+      return [body.error, body.error_line];
+    };
+    const good = ';; a comment (with a bracket\n(define-data-var n uint u0)\n\n(define-read-only (n?) (var-get n))\n';
+    expect(await deploy(good)).toEqual([null, null]);
+    expect(await deploy(`${good}\n(define-public (add)\n  (ok (+ 1 (n?))))\n(define-constant x u1)`)).toEqual([
+      ...["expecting expression of type 'int', found 'uint'", 6],
+    ]);
+    expect(await deploy(`${good}(define-constant half (/ u1 u0))`)).toEqual(['DivisionByZero', 5]);
+    expect(await deploy(`${good}(contract-call? '${DEPLOYER.address}.token mint "text")`)).toEqual([
+      ...["expecting expression of type 'uint', found '(string-ascii 4)'", 5],
+    ]);
+    expect(await deploy(`${good}(define-public (add`)).toEqual([expect.any(String), null]);
+    // What was tried is not on the chain.
+    expect(await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] })).toMatchObject({
+      tx_status: 'success',
+    });
+  });
+
   test('a fork takes back what contracts did, and its transactions are mined again', async () => {
     const sold = async () =>
       (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
@@ -434,6 +458,12 @@ describeWith('Clarity', hasClarity, () => {
   describe('what is wrong with a project is said', () => {
     const refusals: [string, Record<string, string>, string, string][] = [
       ['a contract with a mistake', { bad: '(define-public (x) (ok' }, '', 'The contract bad of'],
+      [
+        'the line of a mistake',
+        { bad: '\n(define-constant x (+ 1 u1))' },
+        '',
+        "expecting expression of type 'int', found 'uint', in the definition that begins on line 2",
+      ],
       [
         'contracts that name each other',
         { a: '(contract-call? .b x)', b: '(contract-call? .a x)' },

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { Cl } from '@stacks/transactions';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { argumentOf, readSource } from '../../src/devnet/contract-source.ts';
+import { argumentOf, formPlaces, readSource } from '../../src/devnet/contract-source.ts';
 import { templates } from '../../src/devnet/traffic.ts';
 
 const deployer = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
@@ -118,4 +118,16 @@ test.each([
   ...['{}', '{ a: x }', '{ a: u1, a: u2 }', '{ 1: u1 }', '(tuple a)', '(tuple)', `{ ${'a'.repeat(129)}: u1 }`],
 ])('%s is no argument', (text) => {
   expect(argumentOf(text, SENDER)).toBeNull();
+});
+
+test('forms have places: the line on which each begins, and its end', () => {
+  const source = ';; one (\n(a "(\n")\n\n b {c: (d)} ; (\n  (e\n f)';
+  const texts = formPlaces(source).map(({ line, end }) => [line, source.slice(0, end).split('\n').at(-1)]);
+  expect(texts).toEqual([
+    [2, '")'],
+    [5, ' b'],
+    [5, ' b {c: (d)}'],
+    [6, ' f)'],
+  ]);
+  expect(formPlaces('(a) (b')).toEqual([{ line: 1, end: 3 }]);
 });

@@ -10,7 +10,7 @@ import { contractCall, smartContract, tokenTransfer, versionedSmartContract } fr
 import { type Account, impersonated } from '../../devnet/wallet.ts';
 import { ApiError, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
-import { describedHex, Hash } from '../shared/values.ts';
+import { describedHex, Hash, nullable } from '../shared/values.ts';
 import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal } from './family.ts';
 import { ShownBlock, shown } from './shown.ts';
 
@@ -69,6 +69,16 @@ const Sent = Type.Object(
     block: ShownBlock,
   },
   { $id: 'DevnetTransaction' },
+);
+
+const DeploymentSent = Type.Object(
+  {
+    ...Sent.properties,
+    error_line: nullable(
+      Type.Integer({ description: 'Line of the source, from 1 on, on which the definition with the error begins' }),
+    ),
+  },
+  { $id: 'DevnetDeployment' },
 );
 
 /** Who sends a transaction. */
@@ -184,14 +194,19 @@ export const senders = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/deploy',
       operationId: 'deployDevnetContract',
       summary: 'Deploy a contract, in a block of its own',
-      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED}`,
+      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED} If its analysis fails, \`error\` says why, and \`error_line\` where.`,
       refusals: sendingRefusals,
       body: Deploy,
-      response: Sent,
-      handle: ({ caller: node, body: { sender: who, name, source, clarity_version: version } }) => {
+      response: DeploymentSent,
+      async handle({ caller: node, body: { sender: who, name, source, clarity_version: version } }) {
         const payload =
           version === undefined ? smartContract(name, source) : versionedSmartContract(version, name, source);
-        return sent(node, signerOf(node, who), payload);
+        const answer = await sent(node, signerOf(node, who), payload);
+        const { sender: deployer, error, block } = answer;
+        const deployment = { kind: 'deploy', sender: deployer, name, source, clarityVersion: version ?? null } as const;
+        const line =
+          error === null ? null : await node.clarity?.mistakeLine(block.parent_index_block_hash!, deployment, error);
+        return { ...answer, error_line: line ?? null };
       },
     }),
     route({

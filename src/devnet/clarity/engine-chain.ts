@@ -116,15 +116,20 @@ export class EngineChain {
 
   /**
    * Makes blocks on another one, which the chain never has, up to the first one whose action fails.
+   * @param isSought whether an error counts; the others are passed over
    * @returns its place and error; null where none fails
    * @throws as the engine does
    */
-  async firstFailing(parent: string, blocks: readonly EngineBlock[]): Promise<{ at: number; error: string } | null> {
+  async firstFailing(
+    parent: string,
+    blocks: readonly EngineBlock[],
+    isSought: (error: string) => boolean = () => true,
+  ): Promise<{ at: number; error: string } | null> {
     await this.#goTo('aside', parent);
     this.#at.aside = null;
     for (const [at, block] of blocks.entries()) {
       const { outcome } = await this.#make('aside', [block]);
-      if (outcome?.kind === 'failed') return { at, error: outcome.error };
+      if (outcome?.kind === 'failed' && isSought(outcome.error)) return { at, error: outcome.error };
     }
     return null;
   }

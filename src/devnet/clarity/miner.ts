@@ -8,7 +8,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
 import { type Executed, executedContract, fieldOf, uintOf } from '../contract.ts';
-import { readSource } from '../contract-source.ts';
+import { formPlaces, readSource } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
@@ -135,6 +135,8 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
 export const askedOf = (transaction: SignedTransaction): SignedTransaction =>
   transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.asked } : transaction;
 
+type Deployment = EngineAction & { kind: 'deploy' };
+
 export class ClarityMiner {
   readonly #engine: EngineChain;
   /** Mining and reading, one at a time: the engine is at one block. */
@@ -239,6 +241,29 @@ export class ClarityMiner {
     return this.#turns(async () => {
       const values = await this.#engine.constants(block.indexBlockHash, contract, names);
       return values?.get(name) ?? null;
+    });
+  }
+
+  /**
+   * The line at which a deployment failed: where the first definition begins with which the source has the error.
+   * @param parent id of the block below the deployment
+   * @param vmError of the deployment
+   * @returns null where no definition makes the error, or the engine ended with it
+   */
+  mistakeLine(parent: string, deployment: Deployment, vmError: string): Promise<number | null> {
+    const places = formPlaces(deployment.source);
+    const blocks = places.map(({ end }, at): EngineBlock => {
+      const action = { ...deployment, name: `first-${at + 1}`, source: deployment.source.slice(0, end) };
+      return { kind: 'block', credits: [], fee: null, action };
+    });
+    return this.#turns(async () => {
+      try {
+        const found = await this.#engine.firstFailing(parent, blocks, (error) => vmErrorOf(error) === vmError);
+        return found === null ? null : places[found.at]!.line;
+      } catch (error) {
+        if (!(error instanceof EngineEndedError)) throw error;
+        return null;
+      }
     });
   }
 

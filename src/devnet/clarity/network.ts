@@ -66,7 +66,11 @@ async function deploy(node: SimulatedNode, project: ClarinetProject, contract: P
     const { id, block } = await node.send(account, payload);
     const receipt = block.receipts.find(({ txId }) => txId === id);
     if (receipt?.status === 'success') return id;
-    throw refusedContract(project, contract, receipt?.vmError ?? 'it was not mined');
+    const error = receipt?.vmError ?? 'it was not mined';
+    const deployed = { ...contract, kind: 'deploy', sender: account.address } as const;
+    const line = await node.clarity!.mistakeLine(block.parent!, deployed, error);
+    const place = line === null ? '' : `, in the definition that begins on line ${line}`;
+    throw refusedContract(project, contract, `${error}${place}`);
   } catch (error) {
     if (error instanceof RefusedTransaction) throw refusedContract(project, contract, error.message, error);
     throw error;

@@ -2173,6 +2173,15 @@ export interface components {
             sender: string;
             block: components["schemas"]["DevnetBlock"];
         };
+        DevnetDeployment: {
+            tx_id: components["schemas"]["Hash"];
+            status: string;
+            result: string;
+            error: string | null;
+            sender: string;
+            block: components["schemas"]["DevnetBlock"];
+            error_line: number | null;
+        };
     };
     responses: {
         NotModified: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };
@@ -4701,7 +4710,7 @@ export interface operations {
         parameters: { };
         requestBody: { content: { "application/json": { sender?: string; name: string; source: string; clarity_version?: number; }; }; };
         responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetTransaction"]; }; };
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetDeployment"]; }; };
             400: components["responses"]["BadRequestDevnet"];
             403: components["responses"]["ForbiddenDevnet"];
             404: components["responses"]["SimulatedNodeNotFound"];

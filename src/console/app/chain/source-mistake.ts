@@ -1,4 +1,4 @@
-/** The line of a source at which its analysis failed. The analysis has a message alone, without a place. */
+/** The line of a source at which its analysis failed, where the message tells it: what it names, or a bracket that doesn’t match. */
 import { type Token, tokens } from './clarity.ts';
 
 const CLOSES: Readonly<Record<string, string>> = { '(': ')', '{': '}' };

@@ -1,6 +1,7 @@
 /** The page on which a contract is written, or read from a file, and deployed. */
 import type { TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { visible, words } from '../../chain/format.ts';
 import { mistakeLine } from '../../chain/source-mistake.ts';
@@ -9,7 +10,7 @@ import { TextField } from '../../ui/form.tsx';
 import { Panel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { type DevnetAccount, OfAccounts, useSender } from './sender.tsx';
-import { type Sent, SentTransaction } from './sent-transaction.tsx';
+import { SentTransaction } from './sent-transaction.tsx';
 
 /** The newest version of Clarity that the form offers. */
 const VERSIONS = ['1', '2', '3', '4', '5'];
@@ -30,7 +31,7 @@ const nameOf = (file: string): string => file.replace(/\.[^.]*$/, '').replaceAll
 
 /** A deployment with the source that was deployed. */
 interface Deployed {
-  sent: Sent;
+  sent: Answer<'/stackside/v1/devnet/deploy', 'post'>;
   name: string;
   source: string;
 }
@@ -160,7 +161,7 @@ interface DeployedContractProps extends Deployed {
 /** What came of a deployment: where the contract is, or why there is none. */
 function DeployedContract({ sent, name, source, showLine }: DeployedContractProps) {
   const path = pathTo('contract', { id: `${sent.sender}.${name}` });
-  const line = sent.error === null ? null : mistakeLine(source, sent.error);
+  const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);
   const place =
     line === null ? null : (
       <button type="button" onClick={() => showLine(line)}>
