@@ -23,6 +23,6 @@ export const NewContract = () =>
     </Page>
   ) : (
     <Page title="Deploy a contract" lead="On the simulated chain, in a block of its own.">
-      <OfDevnet>{({ NewContract: Form }) => <Form />}</OfDevnet>
+      {isDevnet() === true ? <OfDevnet>{({ NewContract: Form }) => <Form />}</OfDevnet> : null}
     </Page>
   );

@@ -12,7 +12,7 @@ import { pathTo } from '../../ui/router.ts';
 import { type DevnetAccount, OfAccounts, useSender } from './sender.tsx';
 import { SentTransaction } from './sent-transaction.tsx';
 
-/** The newest version of Clarity that the form offers. */
+/** The versions of Clarity that the form offers. */
 const VERSIONS = ['1', '2', '3', '4', '5'];
 
 const EXAMPLE = `(define-data-var count uint u0)

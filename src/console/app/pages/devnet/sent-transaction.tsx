@@ -43,6 +43,6 @@ export const SentTransaction = ({
         ],
       ]}
     />
-    {children ?? <WholeValue value={decodedHex(result)} hex={result} />}
+    {children === undefined ? <WholeValue value={decodedHex(result)} hex={result} /> : children}
   </section>
 );
