@@ -527,7 +527,6 @@ export class SimulatedNode {
 
   /**
    * Sends a pending transaction again with another fee.
-   * @param accountOf finds the key of an address, or who speaks for it
    * @param fee micro-STX
    * @returns the id of the new transaction, once it was mined where each transaction is mined at once
    * @throws ParameterError where the transaction isn't pending, can't be signed here, or is rejected, as with a lower fee

@@ -1,6 +1,8 @@
 /** What goes wrong with the Clarity engine: the chain goes on, and each fault is said. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import type { LogEvent } from '../../src/log.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { standInEngine } from '../support/stand-in-engine.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -75,6 +77,23 @@ test('a directory without an engine is refused with the command that installs on
     message: expect.stringContaining(`No Clarity engine can be loaded from ${empty.path}`),
     remedy: 'Install it in that directory: npm install --save-dev @stacks/clarinet-sdk@3',
   });
+});
+
+test('an engine that ends while a changed contract is tried is said, and the chain goes on', async () => {
+  using watched = await standInEngine();
+  const [file, logged] = [join(watched.path, 'one.clar'), [] as LogEvent[]];
+  await Bun.write(file, '(ok true)');
+  await Bun.write(join(watched.path, 'Clarinet.toml'), '[project]\n[contracts.one]\npath = "one.clar"\n');
+  const createLog = () => (event: LogEvent) => void logged.push(event);
+  await using own = await demo({ clarity: watched.path, watch: 'true' }, { ...realEnvironment, createLog });
+  const { tip } = await own.json<Steered>('/stackside/v1/devnet');
+  await Bun.write(file, '(die)');
+  await until(() => logged.some(({ event }) => event === 'contracts_refused'), 'the word of the engine');
+  expect(logged.find(({ event }) => event === 'contracts_refused')).toMatchObject({
+    problem: expect.stringContaining('The Clarity engine ended with code 3.'),
+  });
+  expect((await own.json<Steered>('/stackside/v1/devnet')).tip).toEqual(tip);
+  expect((await own.steer('/stackside/v1/devnet/mine')).blocks[0]?.height).toBe(tip.height + 1);
 });
 
 test('an engine of another version is refused', async () => {

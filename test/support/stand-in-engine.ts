@@ -41,6 +41,7 @@ class SDK {
         return { result: OK, events: JSON.stringify([JSON.stringify({ event: 'print_event', data })]), costs: 'null' };
       }
       if (one.deployContract) {
+        if (one.deployContract.content.includes('die')) process.exit(3);
         const { sender, name } = one.deployContract;
         const functions = ['die', 'hang', 'odd', 'print', 'good'].map((f) => ({ name: f, access: 'public', args: [], outputs: { type: { response: { ok: 'bool', error: 'none' } } } }));
         this.contracts.set(sender + '.' + name, { functions, variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [], epoch: 'Epoch34', clarity_version: 'Clarity4' });

@@ -109,6 +109,8 @@ function watchContracts({ project, changed }: RealNetwork, clock: Clock, log: Lo
         const event = await changed(now);
         if (event !== null) log(event);
       } catch (error) {
+        // The node stops.
+        if (error instanceof DOMException && error.name === 'AbortError') return;
         if (!(error instanceof OperatorError)) throw error;
         log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
       } finally {

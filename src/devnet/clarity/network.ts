@@ -5,7 +5,7 @@ import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
 import { type Deployment, RefusedDeployment, RefusedTransaction, SimulatedNode } from '../node.ts';
 import { smartContract, versionedSmartContract } from '../transaction.ts';
-import type { ClarityEngine } from './engine.ts';
+import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { ClarityMiner } from './miner.ts';
 import { type ClarinetProject, clarinetProject, type ProjectContract } from './project.ts';
 
@@ -126,6 +126,13 @@ export async function realNetwork(
       } catch (error) {
         if (error instanceof RefusedDeployment) {
           throw refusedContract(now, now.contracts[error.at]!, error.message, error);
+        }
+        if (error instanceof EngineEndedError) {
+          throw new OperatorError(
+            `The contracts of ${now.directory} can't be deployed: ${error.message}`,
+            'Look for a contract that takes more than a minute to deploy.',
+            { cause: error },
+          );
         }
         throw error;
       }
