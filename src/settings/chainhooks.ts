@@ -5,7 +5,7 @@ import { decimal, group, integer, servers, setting, textOrNone, url, withoutSlas
 
 export const hookSettings = group('Chainhooks', {
   url: setting({
-    commands: ['hooks', 'health'],
+    commands: ['hooks', 'health', 'compare'],
     flag: '--url <url>',
     variables: ['STACKSIDE_URL'],
     type: url('http://127.0.0.1:3999'),

@@ -4,6 +4,7 @@ import { levels } from '../log.ts';
 import { apiSettings, realtimeSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
 import { clusterSettings } from './cluster.ts';
+import { compareSettings } from './compare.ts';
 import { dataSettings, networkChainId, requireSameChain, valueIndexSettings } from './data.ts';
 import { faucetSettings } from './faucets.ts';
 import { eventSettings, nodeSettings, simulatedNodeSettings, snpSettings, withSnp } from './node.ts';
@@ -63,6 +64,7 @@ export const settings = {
   ...tokenSettings,
   ...faucetSettings,
   ...clusterSettings,
+  ...compareSettings,
   ...logSettings,
 };
 

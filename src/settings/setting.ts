@@ -17,6 +17,7 @@ export type CommandName =
   | 'restore'
   | 'archive'
   | 'check'
+  | 'compare'
   | 'status'
   | 'hooks'
   | 'health'

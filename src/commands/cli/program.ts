@@ -2,6 +2,7 @@
 import { EXIT } from '../../base/errors.ts';
 import type { CommandName } from '../../settings/setting.ts';
 import { addClusterCommands } from '../cluster/commands.ts';
+import { compareServers } from '../compare/commands.ts';
 import {
   addArchiveCommands,
   backup,
@@ -33,9 +34,9 @@ import { serverVersion } from './this-program.ts';
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
-  [EXIT.found, 'check found a difference, or upgrade --check something to do first'],
+  [EXIT.found, 'check or compare found a difference, or upgrade --check something to do first'],
   [EXIT.again, 'starting again may help'],
-  [EXIT.interrupted, 'an import or export was stopped by a signal'],
+  [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
 ];
 
 const AFTER_HELP = `
@@ -67,6 +68,7 @@ const commands: readonly Listed[] = [
   listed(restore),
   { name: 'archive', add: addArchiveCommands },
   listed(check),
+  listed(compareServers),
   listed(tables),
   listed(status),
   listed(upgrade),

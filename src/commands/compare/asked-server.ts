@@ -1,0 +1,226 @@
+/** A server that is asked questions: one at a time, not too many a second, and with bounds for what it may answer. */
+import { readUpTo } from '../../base/bounded-read.ts';
+import { type Clock, pause } from '../../base/clock.ts';
+import { PassingError } from '../../base/errors.ts';
+import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
+import { utcMicroseconds } from '../../base/utc-time.ts';
+import { directFetch } from '../../http/direct-fetch.ts';
+
+export interface Answer {
+  status: number;
+  /** Media type without its parameters, such as `application/json`; empty without one. */
+  type: string;
+  /** The JSON value of the body, or its text if it is no JSON. */
+  body: unknown;
+  headers: Headers;
+}
+
+/** Why a question has no answer that can be compared, in words. */
+export class NoAnswer {
+  constructor(readonly reason: string) {}
+}
+
+export interface AskedServerOptions {
+  /** URL of the API, without a slash at its end. */
+  url: string;
+  clock: Clock;
+  /** Requests a second, at most; null for no bound. */
+  rate: number | null;
+  /** Sent as `x-api-key`; null for none. */
+  key: string | null;
+  userAgent: string;
+}
+
+/** Milliseconds in which an answer must be complete. */
+export const ANSWER_MS = 30_000;
+/** Bytes of the longest answer that is read. */
+export const MOST_BYTES = 20_000_000;
+/** Times that a request is repeated whose failure may pass. */
+const RETRIES = 3;
+const FIRST_RETRY_MS = 1_000;
+/** Seconds that a server may ask to wait in `Retry-After`; for more, the command ends and says so. */
+const LONGEST_WAIT = 300;
+const MOST_REDIRECTS = 3;
+/** Questions without an answer, one after the other, after which a server is not asked any more. */
+const MOST_FAILURES = 5;
+
+/** Statuses of a server that has no time now. */
+const TOO_MANY = 429;
+const BUSY: ReadonlySet<number> = new Set([TOO_MANY, 503]);
+/** Statuses that a repeated request may not have. */
+const PASSING: ReadonlySet<number> = new Set([500, 502, 504]);
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+
+/** A request without an answer; another one may have it. */
+class Failed extends Error {
+  override readonly name = 'Failed';
+}
+
+/** An answer that has no end, or takes too long. Asking again would cost the server as much. */
+class TooMuch extends Error {
+  override readonly name = 'TooMuch';
+}
+
+/** The integers of a text that a double can't hold stay texts, so that two of them are equal only if all digits are. */
+const withExactNumbers = (_: string, value: unknown, { source }: { source?: string }): unknown =>
+  typeof value === 'number' && source !== undefined && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
+    ? `${source} (a number)`
+    : value;
+
+/** The value of a JSON text; the text itself where it is no JSON. */
+function bodyOf(text: string): unknown {
+  if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return text;
+  try {
+    return JSON.parse(text, withExactNumbers as (key: string, value: unknown) => unknown);
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}
+
+/** The seconds of a `Retry-After`, which has them or a time; null without one that can be read. */
+function secondsOf(retryAfter: string | null, now: number): number | null {
+  if (retryAfter === null) return null;
+  if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter);
+  const time = utcMicroseconds(retryAfter);
+  return time === null ? null : Math.max(0, Math.ceil((time / 1_000 - now) / 1_000));
+}
+
+/** Where a redirect leads, if it stays on the server; a key is never sent to another one, nor from TLS to plain text. */
+function onSameHost(from: URL, location: string | null): URL | null {
+  const to = location === null ? null : URL.parse(location, from.href);
+  if (to === null || to.hostname !== from.hostname) return null;
+  if (to.protocol === from.protocol) return to.port === from.port ? to : null;
+  return from.protocol === 'http:' && to.protocol === 'https:' ? to : null;
+}
+
+export class AskedServer {
+  /** Requests that were made. */
+  requests = 0;
+  #next = 0;
+  #failures = 0;
+  #hasAnswered = false;
+
+  constructor(private readonly options: AskedServerOptions) {}
+
+  get url(): string {
+    return this.options.url;
+  }
+
+  /**
+   * Asks, again and again where a failure may pass.
+   * @param target path and query
+   * @throws PassingError if the server can't be reached, or asks for a longer wait
+   */
+  async ask(target: string): Promise<Answer | NoAnswer> {
+    for (let tried = 0; ; tried++) {
+      const isLast = tried === RETRIES;
+      const result = await this.#tried(target);
+      let seconds = 0;
+      if (result instanceof TooMuch) return this.#unanswered(result);
+      if (result instanceof Failed) {
+        // Who has never answered may be nobody.
+        if (isLast || !this.#hasAnswered) return this.#unanswered(result);
+      } else {
+        this.#hasAnswered = true;
+        const wait = this.#secondsAfter(result);
+        if (wait === null || (isLast && !BUSY.has(result.status))) {
+          this.#failures = 0;
+          return result;
+        }
+        if (wait > LONGEST_WAIT || (isLast && result.status === TOO_MANY)) throw this.#tooBusy(result.status, wait);
+        if (isLast) return this.#unanswered(new TooMuch(`${result.status}, again and again`));
+        seconds = wait;
+      }
+      await pause(this.options.clock, Math.max(FIRST_RETRY_MS * 4 ** tried, 1_000 * seconds));
+    }
+  }
+
+  async #tried(target: string): Promise<Answer | Failed | TooMuch> {
+    try {
+      return await this.#followed(new URL(`${this.url}${target}`));
+    } catch (error) {
+      if (error instanceof Failed || error instanceof TooMuch) return error;
+      throw error;
+    }
+  }
+
+  /** The seconds to wait before the request is repeated, 0 for any; null for an answer that stays. */
+  #secondsAfter({ status, headers, body }: Answer): number | null {
+    if (PASSING.has(status)) return 0;
+    // A Stackside says so where the question needs blocks that it doesn't have, for which no wait helps.
+    if (!BUSY.has(status) || Object(body).code === 'history_incomplete') return null;
+    return secondsOf(headers.get('retry-after'), this.options.clock.now()) ?? 0;
+  }
+
+  #tooBusy(status: number, seconds: number): PassingError {
+    const asks = seconds === 0 ? '' : `, and asks to wait ${seconds} seconds`;
+    return new PassingError(
+      `${this.url} has no time for the questions: it answers ${status}${asks}.`,
+      'Run the command again later, with a lower --rate; with --resume it goes on where it stopped.',
+    );
+  }
+
+  /** @throws PassingError if the server isn't there, or leaves one question after the other unanswered */
+  #unanswered({ message, cause }: Failed | TooMuch): NoAnswer {
+    this.#failures += 1;
+    if (cause === undefined && this.#failures < MOST_FAILURES) return new NoAnswer(message);
+    const what = cause === undefined ? 'gives no answers' : "can't be reached";
+    throw new PassingError(
+      `${this.url} ${what}: ${message}.`,
+      'Run the command again once the server answers; with --resume it goes on where it stopped.',
+      { cause },
+    );
+  }
+
+  async #followed(asked: URL): Promise<Answer> {
+    let url = asked;
+    for (let followed = 0; ; followed++) {
+      const answer = await this.#once(url);
+      if (!REDIRECTS.has(answer.status) || followed === MOST_REDIRECTS) return answer;
+      const next = onSameHost(url, answer.headers.get('location'));
+      if (next === null) return answer;
+      url = next;
+    }
+  }
+
+  /** Makes one request. @throws Failed, TooMuch */
+  async #once(url: URL): Promise<Answer> {
+    await this.#turn();
+    this.requests += 1;
+    const { clock, key, userAgent } = this.options;
+    const late = new AbortController();
+    const cancel = clock.after(ANSWER_MS, () => late.abort());
+    let begun = false;
+    try {
+      const response = await directFetch(url, {
+        redirect: 'manual',
+        headers: { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) },
+        signal: late.signal,
+      });
+      begun = true;
+      const bytes = await readUpTo(response.body, MOST_BYTES);
+      if (bytes === null) throw new TooMuch(`an answer of more than ${MOST_BYTES / 1e6} MB`);
+      const { status, headers } = response;
+      const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+      return { status, type, headers, body: bodyOf(new TextDecoder().decode(bytes)) };
+    } catch (error) {
+      if (error instanceof TooMuch) throw error;
+      if (late.signal.aborted) throw new TooMuch(`no complete answer in ${ANSWER_MS / 1_000} seconds`);
+      if (begun) throw new Failed('an answer that broke off');
+      throw new Failed('the connection failed', { cause: error });
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Waits until the next request may be made. */
+  async #turn(): Promise<void> {
+    const { rate, clock } = this.options;
+    if (rate === null) return;
+    const now = clock.monotonic();
+    const at = Math.max(now, this.#next);
+    this.#next = at + 1_000 / rate;
+    if (at > now) await pause(clock, at - now);
+  }
+}

@@ -1,0 +1,202 @@
+/** `stackside compare`: two servers are asked the same questions, and their answers are compared. */
+import { type Clock, pause } from '../../base/clock.ts';
+import { Prng } from '../../devnet/prng.ts';
+import { HISTORY_HEADER } from '../../http/history.ts';
+import { type Answer, type AskedServer, NoAnswer } from './asked-server.ts';
+import { type Difference, differencesOf } from './differences.ts';
+import {
+  CONTENT_TYPE,
+  commonReasons,
+  isCompared,
+  type KnownReason,
+  reasonFor,
+  referenceReasons,
+  STATUS,
+} from './known.ts';
+import { NotAsked, type Plan, type Question, questionOf } from './questions.ts';
+import { NEAR, type Standing, standingOf, type Tip, tipsOf } from './standing.ts';
+import { subjectsOf } from './subjects.ts';
+import { addFinding, routeTally, type Tally } from './tally.ts';
+
+export interface CompareOptions {
+  ours: AskedServer;
+  theirs: AskedServer;
+  clock: Clock;
+  /** How each route is asked. */
+  plans: readonly Plan[];
+  /** Requests to the other server, at most, with those of earlier runs. */
+  requests: number;
+  seed: number;
+  /** What an earlier run has found; null for none. */
+  earlier: Tally | null;
+  /** Called once it is known how the servers stand. The tally is that of the whole run, which changes. */
+  begun: (standing: Standing, tally: Tally) => void;
+  /** Called after each question. */
+  asked: () => void;
+}
+
+/** A difference with its reason, and with what was asked. */
+interface Located {
+  difference: Difference;
+  reason: KnownReason | null;
+  target: string;
+}
+
+/** Times that a question is asked again whose answers differ while blocks arrive. */
+const MOST_TRIES = 4;
+/** Milliseconds before it is asked again: the slower server may need them for a block. */
+const SETTLE_MS = 3_000;
+
+const GONE = 410;
+const BAD = 400;
+
+/** Why an answer can't be compared; null if it can. */
+function unansweredReason(answer: Answer | NoAnswer, whose: string): string | null {
+  if (answer instanceof NoAnswer) return `${whose}: ${answer.reason}`;
+  if (answer.headers.has(HISTORY_HEADER)) return `${whose} begins at a block, and the answer may need older ones`;
+  return answer.status === GONE ? `${whose} has the route switched off` : null;
+}
+
+/** Where two answers differ in what is compared. */
+function answerDifferences(route: string, ours: Answer, theirs: Answer): Difference[] {
+  const whole = (path: string, here: unknown, there: unknown): Difference[] => [
+    { path, at: path, ours: here, theirs: there, isOrder: false },
+  ];
+  if (ours.status !== theirs.status) return whole(STATUS, ours.status, theirs.status);
+  // Servers word errors as they like.
+  if (ours.status >= BAD) return [];
+  if (ours.type !== theirs.type) return whole(CONTENT_TYPE, ours.type, theirs.type);
+  return differencesOf(ours.body, theirs.body).filter((one) => isCompared(one, route));
+}
+
+/** The cursor of the next page; null without one. */
+function nextCursor({ body }: Answer): string | null {
+  const { cursor, next_cursor: next } = Object(body);
+  const found = Object(cursor).next ?? next;
+  return typeof found === 'string' ? found : null;
+}
+
+const withCursor = (target: string, cursor: string): string =>
+  `${target}${target.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+
+const isSameTip = (a: Tip, b: Tip): boolean => a.hash === b.hash && a.burnHeight === b.burnHeight;
+
+/** What came of a question: differences, none of them for equal answers, or why there are none that count. */
+type Outcome = Located[] | NoAnswer | 'moved';
+
+/** Asks one question after the other. */
+class Comparison {
+  constructor(
+    private readonly options: CompareOptions,
+    private readonly reasons: readonly KnownReason[],
+  ) {}
+
+  /** Asks both servers once, and for the second page, if there is one. */
+  async once({ route, target, goesOn }: Question): Promise<Located[] | NoAnswer> {
+    const { ours, theirs } = this.options;
+    const page = async (ourTarget: string, theirTarget: string) => {
+      const [here, there] = [await ours.ask(ourTarget), await theirs.ask(theirTarget)];
+      const reason = unansweredReason(here, 'this server') ?? unansweredReason(there, 'the other server');
+      if (reason !== null || here instanceof NoAnswer || there instanceof NoAnswer) return new NoAnswer(reason ?? '');
+      const found = { route, target: theirTarget, ours: here.body, theirs: there.body };
+      const located = answerDifferences(route, here, there).map(
+        (difference): Located => ({
+          difference,
+          reason: reasonFor(this.reasons, difference, found),
+          target: theirTarget,
+        }),
+      );
+      return { located, cursors: [nextCursor(here), nextCursor(there)] as const };
+    };
+    const first = await page(target, target);
+    if (first instanceof NoAnswer) return first;
+    const [here, there] = first.cursors;
+    if (!goesOn || here === null || there === null) return first.located;
+    const second = await page(withCursor(target, here), withCursor(target, there));
+    return second instanceof NoAnswer ? second : [...first.located, ...second.located];
+  }
+
+  /** Asks until the answers are equal, or differ while both servers stand still at the same block. */
+  async outcomeOf(question: Question): Promise<Outcome> {
+    const { ours, theirs, clock } = this.options;
+    const isSettled = (found: Located[] | NoAnswer): boolean =>
+      found instanceof NoAnswer || found.every(({ reason }) => reason !== null);
+    const found = await this.once(question);
+    if (question.isFixed || isSettled(found)) return found;
+    for (let tried = 0; tried < MOST_TRIES; tried++) {
+      if (tried > 0) await pause(clock, SETTLE_MS);
+      const before = await tipsOf(ours, theirs);
+      if (Math.abs(before.ours.height - before.theirs.height) > NEAR) return 'moved';
+      const again = await this.once(question);
+      if (isSettled(again)) return again;
+      const after = await tipsOf(ours, theirs);
+      const stoodStill = isSameTip(before.ours, after.ours) && isSameTip(before.theirs, after.theirs);
+      if (stoodStill && after.ours.hash === after.theirs.hash) return again;
+    }
+    return 'moved';
+  }
+}
+
+function count(tally: Tally, question: Question, outcome: Outcome): void {
+  const route = routeTally(tally, question.route);
+  route.notAsked = null;
+  if (outcome === 'moved') route.moved += 1;
+  else if (outcome instanceof NoAnswer) {
+    route.unanswered[outcome.reason] = (route.unanswered[outcome.reason] ?? 0) + 1;
+  } else {
+    if (outcome.length === 0) route.equal += 1;
+    else if (outcome.every(({ reason }) => reason !== null)) route.known += 1;
+    else route.differing += 1;
+    for (const { difference, reason, target } of outcome) addFinding(route, difference, target, reason);
+  }
+}
+
+/** Whether a route has been asked. */
+const wasAsked = ({ equal, known, differing, moved, unanswered }: Tally['routes'][string]): boolean =>
+  equal + known + differing + moved + Object.keys(unanswered).length > 0;
+
+/**
+ * Compares until as many requests have been made as there may be.
+ * @returns how the servers stand at the end
+ * @throws OperatorError if the servers are of different chains; PassingError if one can't be reached
+ */
+export async function compare(options: CompareOptions): Promise<Standing> {
+  const { ours, theirs, plans, requests, seed, earlier, begun, asked } = options;
+  const standing = await standingOf(ours, theirs);
+  const { lowest, common, isStackside } = standing;
+  const tally: Tally = earlier ?? {
+    format: 1,
+    url: theirs.url,
+    api: ours.url,
+    seed,
+    lowest,
+    highest: Math.max(lowest, common - NEAR),
+    requests: 0,
+    round: 0,
+    place: 0,
+    routes: {},
+  };
+  const comparison = new Comparison(options, isStackside ? commonReasons : [...referenceReasons, ...commonReasons]);
+  const before = tally.requests;
+  begun(standing, tally);
+  while (tally.requests < requests) {
+    const seedOfRound = `${tally.seed} ${tally.round}`;
+    const subjects = await subjectsOf(ours, seedOfRound, tally);
+    const order = new Prng(`${seedOfRound} order`).shuffle([...plans]);
+    for (const plan of order.slice(tally.place)) {
+      if (tally.requests >= requests) break;
+      const question = questionOf(plan, subjects, `${seedOfRound} ${tally.place}`);
+      if (question instanceof NotAsked) {
+        const route = routeTally(tally, plan.path);
+        if (!wasAsked(route)) route.notAsked = question.reason;
+      } else count(tally, question, await comparison.outcomeOf(question));
+      tally.place += 1;
+      tally.requests = before + theirs.requests;
+      asked();
+    }
+    if (tally.place < order.length) break;
+    tally.round += 1;
+    tally.place = 0;
+  }
+  return standingOf(ours, theirs);
+}

@@ -1,0 +1,171 @@
+/** Where two JSON values differ, by path. */
+
+export interface Difference {
+  /** The place with `[*]` for indexes and for keys that are data, such as `results[*].tx_id`; empty for the whole value. */
+  path: string;
+  /** The place itself, such as `results[3].tx_id`. */
+  at: string;
+  /** The values; undefined for the one that lacks the place. */
+  ours: unknown;
+  theirs: unknown;
+  /** Whether both lists have the items, but in another order; the values are then the first items that differ. */
+  isOrder: boolean;
+}
+
+/** Differences of one pair of values that are looked for, at most. */
+const MOST = 200;
+
+/** A key that an answer always has; others are data, such as ids of transactions. */
+const OWN_KEY = /^[a-z][a-z0-9_]*$/i;
+const LONGEST_OWN_KEY = 40;
+
+/** Fields by which an item of a list is the same one in both lists. */
+const IDENTITIES: readonly (readonly string[])[] = [
+  ['tx_id'],
+  ['tx', 'tx_id'],
+  ['transaction', 'tx_id'],
+  ['index_block_hash'],
+  ['hash'],
+  ['asset_identifier'],
+  ['token'],
+  ['principal'],
+  ['address'],
+];
+
+/** Relative difference of fractions that is one of rounding. */
+const ROUNDING = 1e-9;
+
+interface Place {
+  path: string;
+  at: string;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const areEqualNumbers = (ours: number, theirs: number): boolean =>
+  ours === theirs ||
+  (!(Number.isInteger(ours) && Number.isInteger(theirs)) &&
+    Math.abs(ours - theirs) <= ROUNDING * Math.max(Math.abs(ours), Math.abs(theirs)));
+
+function below({ path, at }: Place, key: string): Place {
+  const isOwn = OWN_KEY.test(key) && key.length <= LONGEST_OWN_KEY;
+  const dot = path === '' ? '' : '.';
+  return isOwn
+    ? { path: `${path}${dot}${key}`, at: `${at}${dot}${key}` }
+    : { path: `${path}[*]`, at: `${at}[${JSON.stringify(key)}]` };
+}
+
+const item = ({ path, at }: Place, index: number): Place => ({ path: `${path}[*]`, at: `${at}[${index}]` });
+
+function fieldOf(value: unknown, field: readonly string[]): unknown {
+  return field.reduce((within, key) => (isObject(within) ? within[key] : undefined), value);
+}
+
+/** The identities of items by one field; null unless each item has one of its own. */
+function identitiesBy(items: readonly unknown[], field: readonly string[]): Map<string, number> | null {
+  const places = new Map<string, number>();
+  for (const [index, one] of items.entries()) {
+    const identity = fieldOf(one, field);
+    if (typeof identity !== 'string' || places.has(identity)) return null;
+    places.set(identity, index);
+  }
+  return places;
+}
+
+/** The indexes of items, by their identity. */
+interface Identified {
+  here: ReadonlyMap<string, number>;
+  there: ReadonlyMap<string, number>;
+}
+
+/** The indexes of two lists' items by identity; null if no field tells the items of both lists apart. */
+function identified(ours: readonly unknown[], theirs: readonly unknown[]): Identified | null {
+  for (const field of IDENTITIES) {
+    const [here, there] = [identitiesBy(ours, field), identitiesBy(theirs, field)];
+    if (here !== null && there !== null) return { here, there };
+  }
+  return null;
+}
+
+const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours, theirs, 1).length === 0;
+
+/**
+ * Compares two values. Keys of objects have no order. Items of lists are compared by what identifies them, if they have that,
+ * so that one item more is one difference; else by their index.
+ */
+export function differencesOf(ours: unknown, theirs: unknown, most: number = MOST): Difference[] {
+  const found: Difference[] = [];
+  const differ = (place: Place, here: unknown, there: unknown, isOrder = false): void => {
+    if (found.length < most) found.push({ ...place, ours: here, theirs: there, isOrder });
+  };
+
+  function compare(place: Place, here: unknown, there: unknown): void {
+    if (found.length >= most || here === there) return;
+    if (Array.isArray(here) && Array.isArray(there)) compareLists(place, here, there);
+    else if (isObject(here) && isObject(there)) compareObjects(place, here, there);
+    else if (typeof here !== 'number' || typeof there !== 'number' || !areEqualNumbers(here, there)) {
+      differ(place, here, there);
+    }
+  }
+
+  function compareObjects(place: Place, here: JsonObject, there: JsonObject): void {
+    for (const key of new Set([...Object.keys(here), ...Object.keys(there)])) {
+      const [ours, theirs] = [here, there].map((one) => (Object.hasOwn(one, key) ? one[key] : undefined));
+      compare(below(place, key), ours, theirs);
+    }
+  }
+
+  function compareLists(place: Place, here: readonly unknown[], there: readonly unknown[]): void {
+    const known = identified(here, there);
+    if (known === null) compareByIndex(place, here, there);
+    else compareIdentified(place, here, there, known);
+  }
+
+  function compareIdentified(
+    place: Place,
+    here: readonly unknown[],
+    there: readonly unknown[],
+    known: Identified,
+  ): void {
+    /** The items of both, as pairs of their indexes, in our order. */
+    const common: [ours: number, theirs: number][] = [];
+    for (const [identity, index] of known.here) {
+      const other = known.there.get(identity);
+      if (other === undefined) differ(item(place, index), here[index], undefined);
+      else {
+        common.push([index, other]);
+        compare(item(place, index), here[index], there[other]);
+      }
+    }
+    for (const [identity, index] of known.there) {
+      if (!known.here.has(identity)) differ(item(place, index), undefined, there[index]);
+    }
+    const inTheirOrder = common.toSorted(([, a], [, b]) => a - b);
+    const moved = common.findIndex((pair, turn) => pair !== inTheirOrder[turn]);
+    const [[index], [, other]] = [common[moved] ?? [0], inTheirOrder[moved] ?? [0, 0]];
+    if (moved >= 0) differ(item(place, index), here[index], there[other], true);
+  }
+
+  /** What begins and ends both lists is left out, so that a row more is one difference. */
+  function compareByIndex(place: Place, here: readonly unknown[], there: readonly unknown[]): void {
+    const shorter = Math.min(here.length, there.length);
+    let start = 0;
+    let end = 0;
+    if (here.length !== there.length) {
+      while (start < shorter && areEqual(here[start], there[start])) start++;
+      while (end < shorter - start && areEqual(here.at(-1 - end), there.at(-1 - end))) end++;
+    }
+    const longest = Math.max(here.length, there.length) - end;
+    for (let index = start; index < longest; index++) {
+      const [isHere, isThere] = [index < here.length - end, index < there.length - end];
+      if (isHere && isThere) compare(item(place, index), here[index], there[index]);
+      else differ(item(place, index), isHere ? here[index] : undefined, isThere ? there[index] : undefined);
+    }
+  }
+
+  compare({ path: '', at: '' }, ours, theirs);
+  return found;
+}

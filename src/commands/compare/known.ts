@@ -1,0 +1,500 @@
+/**
+ * Why two servers that both work may answer differently. A difference is known only if the route, the path and what each
+ * server answers fit, so that no reason hides another difference. docs/migration.md has the list as a table.
+ */
+import type { Difference } from './differences.ts';
+
+/** What a difference was found in. */
+export interface Found {
+  route: string;
+  /** Path and query that were asked. */
+  target: string;
+  /** The whole bodies. */
+  ours: unknown;
+  theirs: unknown;
+}
+
+export interface KnownReason {
+  /** The routes in words, for a reader. */
+  where: string;
+  /** What each answers. */
+  here: string;
+  there: string;
+  routes: RegExp;
+  /** Paths of differences; `*` at the end stands for any rest. */
+  paths: readonly string[];
+  when: (difference: Difference, found: Found) => boolean;
+}
+
+/** The path by which statuses and types of bodies are compared. */
+export const STATUS = '@status';
+export const CONTENT_TYPE = '@content-type';
+
+const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
+  names.reduce<unknown>((within, name) => Object(within)[name], value);
+const rowsOf = (body: unknown): readonly unknown[] => {
+  const rows = fieldOf(body, 'results');
+  return Array.isArray(rows) ? rows : [];
+};
+const isMore = (a: unknown, b: unknown): boolean => typeof a === 'number' && typeof b === 'number' && a > b;
+const moreHere = ({ ours, theirs }: Difference): boolean => isMore(ours, theirs);
+const moreThere = ({ ours, theirs }: Difference): boolean => isMore(theirs, ours);
+const onlyHere = ({ theirs }: Difference): boolean => theirs === undefined;
+const onlyThere = ({ ours }: Difference): boolean => ours === undefined;
+const onlyOne = (one: Difference): boolean => onlyHere(one) || onlyThere(one);
+const statuses =
+  (here: number, ...there: readonly number[]) =>
+  ({ ours, theirs }: Difference): boolean =>
+    ours === here && there.includes(Number(theirs));
+const isAsked = (target: string, name: string): boolean => new URLSearchParams(target.split('?')[1]).has(name);
+const lastOf = (target: string): string => target.split('?')[0]?.split('/').at(-1) ?? '';
+
+/** The row of a list that a difference is in; the whole body where it is in none. */
+function rowOf(body: unknown, at: string): unknown {
+  const index = /^results\[(\d+)\]/.exec(at)?.[1];
+  return index === undefined ? body : rowsOf(body)[Number(index)];
+}
+
+/** The height of the block that a row is of, or is; null for a row without one. */
+function heightOf(row: unknown): number | null {
+  const heights = [
+    ['block_height'],
+    ['block', 'height'],
+    ['tx', 'block_height'],
+    ['transaction', 'block', 'height'],
+    ['height'],
+  ];
+  const height = heights.map((names) => fieldOf(row, ...names)).find((one) => typeof one === 'number');
+  return typeof height === 'number' ? height : null;
+}
+
+const isGenesis = (row: unknown): boolean => (heightOf(row) ?? Number.POSITIVE_INFINITY) <= 1;
+
+/** Whether a list has a row twice. */
+function hasTwice(rows: readonly unknown[]): boolean {
+  return new Set(rows.map((row) => JSON.stringify(row))).size < rows.length;
+}
+
+/** The amount that an answer about STX shows as locked, in any version. */
+const lockedIn = (body: unknown): unknown =>
+  [['locked', 'amount'], ['locked'], ['stx', 'locked']]
+    .map((names) => fieldOf(body, ...names))
+    .find((one) => typeof one === 'string');
+
+const LOCK = ['locked', 'lock_tx_id', 'lock_height', 'burnchain_lock_height', 'burnchain_unlock_height'];
+const LOCKS = [...LOCK, ...LOCK.map((name) => `stx.${name}`)];
+const NONCES = ['last_executed_tx_nonce', 'possible_next_nonce', 'last_confirmed_nonce', 'next_nonce'];
+const V1_STX = /^\/extended\/v1\/address\/\{principal\}\/(stx|balances)$/;
+const ACCOUNT_LISTS =
+  /\/(principals|address|addresses)\/\{principal\}\/|^\/extended\/v3\/transactions$|^\/extended\/v1\/tx$/;
+
+/** Where a Stackside differs from the API that it takes the place of. */
+export const referenceReasons: readonly KnownReason[] = [
+  {
+    where: 'lists',
+    here: '`total` is the number of items, also on a page past the end',
+    there: '`total` is 0 past the end',
+    routes: /./,
+    paths: ['total'],
+    when: ({ ours, theirs }, { ours: body }) => isMore(ours, 0) && theirs === 0 && rowsOf(body).length === 0,
+  },
+  {
+    where: 'logs of a contract, and `/extended/v1/microblock`',
+    here: '`total` counts what the list holds',
+    there:
+      '`total` is less than the number of rows on the page, since logs of genesis or microblocks of other heights are not counted',
+    routes: /\/(logs|events|microblock)$/,
+    paths: ['total'],
+    when: (one, { theirs }) => moreHere(one) && isMore(rowsOf(theirs).length, one.theirs),
+  },
+  {
+    where: 'lists of v3, without `limit`',
+    here: 'a page has 20 items',
+    there: 'a page of some lists has 100 items',
+    routes: /^\/extended\/v3\//,
+    paths: ['limit', 'results[*]', 'cursor.next'],
+    when: ({ path, ours, theirs }, { target, ours: here, theirs: there }) =>
+      !isAsked(target, 'limit') &&
+      fieldOf(here, 'limit') === 20 &&
+      fieldOf(there, 'limit') === 100 &&
+      (path === 'limit' || (path === 'cursor.next' ? theirs === null : ours === undefined)),
+  },
+  {
+    where: 'lists of v3, on an empty page',
+    here: '`cursor.current` is a text',
+    there: '`cursor.current` is null',
+    routes: /^\/extended\/v3\//,
+    paths: ['cursor.current'],
+    when: ({ ours, theirs }, { theirs: body }) =>
+      typeof ours === 'string' && theirs === null && rowsOf(body).length === 0,
+  },
+  {
+    where: 'lists of v2 with cursors, with `offset`',
+    here: '`next_cursor` leads to the newest page where fewer than `limit` items are newer',
+    there: '`next_cursor` is null there',
+    routes: /^\/extended\/v2\//,
+    paths: ['next_cursor'],
+    when: ({ ours, theirs }, { target }) => typeof ours === 'string' && theirs === null && isAsked(target, 'offset'),
+  },
+  {
+    where: '`/extended/v2/burn-blocks`',
+    here: '`total` is the number of Bitcoin blocks',
+    there: '`total` is the height of the newest one',
+    routes: /^\/extended\/v2\/burn-blocks$/,
+    paths: ['total'],
+    when: moreThere,
+  },
+  {
+    where: '`/extended/v2/block-tenures/{tenure_height}/blocks`',
+    here: 'the blocks of any tenure; `total` counts canonical blocks',
+    there: '404 unless the tenure is that of the tip; `total` counts orphans, too',
+    routes: /^\/extended\/v2\/block-tenures\//,
+    paths: [STATUS, 'total'],
+    when: (one) => (one.path === STATUS ? statuses(200, 404)(one) : moreThere(one)),
+  },
+  {
+    where: '`/extended/v3/transactions/{tx_id}`',
+    here: 'ids are accepted without `0x`',
+    there: '400 or 404 for them',
+    routes: /^\/extended\/v3\/transactions\/\{tx_id\}$/,
+    paths: [STATUS],
+    when: (one, { target }) => statuses(200, 400, 404)(one) && !lastOf(target).startsWith('0x'),
+  },
+  {
+    where: '`/extended/v3/transactions/{tx_id}`',
+    here: 'a transaction that was dropped from the mempool, with its status',
+    there: '404',
+    routes: /^\/extended\/v3\/transactions\/\{tx_id\}$/,
+    paths: [STATUS],
+    when: (one, { ours }) => statuses(200, 404)(one) && /^dropped_/.test(String(fieldOf(ours, 'status'))),
+  },
+  {
+    where: '`/extended/v3/transactions/{tx_id}/events`',
+    here: '404 for an unknown transaction',
+    there: '400',
+    routes: /^\/extended\/v3\/transactions\/\{tx_id\}\/events$/,
+    paths: [STATUS],
+    when: statuses(404, 400),
+  },
+  {
+    where: '`/extended/v2/blocks/{height_or_hash}/transactions`',
+    here: 'an empty page for a block without transactions',
+    there: '404',
+    routes: /^\/extended\/v2\/blocks\/\{height_or_hash\}\/transactions$/,
+    paths: [STATUS],
+    when: (one, { ours }) => statuses(200, 404)(one) && rowsOf(ours).length === 0,
+  },
+  {
+    where: '`/extended/v2/blocks/{height_or_hash}/transactions`',
+    here: 'arguments of contract calls have the types of the interface',
+    there: 'the types of the values alone',
+    routes: /^\/extended\/v2\/blocks\/\{height_or_hash\}\/transactions$/,
+    paths: ['results[*].contract_call.function_args[*].type', 'results[*].contract_call.function_args[*].name'],
+    when: () => true,
+  },
+  {
+    where: 'transactions of a block',
+    here: '`total` counts what the list holds',
+    there: '`total` counts Bitcoin-originated operations that failed, too, which are in no list',
+    routes: /^\/extended\/v[123]\/(blocks\/\{height_or_hash\}\/transactions|tx\/block(_height)?\/\{\w+\})$/,
+    paths: ['total'],
+    when: (one, { ours, theirs }) => moreThere(one) && rowsOf(ours).length === rowsOf(theirs).length,
+  },
+  {
+    where: 'blocks 0 and 1',
+    here: 'the transactions of genesis follow those of block 1 and continue their indexes; counts of block 1 include them',
+    there: 'genesis is shown in block 1 with indexes from 0 on, and counted in part',
+    routes: /block|\/tx|transactions/,
+    paths: [
+      ...[
+        'tx_count',
+        'total_tx_count',
+        'total',
+        'txs[*]',
+        'tx_index',
+        'block_time',
+        'block_time_iso',
+        'block.tx_index',
+      ],
+      ...['results[*]', 'results[*].tx_count', 'results[*].total_tx_count', 'results[*].txs[*]', 'results[*].tx_index'],
+      ...['results[*].block_time', 'results[*].block_time_iso', 'results[*].block.tx_index', 'results[*].block.time'],
+    ],
+    when: ({ path, at, ours, theirs, isOrder }, { ours: here }) =>
+      path === 'results[*]'
+        ? isOrder && isGenesis(ours ?? theirs)
+        : path === 'total'
+          ? rowsOf(here).some(isGenesis)
+          : isGenesis(rowOf(here, at)),
+  },
+  {
+    where: 'lists of transactions, also of accounts',
+    here: 'transactions of genesis are listed, counted and netted for whom they concern',
+    there: 'they are left out, or counted as none',
+    routes: ACCOUNT_LISTS,
+    paths: ['results[*]', 'total'],
+    when: (one, { ours }) =>
+      one.path === 'total' ? moreHere(one) && rowsOf(ours).some(isGenesis) : onlyHere(one) && isGenesis(one.ours),
+  },
+  {
+    where: '`/extended/v3/transactions`, `/extended/v1/tx`',
+    here: '`total` counts the transactions of genesis',
+    there: '`total` leaves them out',
+    routes: /^\/extended\/(v3\/transactions|v1\/tx)$/,
+    paths: ['total'],
+    when: moreHere,
+  },
+  {
+    where: '`/extended/v1/tx`',
+    here: '`nonce`, `start_time` and `end_time` of 0 are values like others',
+    there: 'they are ignored',
+    routes: /^\/extended\/v1\/tx$/,
+    paths: ['results[*]', 'total'],
+    when: (one, { target }) =>
+      onlyOne(one) === (one.path !== 'total') && /[?&](nonce|start_time|end_time)=0(&|$)/.test(target),
+  },
+  {
+    where: '`/extended/v1/microblock`',
+    here: '`limit` and `offset` count microblocks',
+    there: 'they count pairs of a microblock and a transaction',
+    routes: /^\/extended\/v1\/microblock$/,
+    paths: ['results[*]'],
+    when: onlyOne,
+  },
+  {
+    where: '`/extended/v1/block`',
+    here: '`microblocks_streamed` of a block is that of the block alone',
+    there: 'in the list, it may have those of other blocks',
+    routes: /^\/extended\/v1\/block$/,
+    paths: ['results[*].microblocks_streamed[*]'],
+    when: () => true,
+  },
+  {
+    where: '`/extended/v1/address/{principal}/stx_inbound`',
+    here: 'one row for each transfer',
+    there: 'transfers by a transaction of their own are listed and counted twice',
+    routes: /^\/extended\/v1\/address\/\{principal\}\/stx_inbound$/,
+    paths: ['total', 'results*'],
+    when: (one, { theirs }) =>
+      one.path === 'total' ? moreThere(one) && Number(one.theirs) <= 2 * Number(one.ours) : hasTwice(rowsOf(theirs)),
+  },
+  {
+    where: 'routes `with_transfers`',
+    here: 'a fee counts for whoever paid it',
+    there: 'the fee of a sponsored transaction counts for its sender',
+    routes: /with_transfers$/,
+    paths: ['stx_sent', 'results[*].stx_sent'],
+    when: ({ at }, { ours }) => fieldOf(rowOf(ours, at), 'tx', 'sponsored') === true,
+  },
+  {
+    where: 'nonces',
+    here: 'Bitcoin-originated operations have no nonce',
+    there: 'they count as nonce 0',
+    routes: /\/nonces$/,
+    paths: NONCES,
+    when: ({ ours, theirs }) => (ours === null && theirs === 0) || (ours === 0 && theirs === 1),
+  },
+  {
+    where: '`/extended/v1/address/{principal}/nonces`, at a block',
+    here: 'a sponsored transaction counts for its sender, and its sponsor nonce for the sponsor',
+    there: 'the two may be mistaken for each other',
+    routes: /^\/extended\/v1\/address\/\{principal\}\/nonces$/,
+    paths: NONCES,
+    when: (_, { target }) => isAsked(target, 'block_height') || isAsked(target, 'block_hash'),
+  },
+  {
+    where: 'STX balances',
+    here: 'STX that a bond locks are locked',
+    there: 'they are shown as available',
+    routes: /\/(stx|balances)$/,
+    paths: [...LOCKS, 'locked.*', 'available'],
+    when: (_, { ours, theirs }) => (lockedIn(ours) ?? '0') !== '0' && (lockedIn(theirs) ?? '0') === '0',
+  },
+  {
+    where: 'STX balances of v1, with `until_block`',
+    here: 'the lock is that of the last lock event up to the block, which an unlock of pox-3 ends',
+    there: 'it is read of any stacking event, of none of pox-5, and an unlock of pox-3 ends none',
+    routes: V1_STX,
+    paths: LOCKS,
+    when: (_, { target }) => isAsked(target, 'until_block'),
+  },
+  {
+    where: '`/extended/v3/principals/{principal}/balances/ft`',
+    here: 'the greatest balance comes first, by number',
+    there: 'balances are ordered as texts',
+    routes: /^\/extended\/v3\/principals\/\{principal\}\/balances\/ft$/,
+    paths: ['results[*]'],
+    when: (one, { ours }) => one.isOrder || (onlyOne(one) && isMore(fieldOf(ours, 'total'), rowsOf(ours).length)),
+  },
+  {
+    where: 'holders of a fungible token',
+    here: 'who holds none is no holder',
+    there: 'who held it in an orphaned block alone is listed with a balance of 0',
+    routes: /\/tokens\/ft\/\{\w+\}\/holders$/,
+    paths: ['results[*]', 'total'],
+    when: (one, { theirs }) =>
+      one.path === 'total'
+        ? moreThere(one) && rowsOf(theirs).some((row) => fieldOf(row, 'balance') === '0')
+        : onlyThere(one) && fieldOf(one.theirs, 'balance') === '0',
+  },
+  {
+    where: 'holders of a fungible token',
+    here: 'of equal balances, the lower address comes first',
+    there: 'their order is open',
+    routes: /\/tokens\/ft\/\{\w+\}\/holders$/,
+    paths: ['results[*]'],
+    when: ({ isOrder, ours, theirs }) => isOrder && fieldOf(ours, 'balance') === fieldOf(theirs, 'balance'),
+  },
+  {
+    where: '`/extended/v1/search/{id}`',
+    here: 'of what is in several forks, the canonical one is found, then a pending one, then an orphan',
+    there: 'any of them is found',
+    routes: /^\/extended\/v1\/search\/\{id\}$/,
+    paths: ['result.*'],
+    when: (_, { ours, theirs }) =>
+      [ours, theirs]
+        .map((body) => ['tx_data', 'block_data'].some((data) => fieldOf(body, 'result', data, 'canonical') === true))
+        .join() === 'true,false',
+  },
+  {
+    where: '`/extended/v1/stx_supply`',
+    here: 'an empty supply unlocks 0 %',
+    there: '`NaN`',
+    routes: /^\/extended\/v1\/stx_supply$/,
+    paths: ['unlocked_percent'],
+    when: ({ theirs }) => theirs === 'NaN',
+  },
+  {
+    where: 'transactions of type `poison_microblock`',
+    here: 'both headers as they are in the transaction',
+    there: 'one of them, or none',
+    routes: /\/tx|transactions/,
+    paths: ['poison_microblock*', 'results[*].poison_microblock*'],
+    when: () => true,
+  },
+  {
+    where: '`/extended/v1/{pox}/events` and those of a stacker or transaction',
+    here: '`first_cycle_locked` of a `handle-unlock` is its own field',
+    there: 'another field of the print',
+    routes: /^\/extended\/v1\/\{pox\}\//,
+    paths: ['results[*].data.first_cycle_locked'],
+    when: ({ at }, { ours }) => fieldOf(rowOf(ours, at), 'name') === 'handle-unlock',
+  },
+  {
+    where: '`/extended/v1/burnchain`, and pox transactions',
+    here: 'rewards of the canonical Bitcoin blocks, once each, for pox-4 and before',
+    there:
+      'after a fork, some are listed twice, some of replaced blocks stay, and some are missing; outputs of pox-5 are listed, too',
+    routes: /^\/extended\/v1\/burnchain\/|pox-transactions$/,
+    paths: ['results[*]', 'total', 'reward_amount'],
+    when: (one) => (one.path === 'results[*]' ? onlyOne(one) : Number(one.theirs) > Number(one.ours)),
+  },
+  {
+    where: '`/extended/v3/staking/cycles/{cycle_number}/signers`',
+    here: 'the number of a cycle, or `current`',
+    there: '`current` alone; 400 or 404 for a number',
+    routes: /^\/extended\/v3\/staking\/cycles\//,
+    paths: [STATUS],
+    when: (one, { target }) => statuses(200, 400, 404)(one) && /\/cycles\/\d+\//.test(target),
+  },
+  {
+    where: '`/extended/v3/staking/bonds` and one bond',
+    here: '`paid_out.btc` is what was paid out',
+    there: 'always `"0"`',
+    routes: /^\/extended\/v3\/staking\/bonds(\/\{bond_index\})?$/,
+    paths: ['balances.paid_out.btc', 'results[*].balances.paid_out.btc'],
+    when: ({ theirs }) => theirs === '0',
+  },
+  {
+    where: '`/extended/v3/staking/bonds/{bond_index}`',
+    here: '`bitcoin_block.height` is that of the block of the bond',
+    there: 'that of the tip',
+    routes: /^\/extended\/v3\/staking\/bonds\/\{bond_index\}$/,
+    paths: ['transaction.bitcoin_block.height'],
+    when: moreThere,
+  },
+  {
+    where: '`/extended/v3/staking/bonds/{bond_index}/allowlist`, from the second page on',
+    here: 'each entry is on one page',
+    there: 'entries are repeated, and the pages have no end',
+    routes: /^\/extended\/v3\/staking\/bonds\/\{bond_index\}\/allowlist$/,
+    paths: ['results[*]', 'cursor.next'],
+    when: (one, { target }) =>
+      isAsked(target, 'cursor') && (one.path === 'cursor.next' ? one.ours === null : onlyOne(one)),
+  },
+  {
+    where: '`/v1/names/{name}`',
+    here: '`expire_block` is one lifetime after the registration or the last renewal',
+    there: 'other operations on the name extend it',
+    routes: /^\/v1\/names\/\{name\}$/,
+    paths: ['expire_block'],
+    when: moreThere,
+  },
+  {
+    where: '`/v1/names/{name}`',
+    here: 'an imported name belongs to its beneficiary',
+    there: 'to whoever imported it',
+    routes: /^\/v1\/names\/\{name\}$/,
+    paths: ['address'],
+    when: (_, { ours }) => fieldOf(ours, 'status') === 'name-import',
+  },
+];
+
+/** The mempool is a node's own: that of another node has other transactions, also between two Stacksides. */
+const mempoolReason: KnownReason = {
+  where: 'pending transactions and what is counted of them',
+  here: 'what this node has in its mempool',
+  there: 'what another node has',
+  routes: /mempool|microblock\/unanchored|\/nonces$|\/(stx|balances)$/,
+  paths: [
+    ...['results[*]', 'total', 'cursor.next', 'cursor.previous', 'cursor.current'],
+    ...['mempool', 'mempool.*', 'next_nonce', 'possible_next_nonce', 'last_mempool_tx_nonce'],
+    ...['detected_missing_nonces[*]', 'detected_mempool_nonces[*]', 'txs[*]'],
+    ...['estimated_balance', 'pending_balance_inbound', 'pending_balance_outbound'],
+    ...['stx.estimated_balance', 'stx.pending_balance_inbound', 'stx.pending_balance_outbound'],
+    ...['tx_type_counts.*', 'tx_simple_fee_averages.*', 'tx_byte_sizes.*', 'all.*', 'token_transfer.*'],
+    ...['contract_call.*', 'smart_contract.*'],
+  ],
+  when: (one, { route }) =>
+    /mempool|unanchored/.test(route) ? one.path !== 'results[*]' || one.isOrder || onlyOne(one) : true,
+};
+
+/** What differs between any two servers. */
+export const commonReasons: readonly KnownReason[] = [mempoolReason];
+
+/** Whether a path fits a pattern of a reason. */
+const fitsPath = (path: string, pattern: string): boolean =>
+  pattern.endsWith('[*]') || !pattern.endsWith('*') ? path === pattern : path.startsWith(pattern.slice(0, -1));
+
+/** The reason for a difference; null if none is known. */
+export const reasonFor = (reasons: readonly KnownReason[], one: Difference, found: Found): KnownReason | null =>
+  reasons.find(
+    ({ routes, paths, when }) =>
+      routes.test(found.route) && paths.some((pattern) => fitsPath(one.path, pattern)) && when(one, found),
+  ) ?? null;
+
+interface NotCompared {
+  routes: RegExp;
+  path: RegExp;
+  /** Whether one may be a number and the other null. */
+  orNull?: boolean;
+}
+
+/** What says nothing of the chain: versions, the inside of cursors, when a server heard of something, and ages by the clock. */
+const NOT_COMPARED: readonly NotCompared[] = [
+  { routes: /./, path: /^server_version$/ },
+  { routes: /./, path: /^(next_cursor|prev_cursor|cursor|cursor\.(next|previous|current))$/ },
+  { routes: /./, path: /(^|\.)receipt_(time|time_iso|block_height)$/ },
+  { routes: /^\/extended\/v2\/blocks\/average-times$/, path: /^last_\w+$/ },
+  { routes: /^\/extended\/v1\/tx\/mempool\/stats$/, path: /^tx_ages\./, orNull: true },
+];
+
+const isNumberOrNull = (value: unknown): boolean => typeof value === 'number' || value === null;
+
+/** Whether a difference counts. It doesn't where both servers have a value of the same type that is not compared. */
+export const isCompared = ({ path, ours, theirs }: Difference, route: string): boolean =>
+  !NOT_COMPARED.some(
+    ({ routes, path: pattern, orNull = false }) =>
+      routes.test(route) &&
+      pattern.test(path) &&
+      (typeof ours === typeof theirs || (orNull && isNumberOrNull(ours) && isNumberOrNull(theirs))),
+  );

@@ -1,0 +1,350 @@
+/** The questions that two servers are asked: made from the declarations of the routes, and from rows of the own server. */
+import { Prng } from '../../devnet/prng.ts';
+import type { Route } from '../../http/route.ts';
+import type { BlockSubject, Subjects } from './subjects.ts';
+
+export interface Question {
+  /** The path of the route, as it is declared. */
+  route: string;
+  /** Path and query. */
+  target: string;
+  /** Whether it is about something well below both tips, so that no new block changes the answer. */
+  isFixed: boolean;
+  /** Whether the second page is asked for, too, where there is one. */
+  goesOn: boolean;
+}
+
+/** A question that can't be asked, with the reason. */
+export class NotAsked {
+  constructor(readonly reason: string) {}
+}
+
+interface Schema {
+  type?: string;
+  anyOf?: readonly Schema[];
+  const?: unknown;
+  items?: Schema;
+  minimum?: number;
+  maximum?: number;
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required: boolean;
+  schema: Schema;
+}
+
+/** Values for one parameter, or for several that belong together. */
+interface Source {
+  names: readonly string[];
+  /** Routes that it is for; all by default. */
+  routes?: RegExp;
+  /** Why a route isn't asked where there are no values. */
+  without: string;
+  values: (subjects: Subjects) => readonly (readonly string[])[];
+  /** Whether the values name something that later blocks leave as it is. */
+  isFixed?: boolean;
+}
+
+const alone = (values: readonly (string | number | null)[]): string[][] =>
+  values.filter((value) => value !== null).map((value) => [String(value)]);
+
+/** A transaction id that no transaction has. */
+const NO_TRANSACTION = '5'.repeat(64);
+const bare = (hex: string): string => hex.replace(/^0x/, '');
+
+/** Transaction ids as clients write them: with 0x and, less often, without. One is unknown. */
+const txIds = ({ sent }: Subjects): string[][] => {
+  const ids = sent.map(([, id]) => id);
+  return alone([...ids, ...ids, ...ids.map(bare), `0x${NO_TRANSACTION}`]);
+};
+
+const ofBlocks =
+  (...fields: readonly (keyof BlockSubject)[]) =>
+  ({ blocks }: Subjects): string[][] =>
+    alone(blocks.flatMap((block) => fields.map((field) => block[field])));
+
+/** The first one that fits a route and has parameters that are left is used. */
+const SOURCES: readonly Source[] = [
+  {
+    names: ['asset_identifier', 'value'],
+    without: 'no non-fungible tokens among the sampled rows',
+    values: ({ nfts }) => nfts,
+  },
+  {
+    names: ['principal', 'asset_identifier'],
+    routes: /\/ft\//,
+    without: 'no holders of fungible tokens among the sampled rows',
+    values: ({ ftHoldings }) => ftHoldings,
+  },
+  {
+    names: ['principal', 'token'],
+    without: 'no holders of fungible tokens among the sampled rows',
+    values: ({ ftHoldings }) => ftHoldings,
+  },
+  {
+    names: ['principal', 'tx_id'],
+    without: 'no transactions among the sampled rows',
+    values: ({ sent }) => sent,
+    isFixed: true,
+  },
+  { names: ['name', 'zoneFileHash'], without: 'no names with a zonefile', values: ({ zonefiles }) => zonefiles },
+  {
+    names: ['blockchain', 'address'],
+    without: 'no accounts among the sampled rows',
+    values: ({ principals }) => principals.map((one) => ['stacks', one]),
+  },
+  {
+    names: ['bond_index', 'principal'],
+    routes: /allowlist/,
+    without: 'no principals on the list of a bond',
+    values: ({ allowed }) => allowed,
+  },
+  {
+    names: ['bond_index', 'principal'],
+    without: 'no registrations for a bond',
+    values: ({ registered }) => registered,
+  },
+  {
+    names: ['cycle_number', 'signer_key'],
+    without: 'no signers of a cycle',
+    values: ({ cycleSigners }) => cycleSigners,
+  },
+  {
+    names: ['pox', 'tx_id'],
+    without: 'no stacking transactions',
+    values: ({ poxTransactions }) => poxTransactions,
+    isFixed: true,
+  },
+  { names: ['pox', 'principal'], without: 'no stackers', values: ({ poxStackers }) => poxStackers },
+  { names: ['pox', 'pool_principal'], without: 'no delegations to a pool', values: ({ poxPools }) => poxPools },
+  { names: ['pox'], without: 'no versions of pox', values: () => alone(['pox2', 'pox3', 'pox4']) },
+  { names: ['principal'], routes: /staking\/signers/, without: 'no signers', values: ({ signers }) => alone(signers) },
+  {
+    names: ['principal'],
+    routes: /^\/extended\/v3\/.*\/nonces$/,
+    without: 'no accounts among the sampled rows',
+    values: ({ principals }) => alone(principals.filter((one) => !one.includes('.'))),
+  },
+  {
+    names: ['principal'],
+    without: 'no accounts among the sampled rows',
+    values: ({ principals }) => alone(principals),
+  },
+  { names: ['tx_id'], without: 'no transactions among the sampled rows', values: txIds, isFixed: true },
+  {
+    names: ['height_or_hash'],
+    routes: /burn-blocks/,
+    without: 'no blocks',
+    values: ofBlocks('burnHeight', 'burnHash'),
+    isFixed: true,
+  },
+  { names: ['height_or_hash'], without: 'no blocks', values: ofBlocks('height', 'hash'), isFixed: true },
+  { names: ['hash'], routes: /microblock/, without: 'no microblocks', values: ({ microblocks }) => alone(microblocks) },
+  { names: ['hash'], without: 'no blocks', values: ofBlocks('hash'), isFixed: true },
+  { names: ['block_hash'], without: 'no blocks', values: ofBlocks('hash'), isFixed: true },
+  { names: ['height'], without: 'no blocks', values: ofBlocks('height'), isFixed: true },
+  { names: ['until_block'], without: 'no blocks', values: ofBlocks('height'), isFixed: true },
+  { names: ['block_height'], without: 'no blocks', values: ofBlocks('height'), isFixed: true },
+  { names: ['after_block'], without: 'no blocks', values: ofBlocks('height') },
+  { names: ['start_time'], without: 'no blocks', values: ofBlocks('time') },
+  { names: ['end_time'], without: 'no blocks', values: ofBlocks('time') },
+  { names: ['burn_block_height'], without: 'no blocks', values: ofBlocks('burnHeight'), isFixed: true },
+  { names: ['burn_block_hash'], without: 'no blocks', values: ofBlocks('burnHash'), isFixed: true },
+  { names: ['tenure_height'], without: 'no tenures', values: ofBlocks('tenureHeight'), isFixed: true },
+  { names: ['timestamp'], without: 'no blocks', values: ofBlocks('time'), isFixed: true },
+  {
+    names: ['id'],
+    without: 'no transactions, blocks and accounts among the sampled rows',
+    values: (subjects) => [...txIds(subjects), ...ofBlocks('hash')(subjects), ...alone(subjects.principals)],
+  },
+  {
+    names: ['asset_identifier'],
+    routes: /nft/,
+    without: 'no non-fungible tokens among the sampled rows',
+    values: ({ nfts }) => alone(nfts.map(([asset]) => asset)),
+  },
+  {
+    names: ['asset_identifiers'],
+    without: 'no non-fungible tokens among the sampled rows',
+    values: ({ nfts }) => alone(nfts.map(([asset]) => asset)),
+  },
+  {
+    names: ['asset_identifier'],
+    without: 'no fungible tokens among the sampled rows',
+    values: ({ fts }) => alone(fts),
+  },
+  { names: ['token'], without: 'no fungible tokens among the sampled rows', values: ({ fts }) => alone(fts) },
+  {
+    names: ['contract_id'],
+    without: 'no contracts among the sampled rows',
+    values: ({ contracts }) => alone(contracts),
+  },
+  {
+    names: ['function_name'],
+    without: 'no calls among the sampled rows',
+    values: ({ calls }) => alone(calls.map(([, name]) => name)),
+  },
+  { names: ['nonce'], without: 'no nonces', values: () => alone([1, 2, 10]) },
+  { names: ['name'], without: 'no names', values: ({ names }) => alone(names) },
+  { names: ['tld'], without: 'no namespaces', values: ({ namespaces }) => alone(namespaces) },
+  { names: ['page'], without: 'no pages', values: () => alone([0, 1]) },
+  { names: ['bond_index'], without: 'no bonds', values: ({ bonds }) => alone(bonds) },
+  {
+    names: ['cycle_number'],
+    routes: /staking/,
+    without: 'no cycles',
+    values: ({ cycles }) => alone(['current', ...cycles]),
+  },
+  { names: ['cycle_number'], without: 'no cycles', values: ({ cycles }) => alone(cycles) },
+  { names: ['network'], without: 'no networks', values: () => alone(['mainnet', 'testnet']) },
+  {
+    names: ['address'],
+    routes: /rewards/,
+    without: 'no rewards of Bitcoin addresses',
+    values: ({ rewarded }) => alone(rewarded),
+  },
+  {
+    names: ['address'],
+    routes: /slot_holders/,
+    without: 'no reward slots',
+    values: ({ slotHolders }) => alone(slotHolders),
+  },
+  {
+    names: ['burnchain_address'],
+    without: 'no pox transactions in the sampled blocks',
+    values: ({ paid }) => alone(paid),
+  },
+  ...['address', 'from_address', 'to_address', 'sender_address', 'recipient_address'].map(
+    (name): Source => ({
+      names: [name],
+      without: 'no accounts among the sampled rows',
+      values: ({ principals }) => alone(principals.filter((one) => name !== 'from_address' || !one.includes('.'))),
+    }),
+  ),
+  {
+    names: ['trait_abi'],
+    without: 'a server reads every contract for it, which is too much to ask of a server of others',
+    values: () => [],
+  },
+];
+
+/** Optional parameters that a route requires one of. */
+const REQUIRED: Readonly<Record<string, string>> = { '/extended/v1/tx/events': 'address' };
+
+/** A cursor is a server's own: it is in the page before. */
+const CURSOR = 'cursor';
+const SIZES: ReadonlySet<string> = new Set(['limit', 'event_limit']);
+const OFFSETS: ReadonlySet<string> = new Set(['offset', 'event_offset']);
+
+/** The words that a parameter may be; none where it takes others. */
+function wordsOf({ type, anyOf, items, ...schema }: Schema): string[] {
+  if (type === 'boolean') return ['true'];
+  if (items !== undefined) return wordsOf(items);
+  const words = anyOf?.map((one) => one.const) ?? [schema.const];
+  return words.every((word) => typeof word === 'string') ? words : [];
+}
+
+const sizes = ({ minimum = 0, maximum = 50 }: Schema): string[][] =>
+  alone([1, 3, 10, 20, 50].filter((size) => size >= minimum && size <= maximum));
+
+/** Whether a source is for a route: it gives parameters that are left. */
+const fits = (source: Source, path: string, left: ReadonlySet<string>): boolean =>
+  (source.routes?.test(path) ?? true) && source.names.every((name) => left.has(name));
+
+/** @throws Error for a parameter that nothing here knows, which a new route may have */
+function sourceFor(path: string, left: ReadonlySet<string>): Source {
+  const found = SOURCES.find((source) => fits(source, path, left));
+  if (found !== undefined) return found;
+  throw new Error(`${path}: no values for ${[...left].join(', ')}; a new parameter needs a source in questions.ts`);
+}
+
+/** How a route is asked. */
+export interface Plan {
+  path: string;
+  /** For what the route requires. */
+  required: readonly Source[];
+  /** For what may be given. */
+  optional: readonly Source[];
+  size: Source | null;
+  offset: Source | null;
+  hasPages: boolean;
+  /** Whether a parameter stands in the path. */
+  places: ReadonlySet<string>;
+}
+
+function planOf({ path, detail }: Route): Plan {
+  const parameters = detail.parameters as readonly Parameter[];
+  const isRequired = (one: Parameter): boolean => one.in === 'path' || one.required || REQUIRED[path] === one.name;
+  const left = new Set(parameters.filter(isRequired).map(({ name }) => name));
+  const required: Source[] = [];
+  while (left.size > 0) {
+    const source = sourceFor(path, left);
+    required.push(source);
+    for (const name of source.names) left.delete(name);
+  }
+  const others = parameters.filter((one) => one.in === 'query' && !isRequired(one) && one.name !== CURSOR);
+  const among = (names: ReadonlySet<string>, values: (schema: Schema) => string[][]): Source | null => {
+    const one = others.find(({ name }) => names.has(name));
+    return one === undefined ? null : { names: [one.name], without: 'no numbers', values: () => values(one.schema) };
+  };
+  const optional = others
+    .filter(({ name }) => !SIZES.has(name) && !OFFSETS.has(name))
+    .map(({ name, schema }): Source => {
+      const words = wordsOf(schema);
+      if (words.length === 0) return sourceFor(path, new Set([name]));
+      return { names: [name], without: 'no words', values: () => alone(words) };
+    });
+  return {
+    path,
+    required,
+    optional,
+    size: among(SIZES, sizes),
+    offset: among(OFFSETS, () => alone([1, 2, 5, 20])),
+    hasPages: parameters.some(({ name }) => name === CURSOR),
+    places: new Set(parameters.filter((one) => one.in === 'path').map(({ name }) => name)),
+  };
+}
+
+/** Routes that this server alone has, that another service answers elsewhere, or that read a Bitcoin node. */
+const NOT_COMPARED = /^\/(stackside|metadata|chainhooks)\b|\/faucets\//;
+
+/** How each route is asked that both servers have. @throws Error for a parameter that nothing here knows */
+export const plansOf = (routes: readonly Route[]): Plan[] =>
+  routes.filter(({ method, path, hidden }) => method === 'GET' && !hidden && !NOT_COMPARED.test(path)).map(planOf);
+
+/** Makes a question about subjects. @param seed what is drawn is a function of it */
+export function questionOf(
+  { path, required, optional, size, offset, hasPages, places }: Plan,
+  subjects: Subjects,
+  seed: string,
+): Question | NotAsked {
+  const prng = new Prng(seed);
+  const query = new URLSearchParams();
+  let target = path;
+  let isFixed = false;
+
+  /** @returns whether there are values */
+  function use({ names, values, isFixed: fixes = false }: Source): boolean {
+    const known = values(subjects);
+    if (known.length === 0) return false;
+    const drawn = prng.pick(known);
+    isFixed ||= fixes;
+    for (const [index, name] of names.entries()) {
+      const value = drawn[index] ?? '';
+      if (places.has(name)) target = target.replace(`{${name}}`, encodeURIComponent(value));
+      else query.set(name, value);
+    }
+    return true;
+  }
+
+  for (const source of required) {
+    if (!use(source)) return new NotAsked(source.without);
+  }
+  if (size !== null && prng.chance(3 / 4)) use(size);
+  if (offset !== null && prng.chance(1 / 4)) use(offset);
+  if (optional.length > 0 && prng.chance(1 / 2)) use(prng.pick(optional));
+  const goesOn = hasPages && prng.chance(1 / 2);
+  return { route: path, target: query.size === 0 ? target : `${target}?${query}`, isFixed, goesOn };
+}

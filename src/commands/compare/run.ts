@@ -1,0 +1,127 @@
+/** `stackside compare`: its requests, its file and its output. */
+import { systemChance } from '../../base/chance.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { noFaucets } from '../../faucets/faucets.ts';
+import type { OutputFormat } from '../cli/command.ts';
+import { interruptible } from '../cli/output.ts';
+import { progressLines } from '../cli/progress.ts';
+import { serverVersion } from '../cli/this-program.ts';
+import { resources } from '../serve/app.ts';
+import { AskedServer } from './asked-server.ts';
+import { compare } from './compare.ts';
+import { plansOf } from './questions.ts';
+import { printReport, totalsOf } from './report.ts';
+import { apartText, type Standing } from './standing.ts';
+import { readTally, type Tally, writeTally } from './tally.ts';
+
+export interface CompareSettings {
+  /** URL of the own API. */
+  url: string;
+  compareKey: string | null;
+}
+
+export interface CompareCommandOptions {
+  rate: number;
+  requests: number;
+  /** By default that of the earlier run, or else drawn. */
+  seed?: number;
+  resume?: string;
+  format: OutputFormat;
+}
+
+/** Seeds that are drawn are below it: short enough to type. */
+const SEEDS = 1_000_000;
+/** Questions after which the file is written. */
+const WRITE_EVERY = 20;
+
+/** A URL as `AskedServer` takes it, as the other settings of servers are. */
+const API_URL = /^https?:\/\/[^/?#\s@]+(\/[^?#\s]*)?$/;
+
+/** @throws OperatorError */
+function requireUrl(text: string, api: string): string {
+  const url = text.replace(/\/+$/, '');
+  if (!API_URL.test(url) || URL.parse(url) === null) {
+    throw new OperatorError(
+      'The URL to compare with is not one of an API.',
+      'Give the URL below which /extended is, such as https://api.example.org, without a password; STACKSIDE_COMPARE_KEY may have a key.',
+    );
+  }
+  if (url === api) {
+    throw new OperatorError(
+      `${url} is this server itself.`,
+      'Give the URL of another server, or that of this one with --url.',
+    );
+  }
+  return url;
+}
+
+/**
+ * Compares, and prints what was found, also where the comparison breaks off.
+ * @param clock for waits between requests
+ * @returns whether nothing differs but for known reasons
+ * @throws OperatorError for bad input or another chain; PassingError where a server can't be reached, or the two are apart
+ */
+export async function runCompare(
+  { url: api, compareKey }: CompareSettings,
+  text: string,
+  { rate, requests, seed, resume, format }: CompareCommandOptions,
+  clock: Clock = systemClock,
+): Promise<boolean> {
+  const url = requireUrl(text, api);
+  const earlier = resume === undefined ? null : readTally(resume, { url, api, seed: seed ?? null });
+  const common = { clock, userAgent: `${serverVersion} compare` };
+  const progress = progressLines(process.stderr);
+  let now: { standing: Standing; tally: Tally } | null = null;
+  let unwritten = 0;
+
+  /** Keeps what was found. */
+  const keep = (): void => {
+    if (resume !== undefined && now !== null) writeTally(resume, now.tally);
+    unwritten = 0;
+  };
+  const leave = (): void => {
+    progress.erase();
+    if (now === null) return;
+    keep();
+    printReport(now.tally, now.standing, format);
+  };
+
+  try {
+    const end = await interruptible(leave, () =>
+      compare({
+        ours: new AskedServer({ url: api, rate: null, key: null, ...common }),
+        theirs: new AskedServer({ url, rate, key: compareKey, ...common }),
+        clock,
+        plans: plansOf(resources(serverVersion, clock.now, noFaucets).flat()),
+        requests,
+        seed: seed ?? Math.floor(systemChance.number() * SEEDS),
+        earlier,
+        begun(standing, tally) {
+          now = { standing, tally };
+          keep();
+          const apart = apartText(standing);
+          if (apart !== null) process.stderr.write(`${apart} What depends on the tip can't be settled.\n`);
+        },
+        asked() {
+          const { tally } = now!;
+          unwritten += 1;
+          if (unwritten >= WRITE_EVERY) keep();
+          progress.draw(() => {
+            const { equal, known, differing } = totalsOf(tally);
+            return `${tally.requests} of ${requests} requests: ${equal + known} answers agree, ${differing} differ`;
+          });
+        },
+      }),
+    );
+    now = { tally: now!.tally, standing: end };
+  } catch (error) {
+    if (error instanceof PassingError) leave();
+    throw error;
+  }
+  leave();
+  const apart = apartText(now.standing);
+  if (totalsOf(now.tally).differing > 0) return false;
+  if (apart !== null) throw new PassingError(apart, 'Run the command again once both are at the same block.');
+  return true;
+}

@@ -1,0 +1,127 @@
+/** How two servers stand: of which chain they are, how far each is, and up to which block they agree. */
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { type AskedServer, NoAnswer } from './asked-server.ts';
+
+type Server = Pick<AskedServer, 'ask' | 'url'>;
+
+export interface Tip {
+  height: number;
+  /** The index block hash. */
+  hash: string;
+  /** The height of the Bitcoin block that the server names with it. */
+  burnHeight: number;
+}
+
+interface Status {
+  version: string;
+  tip: Tip;
+  /** The height of its first block. */
+  lowest: number;
+}
+
+export interface Tips {
+  ours: Tip;
+  theirs: Tip;
+}
+
+export interface Standing extends Tips {
+  /** The lowest block of both, and the highest one that is the same block for both. */
+  lowest: number;
+  common: number;
+  /** Whether the other server is a Stackside, too. */
+  isStackside: boolean;
+}
+
+const STATUS_PATH = '/extended';
+
+async function statusOf(server: Server): Promise<Status> {
+  const answer = await server.ask(STATUS_PATH);
+  const body = answer instanceof NoAnswer ? null : answer.body;
+  const { server_version: version, chain_tip: tip, history_from: from = 1 } = Object(body);
+  const { block_height: height, index_block_hash: hash, burn_block_height: burnHeight = 0 } = Object(tip);
+  if (typeof version !== 'string') {
+    const said = answer instanceof NoAnswer ? answer.reason : `it answers ${answer.status}`;
+    throw new OperatorError(
+      `${server.url}${STATUS_PATH} is no status of a Stacks API: ${said}.`,
+      'Give the URL below which /extended is, such as https://api.example.org.',
+    );
+  }
+  if (typeof height !== 'number' || typeof hash !== 'string') {
+    throw new PassingError(`${server.url} has no block yet.`, 'Run the command again once it has the chain.');
+  }
+  return { version, lowest: Number(from), tip: { height, hash, burnHeight: Number(burnHeight) } };
+}
+
+/** The tips of both servers now. @throws PassingError, OperatorError */
+export async function tipsOf(ours: Server, theirs: Server): Promise<Tips> {
+  return { ours: (await statusOf(ours)).tip, theirs: (await statusOf(theirs)).tip };
+}
+
+/** The index block hash at a height; null for a server that doesn't have it. */
+async function hashAt(server: Server, height: number): Promise<string | null> {
+  const answer = await server.ask(`/extended/v2/blocks/${height}`);
+  const hash = answer instanceof NoAnswer ? null : Object(answer.body).index_block_hash;
+  return typeof hash === 'string' ? hash : null;
+}
+
+/**
+ * Looks at both servers.
+ * @throws OperatorError if they are of different chains, or one is no API of a chain; PassingError if a server can't be
+ *   reached, has no block yet, or no block that the other one has
+ */
+export async function standingOf(ours: Server, theirs: Server): Promise<Standing> {
+  const [here, there] = [await statusOf(ours), await statusOf(theirs)];
+  const lowest = Math.max(here.lowest, there.lowest);
+  const highest = Math.min(here.tip.height, there.tip.height);
+  if (highest < lowest) {
+    throw new PassingError(
+      `The servers have no block in common: ${here.lowest} to ${here.tip.height} here, ${there.lowest} to ${there.tip.height} there.`,
+      'Run the command again once both have caught up.',
+    );
+  }
+  const isSame = async (height: number): Promise<boolean> => {
+    const hash = await hashAt(ours, height);
+    return hash !== null && hash === (await hashAt(theirs, height));
+  };
+  const [first, other] = [await hashAt(ours, lowest), await hashAt(theirs, lowest)];
+  if (first !== other || first === null) {
+    throw new OperatorError(
+      `${theirs.url} is of another chain: its block ${lowest} is ${other ?? 'unknown'}, here it is ${first ?? 'unknown'}.`,
+      'Give the URL of an API of the same network.',
+    );
+  }
+  let [low, high] = [lowest, highest];
+  if (await isSame(highest)) low = highest;
+  // The branches part once: below, all blocks are the same, above none is.
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isSame(middle)) low = middle;
+    else high = middle;
+  }
+  return {
+    ours: here.tip,
+    theirs: there.tip,
+    lowest,
+    common: low,
+    isStackside: there.version.startsWith('stackside '),
+  };
+}
+
+/** Blocks that a server may lack, or that two branches may have: they come and go all the time. */
+export const NEAR = 6;
+
+/**
+ * Whether one server is far behind, or on another fork that is more than a few blocks long.
+ * @returns the sentence that says so; null if neither is
+ */
+export function apartText({ ours, theirs, common }: Standing): string | null {
+  const lowest = Math.min(ours.height, theirs.height);
+  if (lowest - common > NEAR) {
+    return `The servers are on different forks: they have the same blocks up to ${common}, and others from there to ${lowest}.`;
+  }
+  const behind = ours.height - theirs.height;
+  if (Math.abs(behind) <= NEAR) return null;
+  return behind > 0
+    ? `The other server is behind: it lacks the newest ${behind} blocks of this one.`
+    : `This server is behind: it lacks the newest ${-behind} blocks of the other one.`;
+}

@@ -1,0 +1,258 @@
+/** What questions are about: rows of the own server, drawn at random, well below the tips. */
+import { Prng } from '../../devnet/prng.ts';
+import { type AskedServer, NoAnswer } from './asked-server.ts';
+
+/** Texts that belong together, such as an account and a token that it has. */
+type Pair = readonly [string, string];
+
+export interface BlockSubject {
+  height: number;
+  hash: string;
+  indexHash: string;
+  time: number;
+  tenureHeight: number | null;
+  burnHeight: number;
+  burnHash: string;
+}
+
+export interface Subjects {
+  blocks: BlockSubject[];
+  /** Transactions with their senders. */
+  sent: Pair[];
+  /** Called functions with their contracts. */
+  calls: Pair[];
+  principals: string[];
+  contracts: string[];
+  fts: string[];
+  /** Accounts and fungible tokens. */
+  ftHoldings: Pair[];
+  /** Collections and the value of a token, as hex. */
+  nfts: Pair[];
+  names: string[];
+  /** Names and hashes of their zonefiles. */
+  zonefiles: Pair[];
+  namespaces: string[];
+  microblocks: string[];
+  /** Bitcoin addresses that got rewards, that had reward slots, and that pox transactions paid. */
+  rewarded: string[];
+  slotHolders: string[];
+  paid: string[];
+  cycles: string[];
+  /** Cycles and signer keys. */
+  cycleSigners: Pair[];
+  bonds: string[];
+  /** Bonds and who is allowed to stake in them; and who did. */
+  allowed: Pair[];
+  registered: Pair[];
+  /** Contracts of signers. */
+  signers: string[];
+  /** Versions of pox, and what is about them. */
+  poxTransactions: Pair[];
+  poxStackers: Pair[];
+  poxPools: Pair[];
+}
+
+/** Blocks of a round. */
+const BLOCKS = 6;
+/** Transactions of a block, and of a round whose events are read. */
+const OF_BLOCK = 4;
+const WITH_EVENTS = 10;
+/** Accounts whose tokens are read. */
+const HOLDERS = 6;
+/** Rows that are skipped in a list, at most: other rounds see other parts of it. */
+const DEEPEST = 400;
+/** Things of one kind in a round, at most. */
+const MOST = 24;
+
+const POX = ['pox2', 'pox3', 'pox4'];
+
+const PRINCIPAL = /"(S[A-Z][0-9A-Z]{27,40})(\.[a-zA-Z][\w-]*)?"/g;
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+
+/** The value of a field of a JSON value, by the names on the way; undefined where it has none. */
+const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
+  names.reduce<unknown>((within, name) => Object(within)[name], value);
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** The texts of fields in a list of objects, without repetition and without what lacks them. */
+function columnOf(list: readonly unknown[], ...names: readonly string[]): string[] {
+  return [...new Set(list.map((one) => textOf(fieldOf(one, ...names))).filter((text) => text !== null))];
+}
+
+const pairsOf = (first: string, second: readonly string[]): Pair[] => second.map((one) => [first, one]);
+
+const fewPairs = (pairs: readonly Pair[]): Pair[] =>
+  [...new Map(pairs.map((pair) => [pair.join(' '), pair])).values()].slice(0, MOST);
+
+/**
+ * Draws subjects.
+ * @param lowest height of the lowest block of the own server @param highest height of the highest block
+ */
+export async function subjectsOf(
+  server: Pick<AskedServer, 'ask'>,
+  seed: string,
+  { lowest, highest }: { lowest: number; highest: number },
+): Promise<Subjects> {
+  const prng = new Prng(seed);
+
+  /** The body of an answer; null for anything but a 200. */
+  async function get(target: string): Promise<unknown> {
+    const answer = await server.ask(target);
+    return answer instanceof NoAnswer || answer.status !== 200 ? null : answer.body;
+  }
+
+  const some = <T>(items: readonly T[], most = MOST): T[] => prng.shuffle([...items]).slice(0, most);
+
+  /** Rows of a list, from a random place on. */
+  async function rows(path: string, limit: number): Promise<readonly unknown[]> {
+    const list = async (offset: number) => {
+      const body = await get(`${path}?limit=${limit}&offset=${offset}`);
+      return listOf(Array.isArray(body) ? body : fieldOf(body, 'results'));
+    };
+    const deep = await list(prng.below(DEEPEST));
+    return deep.length > 0 ? deep : list(0);
+  }
+
+  async function block(height: number): Promise<BlockSubject | null> {
+    const body = await get(`/extended/v2/blocks/${height}`);
+    const [hash, indexHash, burnHash] = ['hash', 'index_block_hash', 'burn_block_hash'].map((name) =>
+      textOf(fieldOf(body, name)),
+    );
+    if (hash == null || indexHash == null || burnHash == null) return null;
+    const tenure = fieldOf(body, 'tenure_height');
+    return {
+      height,
+      hash,
+      indexHash,
+      burnHash,
+      time: Number(fieldOf(body, 'block_time')),
+      tenureHeight: typeof tenure === 'number' ? tenure : null,
+      burnHeight: Number(fieldOf(body, 'burn_block_height')),
+    };
+  }
+
+  const heights = new Set(Array.from({ length: BLOCKS }, () => prng.between(lowest, highest)));
+  const blocks: BlockSubject[] = [];
+  const transactions: unknown[] = [];
+  for (const height of heights) {
+    const found = await block(height);
+    if (found === null) continue;
+    blocks.push(found);
+    const body = await get(`/extended/v3/blocks/${height}/transactions?limit=50`);
+    transactions.push(...some(listOf(fieldOf(body, 'results')), OF_BLOCK));
+  }
+  const events: unknown[] = [];
+  for (const id of some(columnOf(transactions, 'tx_id'), WITH_EVENTS)) {
+    events.push(...listOf(fieldOf(await get(`/extended/v3/transactions/${id}/events?limit=50`), 'results')));
+  }
+  const named = [...JSON.stringify([transactions, events]).matchAll(PRINCIPAL)];
+  const accounts = some([...new Set(named.filter(([, , name]) => name === undefined).map(([, address]) => address!))]);
+  const contracts = some([
+    ...new Set(named.filter(([, , name]) => name !== undefined).map(([, address, name]) => address! + name!)),
+  ]);
+
+  const ftHoldings: Pair[] = [];
+  const nfts: Pair[] = events.flatMap((event): Pair[] => {
+    const [asset, value] = [['asset_identifier'], ['value', 'hex']].map((names) =>
+      textOf(fieldOf(event, 'nft_asset', ...names)),
+    );
+    return asset == null || value == null ? [] : [[asset, value]];
+  });
+  for (const account of some(accounts, HOLDERS)) {
+    const of = `/extended/v3/principals/${account}/balances`;
+    const held = listOf(fieldOf(await get(`${of}/ft?limit=5`), 'results'));
+    ftHoldings.push(...pairsOf(account, columnOf(held, 'asset_identifier')));
+    for (const one of listOf(fieldOf(await get(`${of}/nft?limit=5`), 'results'))) {
+      const [asset, value] = [textOf(fieldOf(one, 'asset_identifier')), textOf(fieldOf(one, 'value', 'hex'))];
+      if (asset !== null && value !== null) nfts.push([asset, value]);
+    }
+  }
+
+  const namesOfPage = listOf(await get(`/v1/names?page=${prng.below(20)}`));
+  const names = some((namesOfPage.length > 0 ? namesOfPage : listOf(await get('/v1/names'))).map(String), 6);
+  const zonefiles: Pair[] = [];
+  for (const name of names) {
+    const hash = textOf(fieldOf(await get(`/v1/names/${name}`), 'zonefile_hash'));
+    if (hash !== null && hash !== '') zonefiles.push([name, hash]);
+  }
+
+  const rewarded = columnOf(await rows('/extended/v1/burnchain/rewards', MOST), 'reward_recipient');
+  const slotHolders = columnOf(await rows('/extended/v1/burnchain/reward_slot_holders', MOST), 'address');
+  const paid: string[] = [];
+  for (const { burnHeight } of blocks.slice(0, 3)) {
+    const body = await get(`/extended/v2/burn-blocks/${burnHeight}/pox-transactions?limit=${MOST}`);
+    paid.push(...columnOf(listOf(fieldOf(body, 'results')), 'recipient'));
+  }
+
+  const cycles = some(
+    columnOf(listOf(fieldOf(await get('/extended/v2/pox/cycles?limit=20'), 'results')), 'cycle_number'),
+  );
+  const cycleSigners: Pair[] = [];
+  for (const cycle of cycles.slice(0, 2)) {
+    const body = await get(`/extended/v2/pox/cycles/${cycle}/signers?limit=${MOST}`);
+    cycleSigners.push(...pairsOf(cycle, columnOf(listOf(fieldOf(body, 'results')), 'signing_key')));
+  }
+
+  const staking = '/extended/v3/staking';
+  const bonds = columnOf(listOf(fieldOf(await get(`${staking}/bonds?limit=20`), 'results')), 'index');
+  const ofBonds = async (list: string): Promise<Pair[]> => {
+    const found: Pair[] = [];
+    for (const bond of some(bonds, 2)) {
+      const body = await get(`${staking}/bonds/${bond}/${list}?limit=20`);
+      found.push(...pairsOf(bond, columnOf(listOf(fieldOf(body, 'results')), 'staker')));
+    }
+    return found;
+  };
+  const allowed = await ofBonds('allowlist');
+  const registered = await ofBonds('registrations');
+  const signers = columnOf(listOf(fieldOf(await get(`${staking}/signers?limit=20`), 'results')), 'signer');
+
+  const poxTransactions: Pair[] = [];
+  const poxStackers: Pair[] = [];
+  const poxPools: Pair[] = [];
+  for (const pox of POX) {
+    const prints = (await rows(`/extended/v1/${pox}/events`, MOST)).filter(
+      (one) => Number(fieldOf(one, 'block_height')) <= highest,
+    );
+    poxTransactions.push(...pairsOf(pox, columnOf(prints, 'tx_id')));
+    poxStackers.push(...pairsOf(pox, columnOf(prints, 'stacker')));
+    poxPools.push(...pairsOf(pox, columnOf(prints, 'data', 'delegate_to')));
+  }
+
+  return {
+    blocks,
+    sent: transactions.flatMap((one) => pairsOf(String(fieldOf(one, 'sender', 'address')), columnOf([one], 'tx_id'))),
+    calls: fewPairs(
+      transactions.flatMap((one): Pair[] => {
+        const [contract, name] = ['contract_id', 'function_name'].map((field) =>
+          textOf(fieldOf(one, 'contract_call', field)),
+        );
+        return contract == null || name == null ? [] : [[contract, name]];
+      }),
+    ),
+    principals: [...accounts, ...contracts],
+    contracts,
+    fts: [...new Set(ftHoldings.map(([, asset]) => asset))],
+    ftHoldings: fewPairs(ftHoldings),
+    nfts: fewPairs(nfts),
+    names,
+    zonefiles,
+    namespaces: some(listOf(fieldOf(await get('/v1/namespaces'), 'namespaces')).map(String), 6),
+    microblocks: columnOf(await rows('/extended/v1/microblock', MOST), 'microblock_hash'),
+    rewarded,
+    slotHolders,
+    paid: [...new Set(paid)],
+    cycles,
+    cycleSigners: fewPairs(cycleSigners),
+    bonds,
+    allowed: fewPairs(allowed),
+    registered: fewPairs(registered),
+    signers,
+    poxTransactions: fewPairs(poxTransactions),
+    poxStackers: fewPairs(poxStackers),
+    poxPools: fewPairs(poxPools),
+  };
+}

@@ -1,0 +1,146 @@
+/** What a comparison has asked and found, as a file keeps it from run to run. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../../base/errors.ts';
+import { wholeFile } from '../../base/files.ts';
+import { parsedJson } from '../../base/json.ts';
+import type { Difference } from './differences.ts';
+import type { KnownReason } from './known.ts';
+
+const Count = Type.Integer({ minimum: 0 });
+
+const Finding = Type.Object({
+  path: Type.String(),
+  /** What each server answers where the difference is known; null where it is not. */
+  reason: Type.Union([Type.Null(), Type.Object({ here: Type.String(), there: Type.String() })]),
+  count: Count,
+  /** The first one: what was asked, where in the answer, and the values as shortened JSON. */
+  example: Type.Object({
+    target: Type.String(),
+    at: Type.String(),
+    ours: Type.String(),
+    theirs: Type.String(),
+  }),
+});
+export type Finding = Static<typeof Finding>;
+
+const RouteTally = Type.Object({
+  equal: Count,
+  /** Questions with known differences alone, and with others. */
+  known: Count,
+  differing: Count,
+  /** Questions whose answers differed each time, but so did the tips. */
+  moved: Count,
+  /** Questions without two answers that can be compared, by the reason. */
+  unanswered: Type.Record(Type.String(), Count),
+  /** Why it couldn't be asked; null once it was. */
+  notAsked: Type.Union([Type.Null(), Type.String()]),
+  findings: Type.Array(Finding),
+});
+export type RouteTally = Static<typeof RouteTally>;
+
+const Tally = Type.Object({
+  format: Type.Literal(1),
+  url: Type.String(),
+  api: Type.String(),
+  seed: Count,
+  /** The blocks that rows were drawn from. */
+  lowest: Count,
+  highest: Count,
+  /** Requests to the other server. */
+  requests: Count,
+  /** The next question: the round, and the place in it. */
+  round: Count,
+  place: Count,
+  routes: Type.Record(Type.String(), RouteTally),
+});
+export type Tally = Static<typeof Tally>;
+
+/** Paths of a route that are kept; whatever differs in more places says no more. */
+const MOST_FINDINGS = 50;
+/** Characters of a value that are kept. */
+const LONGEST = 160;
+
+/** The tally of a route. */
+export function routeTally({ routes }: Tally, route: string): RouteTally {
+  const found = routes[route] ?? {
+    equal: 0,
+    known: 0,
+    differing: 0,
+    moved: 0,
+    unanswered: {},
+    notAsked: null,
+    findings: [],
+  };
+  routes[route] = found;
+  return found;
+}
+
+/** A value as one line: shortened JSON. */
+function shortened(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
+}
+
+/** Adds a difference to the findings of a route. @param target what was asked */
+export function addFinding(
+  { findings }: RouteTally,
+  { path, at, ours, theirs }: Difference,
+  target: string,
+  reason: KnownReason | null,
+): void {
+  const same = findings.find((one) => one.path === path && (one.reason?.here ?? null) === (reason?.here ?? null));
+  if (same !== undefined) same.count += 1;
+  else if (findings.length < MOST_FINDINGS) {
+    findings.push({
+      path,
+      reason: reason === null ? null : { here: reason.here, there: reason.there },
+      count: 1,
+      example: { target, at, ours: shortened(ours), theirs: shortened(theirs) },
+    });
+  }
+}
+
+/**
+ * Reads the file of an earlier run.
+ * @returns null if there is none
+ * @throws OperatorError if it can't be read, or is of a comparison of other servers or of another seed
+ */
+export function readTally(
+  file: string,
+  { url, api, seed }: { url: string; api: string; seed: number | null },
+): Tally | null {
+  if (!existsSync(file)) return null;
+  const another = 'Give another file with --resume, or remove this one to begin anew.';
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new OperatorError(`${file} can't be read.`, 'Check --resume.', { cause });
+  }
+  const found = parsedJson(text);
+  if (!Value.Check(Tally, found)) {
+    throw new OperatorError(`${file} is not the file of a comparison, or of another version.`, another);
+  }
+  if (found.url !== url || found.api !== api) {
+    throw new OperatorError(`${file} is of a comparison of ${found.api} with ${found.url}.`, another);
+  }
+  if (seed !== null && found.seed !== seed) {
+    throw new OperatorError(`${file} is of a comparison with --seed ${found.seed}.`, another);
+  }
+  return found;
+}
+
+/** Writes the file, in place of an earlier one. @throws OperatorError if it can't be written */
+export function writeTally(path: string, tally: Tally): void {
+  const file = wholeFile(path);
+  try {
+    writeFileSync(file.partial, `${JSON.stringify(tally)}\n`);
+    file.commit();
+  } catch (error) {
+    file.discard();
+    throw error;
+  }
+}

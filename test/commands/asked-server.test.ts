@@ -1,0 +1,191 @@
+/** Questions to a server: how often, how long, how much, and what of it is repeated. */
+import { afterAll, expect, test } from 'bun:test';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { PassingError } from '../../src/base/errors.ts';
+import {
+  ANSWER_MS,
+  AskedServer,
+  type AskedServerOptions,
+  MOST_BYTES,
+  NoAnswer,
+} from '../../src/commands/compare/asked-server.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
+
+/** A clock on which a wait takes no time but moves the time on, and on which no answer is late. */
+function quickClock(): Clock & { waits: number[] } {
+  let time = 0;
+  const waits: number[] = [];
+  return {
+    ...systemClock,
+    waits,
+    now: () => time,
+    monotonic: () => time,
+    after(milliseconds, call) {
+      if (milliseconds !== ANSWER_MS) {
+        waits.push(milliseconds);
+        time += milliseconds;
+        queueMicrotask(call);
+      }
+      return () => {};
+    },
+  };
+}
+
+const stops: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const stop of stops) await stop();
+});
+
+/** A server, and the requests that it got. */
+function serverOf(answer: (request: Request, number: number) => Response | Promise<Response>) {
+  const requests: { method: string; headers: Headers }[] = [];
+  const made = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    fetch(request) {
+      requests.push({ method: request.method, headers: new Headers(request.headers) });
+      return answer(request, requests.length);
+    },
+  });
+  stops.push(() => made.stop(true));
+  return { url: `http://127.0.0.1:${made.port}`, requests };
+}
+
+const asked = (url: string, clock: Clock, options: Partial<AskedServerOptions> = {}): AskedServer =>
+  new AskedServer({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
+
+const refusal = async (asking: Promise<unknown>): Promise<PassingError> => {
+  const error = await asking.catch((thrown: unknown) => thrown);
+  if (error instanceof PassingError) return error;
+  throw new Error('it is no passing error', { cause: error });
+};
+
+test('requests are apart as the rate says, name the program, and have the key', async () => {
+  const clock = quickClock();
+  const { url, requests } = serverOf(() => Response.json({ a: 1 }));
+  const server = asked(url, clock, { rate: 4, key: 'the key' });
+  for (let i = 0; i < 3; i++) expect(await server.ask('/a?b=c')).toMatchObject({ status: 200, body: { a: 1 } });
+  expect(clock.waits).toEqual([250, 250]);
+  expect(server.requests).toBe(3);
+  expect(requests.map(({ method, headers }) => [method, headers.get('user-agent'), headers.get('x-api-key')])).toEqual(
+    Array(3).fill(['GET', 'stackside v0 compare', 'the key']),
+  );
+});
+
+test('429 and 503 are waited out as they ask, and a long wait ends the command', async () => {
+  const clock = quickClock();
+  const busy = serverOf((_, number) =>
+    number === 1
+      ? new Response('', { status: 429, headers: { 'retry-after': '17' } })
+      : number === 2
+        ? new Response('', { status: 503, headers: { 'retry-after': 'Thu, 01 Jan 1970 00:02:00 GMT' } })
+        : Response.json(1),
+  );
+  expect(await asked(busy.url, clock).ask('/')).toMatchObject({ status: 200 });
+  expect(clock.waits).toEqual([17_000, 103_000]);
+  const closed = serverOf(() => new Response('', { status: 429, headers: { 'retry-after': '3600' } }));
+  const error = await refusal(asked(closed.url, quickClock()).ask('/'));
+  expect(error.message).toContain('answers 429, and asks to wait 3600 seconds');
+  expect(closed.requests.length).toBe(1);
+  const always = serverOf(() => new Response('', { status: 429 }));
+  expect((await refusal(asked(always.url, quickClock()).ask('/'))).message).toContain('it answers 429.');
+  expect(always.requests.length).toBe(4);
+  // One question for which a server never has time is left out.
+  const never = serverOf(() => new Response('', { status: 503 }));
+  expect(await asked(never.url, quickClock()).ask('/')).toEqual(new NoAnswer('503, again and again'));
+  expect(never.requests.length).toBe(4);
+});
+
+test('a 500 that passes is none, and one that stays is an answer', async () => {
+  const passing = serverOf((_, number) => (number === 1 ? new Response('', { status: 500 }) : Response.json(1)));
+  expect(await asked(passing.url, quickClock()).ask('/')).toMatchObject({ status: 200 });
+  const staying = serverOf(() => new Response('no', { status: 502 }));
+  expect(await asked(staying.url, quickClock()).ask('/')).toMatchObject({ status: 502, body: 'no' });
+  expect(staying.requests.length).toBe(4);
+});
+
+test('a Stackside that lacks older blocks is not asked again', async () => {
+  const { url, requests } = serverOf(() => Response.json({ code: 'history_incomplete' }, { status: 503 }));
+  expect(await asked(url, quickClock()).ask('/')).toMatchObject({ status: 503 });
+  expect(requests.length).toBe(1);
+});
+
+test('an endless body is not read to its end, nor asked for again; five in a row end the command', async () => {
+  const chunk = new Uint8Array(1_000_000);
+  const { url, requests } = serverOf(
+    () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) })),
+  );
+  const server = asked(url, quickClock());
+  for (let i = 0; i < 4; i++) {
+    expect(await server.ask('/')).toEqual(new NoAnswer(`an answer of more than ${MOST_BYTES / 1e6} MB`));
+  }
+  expect((await refusal(server.ask('/'))).message).toContain('gives no answers: an answer of more than');
+  expect(requests.length).toBe(5);
+});
+
+test('a slow answer is given up', async () => {
+  const clock = heldClock([ANSWER_MS]);
+  const { url, requests } = serverOf(() => new Promise<Response>(() => {}));
+  const answer = asked(url, clock).ask('/');
+  await until(() => requests.length === 1, 'the request');
+  clock.pass(ANSWER_MS);
+  expect(await answer).toEqual(new NoAnswer('no complete answer in 30 seconds'));
+});
+
+test('an answer that breaks off is asked for again, once the server has answered at all', async () => {
+  let requests = 0;
+  const half = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf';
+  const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\n1';
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket) {
+        requests += 1;
+        socket.end(requests % 2 === 0 ? half : whole);
+      },
+    },
+  });
+  stops.push(async () => server.stop(true));
+  const client = asked(`http://127.0.0.1:${server.port}`, quickClock());
+  for (let i = 0; i < 2; i++) expect(await client.ask('/')).toMatchObject({ status: 200, body: 1 });
+  expect(requests).toBe(3);
+});
+
+test('nobody there ends the command', async () => {
+  const error = await refusal(asked('http://127.0.0.1:1', quickClock()).ask('/'));
+  expect(error.message).toBe("http://127.0.0.1:1 can't be reached: the connection failed.");
+});
+
+test('redirects are followed on the same host alone, and not for ever', async () => {
+  const elsewhere = serverOf(() => Response.json('elsewhere'));
+  const { url, requests } = serverOf((request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/away') return Response.redirect(`${elsewhere.url}/x`);
+    if (pathname === '/round') return new Response(null, { status: 302, headers: { location: '/round' } });
+    return pathname === '/old'
+      ? new Response(null, { status: 301, headers: { location: '/new' } })
+      : Response.json(pathname);
+  });
+  const server = asked(url, quickClock(), { key: 'the key' });
+  expect(await server.ask('/old')).toMatchObject({ status: 200, body: '/new' });
+  expect(await server.ask('/away')).toMatchObject({ status: 302 });
+  expect(elsewhere.requests.length).toBe(0);
+  const before = requests.length;
+  expect(await server.ask('/round')).toMatchObject({ status: 302 });
+  expect(requests.length - before).toBe(4);
+});
+
+test('numbers keep their digits, and what is no JSON is a text', async () => {
+  const bodies = ['{"a":12345678901234567890}', '{"a":12345678901234567891}', 'nonsense', '['.repeat(100_000)];
+  const { url } = serverOf((_, number) => new Response(bodies[number - 1]));
+  const server = asked(url, quickClock());
+  const answers = [];
+  for (const _ of bodies) answers.push(await server.ask('/'));
+  const [one, two, text, deep] = answers.map((answer) => (answer instanceof NoAnswer ? null : answer.body));
+  expect(one).not.toEqual(two);
+  expect(text).toBe('nonsense');
+  expect(deep).toBe(bodies[3]!);
+});

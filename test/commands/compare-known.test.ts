@@ -1,0 +1,367 @@
+/** What the comparison of two servers knows: every parameter of every route, and reasons that hide nothing else. */
+import { expect, test } from 'bun:test';
+import { type Difference, differencesOf } from '../../src/commands/compare/differences.ts';
+import {
+  type Found,
+  isCompared,
+  type KnownReason,
+  reasonFor,
+  referenceReasons,
+  STATUS,
+} from '../../src/commands/compare/known.ts';
+import { plansOf, questionOf } from '../../src/commands/compare/questions.ts';
+import type { Subjects } from '../../src/commands/compare/subjects.ts';
+import { resources } from '../../src/commands/serve/app.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+import { migrationPage, pageWithKnownDifferences } from '../support/generate/known-differences.ts';
+
+const plans = plansOf(resources('stackside v0', () => 0, noFaucets).flat());
+
+/** Subjects of which there is one of each kind. */
+const one = new Proxy(
+  {},
+  {
+    get: (_, kind) =>
+      kind === 'blocks'
+        ? [{ height: 7, hash: '0x01', indexHash: '0x02', time: 3, tenureHeight: 4, burnHeight: 5, burnHash: '0x06' }]
+        : /^(sent|calls|ftHoldings|nfts|zonefiles|cycleSigners|allowed|registered|pox\w+)$/.test(String(kind))
+          ? [['first', 'second']]
+          : ['thing'],
+  },
+) as Subjects;
+
+test('every parameter of every route that is compared has values', () => {
+  expect(plans.length).toBeGreaterThan(115);
+  for (const plan of plans) {
+    for (let seed = 0; seed < 20; seed++) {
+      const question = questionOf(plan, one, String(seed));
+      if (!('target' in question)) {
+        expect(plan.path).toBe('/extended/v1/contract/by_trait');
+        continue;
+      }
+      expect(question.target).not.toMatch(/[{}]|undefined|null/);
+      expect(question.target.split('?')[0]?.split('/').length).toBe(plan.path.split('/').length);
+    }
+  }
+});
+
+test('a parameter that nothing knows is an error', () => {
+  const [known] = resources('stackside v0', () => 0, noFaucets).flat();
+  const parameters = [{ name: 'whatever', in: 'path', required: true, schema: { type: 'string' } }];
+  const route = { ...known!, method: 'GET', path: '/extended/v9/{whatever}', hidden: false, detail: { parameters } };
+  expect(() => plansOf([route as never])).toThrow('/extended/v9/{whatever}: no values for whatever');
+});
+
+test('docs/migration.md has the known differences; test/support/generate/known-differences.ts writes them', async () => {
+  expect(await pageWithKnownDifferences()).toBe(await Bun.file(migrationPage).text());
+});
+
+test('differences have the path of the field, and are as few as what differs', () => {
+  const paths = (ours: unknown, theirs: unknown) => differencesOf(ours, theirs).map(({ at }) => at);
+  expect(paths({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toEqual([]);
+  expect(paths({ a: 1, gone: null }, { a: 2, come: 0 })).toEqual(['a', 'gone', 'come']);
+  expect(paths({ a: { b: [{ c: 1 }] } }, { a: { b: [{ c: '1' }] } })).toEqual(['a.b[0].c']);
+  // Identified items are compared wherever they are.
+  const rows = ['x', 'y', 'z'].map((tx_id, fee) => ({ tx_id, fee }));
+  expect(paths({ results: rows }, { results: rows.slice(1) })).toEqual(['results[0]']);
+  expect(paths({ results: rows }, { results: [{ tx_id: 'n', fee: 9 }, ...rows] })).toEqual(['results[0]']);
+  expect(paths({ results: rows }, { results: rows.with(1, { tx_id: 'y', fee: 9 }) })).toEqual(['results[1].fee']);
+  const [turned] = differencesOf(rows, [rows[1], rows[0], rows[2]]);
+  expect(turned).toMatchObject({ path: '[*]', isOrder: true, ours: rows[0], theirs: rows[1] });
+  // Others by their places, without what both lists begin and end with.
+  expect(paths([1, 2, 3, 4], [1, 3, 4])).toEqual(['[1]']);
+  expect(paths([1, 2, 3], [1, 5, 3])).toEqual(['[1]']);
+  expect(
+    paths(
+      [
+        { tx_id: 'x', e: 1 },
+        { tx_id: 'x', e: 2 },
+      ],
+      [{ tx_id: 'x', e: 1 }],
+    ),
+  ).toEqual(['[1]']);
+  // Keys that are data are no names of fields.
+  expect(
+    differencesOf({ [`0x${'1'.repeat(64)}`]: { found: true } }, { [`0x${'1'.repeat(64)}`]: { found: false } })[0]?.path,
+  ).toBe('[*].found');
+  expect(paths(34.942555898536, 34.942555898535)).toEqual([]);
+  expect(paths([0.5, 3], [0.50001, 4])).toEqual(['[0]', '[1]']);
+  expect(
+    differencesOf(
+      Array.from({ length: 999 }, () => 1),
+      Array.from({ length: 999 }, () => 2),
+    ).length,
+  ).toBe(200);
+});
+
+test('cursors, versions and times of receipt are compared by whether there are any', () => {
+  const counts = (path: string, ours: unknown, theirs: unknown, route = '/extended/v3/transactions') =>
+    isCompared({ path, at: path, ours, theirs, isOrder: false }, route);
+  expect(counts('cursor.next', 'a', 'b')).toBe(false);
+  expect(counts('cursor.next', 'a', null)).toBe(true);
+  expect(counts('next_cursor', undefined, null)).toBe(true);
+  expect(counts('results[*].receipt_time', 1, 2)).toBe(false);
+  expect(counts('results[*].block_time', 1, 2)).toBe(true);
+  expect(counts('server_version', 'a', 'b')).toBe(false);
+  expect(counts('last_1h', 1.5, 2, '/extended/v2/blocks/average-times')).toBe(false);
+  expect(counts('last_1h', 1.5, '2', '/extended/v2/blocks/average-times')).toBe(true);
+  expect(counts('tx_ages.contract_call.p25', 1, null, '/extended/v1/tx/mempool/stats')).toBe(false);
+});
+
+/** A difference of a route, with what it is in. */
+type Case = [
+  route: string,
+  path: string,
+  ours: unknown,
+  theirs: unknown,
+  within?: Partial<Found> & { isOrder?: boolean },
+];
+
+const v3 = '/extended/v3/principals/{principal}/transactions';
+const v3Tx = '/extended/v3/transactions/{tx_id}';
+const v2Txs = '/extended/v2/blocks/{height_or_hash}/transactions';
+const inbound = '/extended/v1/address/{principal}/stx_inbound';
+const nonces = '/extended/v1/address/{principal}/nonces';
+const v3Stx = '/extended/v3/principals/{principal}/balances/stx';
+const v3Ft = '/extended/v3/principals/{principal}/balances/ft';
+const holders = '/extended/v3/tokens/ft/{asset_identifier}/holders';
+const search = '/extended/v1/search/{id}';
+const bond = '/extended/v3/staking/bonds/{bond_index}';
+const rows = (count: number) => Array.from({ length: count }, (_, index) => ({ tx_id: String(index) }));
+
+/** For each reason, in their order: what it is for, and what is near it and another difference. */
+const cases: [known: Case, other: Case][] = [
+  [
+    [v3, 'total', 5, 0, { ours: { results: [] } }],
+    [v3, 'total', 5, 0, { ours: { results: [{}] } }],
+  ],
+  [
+    ['/extended/v1/microblock', 'total', 5, 1, { theirs: { results: rows(3) } }],
+    ['/extended/v1/microblock', 'total', 5, 4, { theirs: { results: rows(3) } }],
+  ],
+  [
+    [v3, 'results[*]', undefined, {}, { ours: { limit: 20 }, theirs: { limit: 100 } }],
+    [v3, 'results[*]', undefined, {}, { target: `${v3}?limit=20`, ours: { limit: 20 }, theirs: { limit: 100 } }],
+  ],
+  [
+    [v3, 'cursor.current', 'a', null, { theirs: { results: [] } }],
+    [v3, 'cursor.current', 'a', null, { theirs: { results: [{}] } }],
+  ],
+  [
+    ['/extended/v2/blocks', 'next_cursor', 'a', null, { target: '/extended/v2/blocks?offset=2' }],
+    ['/extended/v2/blocks', 'next_cursor', 'a', null],
+  ],
+  [
+    ['/extended/v2/burn-blocks', 'total', 37, 255],
+    ['/extended/v2/burn-blocks', 'total', 255, 37],
+  ],
+  [
+    ['/extended/v2/block-tenures/{tenure_height}/blocks', STATUS, 200, 404],
+    ['/extended/v2/block-tenures/{tenure_height}/blocks', STATUS, 404, 200],
+  ],
+  [
+    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/aa' }],
+    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa' }],
+  ],
+  [
+    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa', ours: { status: 'dropped_replace_by_fee' } }],
+    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa', ours: { status: 'success' } }],
+  ],
+  [
+    [`${v3Tx}/events`, STATUS, 404, 400],
+    [`${v3Tx}/events`, STATUS, 404, 200],
+  ],
+  [
+    [v2Txs, STATUS, 200, 404, { ours: { results: [] } }],
+    [v2Txs, STATUS, 200, 404, { ours: { results: [{}] } }],
+  ],
+  [
+    [v2Txs, 'results[*].contract_call.function_args[*].type', 'uint', '(optional uint)'],
+    [v2Txs, 'results[*].contract_call.function_args[*].hex', '0x01', '0x02'],
+  ],
+  [
+    [v2Txs, 'total', 2, 3, { ours: { results: rows(2) }, theirs: { results: rows(2) } }],
+    [v2Txs, 'total', 2, 3, { ours: { results: rows(2) }, theirs: { results: rows(3) } }],
+  ],
+  [
+    ['/extended/v2/blocks/{height_or_hash}', 'tx_count', 9, 2, { ours: { height: 1 } }],
+    ['/extended/v2/blocks/{height_or_hash}', 'tx_count', 9, 2, { ours: { height: 2 } }],
+  ],
+  [
+    [v3, 'results[*]', { transaction: { block: { height: 1 } } }, undefined],
+    [v3, 'results[*]', { transaction: { block: { height: 2 } } }, undefined],
+  ],
+  [
+    ['/extended/v1/tx', 'total', 9, 8],
+    ['/extended/v1/tx', 'total', 8, 9],
+  ],
+  [
+    ['/extended/v1/tx', 'results[*]', {}, undefined, { target: '/extended/v1/tx?nonce=0' }],
+    ['/extended/v1/tx', 'results[*]', {}, undefined, { target: '/extended/v1/tx?nonce=01' }],
+  ],
+  [
+    ['/extended/v1/microblock', 'results[*]', {}, undefined],
+    ['/extended/v1/microblock', 'results[*].block_height', 1, 2],
+  ],
+  [
+    ['/extended/v1/block', 'results[*].microblocks_streamed[*]', undefined, '0x01'],
+    ['/extended/v1/block', 'results[*].microblocks_accepted[*]', undefined, '0x01'],
+  ],
+  [
+    [inbound, 'results[*].amount', '1', '2', { theirs: { results: [{ amount: '1' }, { amount: '1' }] } }],
+    [inbound, 'results[*].amount', '1', '2', { theirs: { results: [{ amount: '2' }, { amount: '1' }] } }],
+  ],
+  [
+    [
+      '/extended/v1/address/{principal}/{tx_id}/with_transfers',
+      'stx_sent',
+      '1',
+      '2',
+      { ours: { tx: { sponsored: true } } },
+    ],
+    [
+      '/extended/v1/address/{principal}/{tx_id}/with_transfers',
+      'stx_sent',
+      '1',
+      '2',
+      { ours: { tx: { sponsored: false } } },
+    ],
+  ],
+  [
+    [nonces, 'last_executed_tx_nonce', null, 0],
+    [nonces, 'last_executed_tx_nonce', 1, 0],
+  ],
+  [
+    [nonces, 'possible_next_nonce', 3, 7, { target: `${nonces}?block_height=3` }],
+    [nonces, 'last_executed_tx_nonce', 3, 7],
+  ],
+  [
+    [v3Stx, 'available', '1', '9', { ours: { locked: { amount: '8' } }, theirs: { locked: null } }],
+    [v3Stx, 'available', '1', '9', { ours: { locked: { amount: '8' } }, theirs: { locked: { amount: '7' } } }],
+  ],
+  [
+    [
+      '/extended/v1/address/{principal}/stx',
+      'lock_height',
+      3,
+      4,
+      { target: '/extended/v1/address/a/stx?until_block=9' },
+    ],
+    [
+      '/extended/v1/address/{principal}/stx',
+      'balance',
+      '3',
+      '4',
+      { target: '/extended/v1/address/a/stx?until_block=9' },
+    ],
+  ],
+  [
+    [v3Ft, 'results[*]', {}, {}, { isOrder: true }],
+    [v3Ft, 'results[*]', {}, undefined, { ours: { total: 1, results: rows(1) } }],
+  ],
+  [
+    [holders, 'results[*]', undefined, { balance: '0' }],
+    [holders, 'results[*]', undefined, { balance: '1' }],
+  ],
+  [
+    [holders, 'results[*]', { balance: '4' }, { balance: '4' }, { isOrder: true }],
+    [holders, 'results[*]', { balance: '4' }, { balance: '5' }, { isOrder: true }],
+  ],
+  [
+    [
+      search,
+      'result.tx_data.block_hash',
+      'a',
+      'b',
+      { ours: { result: { tx_data: { canonical: true } } }, theirs: { result: {} } },
+    ],
+    [
+      search,
+      'result.tx_data.block_hash',
+      'a',
+      'b',
+      { ours: { result: { tx_data: { canonical: true } } }, theirs: { result: { tx_data: { canonical: true } } } },
+    ],
+  ],
+  [
+    ['/extended/v1/stx_supply', 'unlocked_percent', '0.00', 'NaN'],
+    ['/extended/v1/stx_supply', 'unlocked_percent', '0.00', '0.01'],
+  ],
+  [
+    ['/extended/v1/tx/{tx_id}', 'poison_microblock.microblock_header_1', 'a', 'b'],
+    ['/extended/v1/tx/{tx_id}', 'token_transfer.amount', 'a', 'b'],
+  ],
+  [
+    [
+      '/extended/v1/{pox}/events',
+      'results[*].data.first_cycle_locked',
+      '1',
+      '2',
+      { ours: { results: [{ name: 'handle-unlock' }] } },
+    ],
+    [
+      '/extended/v1/{pox}/events',
+      'results[*].data.first_cycle_locked',
+      '1',
+      '2',
+      { ours: { results: [{ name: 'stack-stx' }] } },
+    ],
+  ],
+  [
+    ['/extended/v1/burnchain/rewards', 'results[*]', undefined, {}],
+    ['/extended/v1/burnchain/rewards', 'results[*].reward_amount', '1', '2'],
+  ],
+  [
+    [
+      '/extended/v3/staking/cycles/{cycle_number}/signers',
+      STATUS,
+      200,
+      404,
+      { target: '/extended/v3/staking/cycles/12/signers' },
+    ],
+    [
+      '/extended/v3/staking/cycles/{cycle_number}/signers',
+      STATUS,
+      200,
+      404,
+      { target: '/extended/v3/staking/cycles/current/signers' },
+    ],
+  ],
+  [
+    [bond, 'balances.paid_out.btc', '24', '0'],
+    [bond, 'balances.paid_out.btc', '24', '23'],
+  ],
+  [
+    [bond, 'transaction.bitcoin_block.height', 215, 255],
+    [bond, 'transaction.bitcoin_block.height', 215, 214],
+  ],
+  [
+    [`${bond}/allowlist`, 'results[*]', undefined, {}, { target: `${bond}/allowlist?cursor=a` }],
+    [`${bond}/allowlist`, 'results[*]', undefined, {}],
+  ],
+  [
+    ['/v1/names/{name}', 'expire_block', 10, 20],
+    ['/v1/names/{name}', 'expire_block', 20, 10],
+  ],
+  [
+    ['/v1/names/{name}', 'address', 'a', 'b', { ours: { status: 'name-import' } }],
+    ['/v1/names/{name}', 'address', 'a', 'b', { ours: { status: 'name-register' } }],
+  ],
+];
+
+function reasonOf([route, path, ours, theirs, within = {}]: Case): KnownReason | null {
+  const { isOrder = false, ...found } = within;
+  const difference: Difference = { path, at: path.replaceAll('[*]', '[0]'), ours, theirs, isOrder };
+  return reasonFor(referenceReasons, difference, { route, target: route, ours: {}, theirs: {}, ...found });
+}
+
+test('each known reason fits what it is for, and nothing near it', () => {
+  expect(cases.length).toBe(referenceReasons.length);
+  for (const [index, reason] of referenceReasons.entries()) {
+    const [known, other] = cases[index]!;
+    expect([reason.where, reason.here, reasonOf(known)?.here]).toEqual([reason.where, reason.here, reason.here]);
+    expect([reason.where, reason.here, reasonOf(other)?.here ?? null]).toEqual([reason.where, reason.here, null]);
+    // A field that no reason names is never known.
+    expect(reasonOf([known[0], 'results[*].whatever', 1, 2])).toBeNull();
+  }
+});

@@ -1,0 +1,346 @@
+/** The same questions to two servers over generated chains: equal ones, and each kind of difference. */
+import { Database } from 'bun:sqlite';
+import { afterAll, expect, test } from 'bun:test';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { AskedServer } from '../../src/commands/compare/asked-server.ts';
+import { type CompareOptions, compare } from '../../src/commands/compare/compare.ts';
+import { plansOf } from '../../src/commands/compare/questions.ts';
+import { totalsOf } from '../../src/commands/compare/report.ts';
+import { apartText, type Standing, standingOf } from '../../src/commands/compare/standing.ts';
+import { readTally, type Tally, writeTally } from '../../src/commands/compare/tally.ts';
+import { resources } from '../../src/commands/serve/app.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { impatientClock } from '../support/time/impatient-clock.ts';
+
+const plans = plansOf(resources('stackside v0', systemClock.now, noFaucets).flat());
+const open: (Disposable | AsyncDisposable)[] = [];
+afterAll(async () => {
+  for (const one of open.reverse()) {
+    if (Symbol.asyncDispose in one) await one[Symbol.asyncDispose]();
+    else one[Symbol.dispose]();
+  }
+});
+const kept = <T extends Disposable | AsyncDisposable>(one: T): T => {
+  open.push(one);
+  return one;
+};
+
+const events = [
+  ...devnetEvents({ seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4, staking: 12, forkEvery: 15 }),
+].map(received);
+const whole = kept(ingestOf(events));
+const server = kept(await serving({}, whole.path));
+
+/** A server over a copy of the index, which statements change. */
+async function changed(...statements: string[]): Promise<Serving> {
+  const copy: DataDirectory = kept(dataDirectory());
+  cpSync(whole.path, copy.path, { recursive: true });
+  {
+    using db = new Database(indexPath(copy.path));
+    for (const statement of statements) expect(db.run(statement).changes).toBe(1);
+  }
+  return kept(await serving({}, copy.path));
+}
+
+const twin = await changed();
+
+const asked = (url: string): AskedServer =>
+  new AskedServer({ url, clock: impatientClock, rate: null, key: null, userAgent: 'a test' });
+
+/** Compares the server with another one, or another pair. */
+async function compared(
+  theirs: string,
+  options: Partial<CompareOptions> = {},
+  ours: string = server.api,
+): Promise<{ tally: Tally; end: Standing }> {
+  let tally: Tally | null = null;
+  const end = await compare({
+    ours: asked(ours),
+    theirs: asked(theirs),
+    clock: impatientClock,
+    plans,
+    requests: 400,
+    seed: 1,
+    earlier: null,
+    begun: (_, begun) => {
+      tally = begun;
+    },
+    asked: () => {},
+    ...options,
+  });
+  return { tally: tally!, end };
+}
+
+/** Routes and paths of differences, with or without a reason. */
+const found = ({ routes }: Tally, isKnown = false): string[] =>
+  Object.entries(routes).flatMap(([route, { findings }]) =>
+    findings.filter(({ reason }) => (reason !== null) === isKnown).map(({ path }) => `${route} ${path}`),
+  );
+
+async function refusal(comparing: Promise<unknown>): Promise<OperatorError> {
+  const error = await comparing.catch((thrown: unknown) => thrown);
+  if (error instanceof OperatorError) return error;
+  throw new Error('it is no error for the operator', { cause: error });
+}
+
+/** Another server of the API: answers of the twin, as `answer` changes them; null leaves an answer as it is. */
+function reference(answer: (target: string, body: unknown, status: number) => Response | object | null) {
+  const requests: string[] = [];
+  const made = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      requests.push(pathname + search);
+      const own = await fetch(twin.api + pathname + search, { redirect: 'manual' });
+      const text = await own.text();
+      const isJson = (own.headers.get('content-type') ?? '').startsWith('application/json');
+      const body: unknown = isJson ? JSON.parse(text) : text;
+      const other = answer(pathname + search, body, own.status);
+      if (other instanceof Response) return other;
+      const headers = new Headers(own.headers);
+      headers.delete('content-length');
+      return new Response(other === null ? text : JSON.stringify(other), { status: own.status, headers });
+    },
+  });
+  kept({ [Symbol.asyncDispose]: () => made.stop(true) });
+  return { url: `http://127.0.0.1:${made.port}`, requests };
+}
+
+test('two Stacksides over the same chain differ in nothing, and most routes are asked', async () => {
+  const { tally, end } = await compared(twin.api);
+  expect(found(tally)).toEqual([]);
+  expect(found(tally, true)).toEqual([]);
+  const { routes, equal, differing, moved, unanswered } = totalsOf(tally);
+  expect([differing, moved, unanswered, apartText(end)]).toEqual([0, 0, 0, null]);
+  expect(equal).toBeGreaterThan(300);
+  expect(routes).toBeGreaterThan(110);
+  expect(tally.requests).toBeGreaterThanOrEqual(400);
+  expect(tally.requests).toBeLessThan(410);
+  const notAsked = Object.entries(tally.routes).filter(([, one]) => one.notAsked !== null);
+  expect(notAsked.map(([route]) => route).sort()).toEqual([
+    '/extended/v1/contract/by_trait',
+    '/extended/v1/microblock/{hash}',
+    '/extended/v1/{pox}/{pool_principal}/delegations',
+  ]);
+});
+
+const plansFor = (routes: RegExp) => plans.filter(({ path }) => routes.test(path));
+
+test('a changed row is named by route and path, with both values', async () => {
+  const other = await changed('UPDATE blocks SET cost_runtime = cost_runtime + 1 WHERE height = 20');
+  const { tally } = await compared(other.api, {
+    plans: plansFor(/^\/extended\/v[12]\/(burn-)?blocks?\b/),
+    requests: 250,
+  });
+  const named = found(tally);
+  expect(named).toContain('/extended/v2/blocks results[*].execution_cost_runtime');
+  expect(named.filter((one) => !one.endsWith('execution_cost_runtime'))).toEqual([]);
+  const [{ example } = { example: null }] = tally.routes['/extended/v2/blocks']?.findings ?? [];
+  expect(Number(example?.theirs)).toBe(Number(example?.ours) + 1);
+  expect(example?.target).toStartWith('/extended/v2/blocks');
+  expect(example?.at).toMatch(/^results\[\d+\]\.execution_cost_runtime$/);
+});
+
+test('a server that is behind is said to be, and what depends on the tip is not settled', async () => {
+  const behind = kept(ingestOf(events.slice(0, Math.floor(events.length / 2))));
+  const other = kept(await serving({}, behind.path));
+  const { tally, end } = await compared(other.api, { requests: 200 });
+  expect(apartText(end)).toMatch(/^The other server is behind: it lacks the newest \d+ blocks of this one\.$/);
+  expect(found(tally)).toEqual([]);
+  expect(totalsOf(tally).moved).toBeGreaterThan(10);
+  expect(totalsOf(tally).equal).toBeGreaterThan(50);
+  const { tally: turned, end: end2 } = await compared(server.api, { requests: 60 }, other.api);
+  expect(apartText(end2)).toStartWith('This server is behind');
+  expect(found(turned)).toEqual([]);
+});
+
+test('a server on another fork is said to be; rows are of the blocks that both have', async () => {
+  const chain = new SimulatedChain({ seed: 9, accounts: 6, transactionsPerBlock: 3 });
+  const common = [chain.genesis()];
+  const mine = (into: NodeEvent[], parent: string, blocks: number): string => {
+    let tip = parent;
+    for (let block = 0; block < blocks; block++) {
+      const { events: made, indexBlockHash } = chain.mine(tip, { newTenure: true });
+      into.push(...made);
+      tip = indexBlockHash;
+    }
+    return tip;
+  };
+  const from = mine(common, chain.tip.indexBlockHash, 20);
+  const branch = (): NodeEvent[] => {
+    const made: NodeEvent[] = [];
+    mine(made, from, 10);
+    return made;
+  };
+  const [one, two] = [branch(), branch()];
+  const here = kept(await serving({}, kept(ingestOf([...common, ...one].map(received))).path));
+  const there = kept(await serving({}, kept(ingestOf([...common, ...two].map(received))).path));
+  const { tally, end } = await compared(there.api, { requests: 200 }, here.api);
+  expect(apartText(end)).toMatch(/^The servers are on different forks: they have the same blocks up to \d+/);
+  expect(tally.highest).toBeLessThan(end.common);
+  expect(found(tally)).toEqual([]);
+});
+
+test('a server of another chain is refused at once', async () => {
+  const other = kept(ingestOf([...devnetEvents({ seed: 3, blocks: 3, accounts: 4 })].map(received)));
+  const of = kept(await serving({}, other.path));
+  const error = await refusal(compared(of.api));
+  expect(error).not.toBeInstanceOf(PassingError);
+  expect(error.message).toContain(`${of.api} is of another chain: its block 1 is 0x`);
+});
+
+test('a server without an API of a chain is refused, and one without blocks may get some', async () => {
+  const none = reference(() => new Response('hello'));
+  expect((await refusal(compared(none.url))).message).toContain('is no status of a Stacks API: it answers 200');
+  const empty = kept(await serving());
+  expect(await refusal(compared(empty.api))).toBeInstanceOf(PassingError);
+});
+
+const isBurnBlocks = (target: string): boolean => /^\/extended\/v2\/burn-blocks(\?|$)/.test(target);
+
+/** What an API that isn't a Stackside answers in place of a body; null for the same. */
+const asReference = (target: string, body: unknown): object | null => {
+  const answer = Object(body);
+  if (target === '/extended') return { ...answer, server_version: 'stacks-api v9' };
+  if (isBurnBlocks(target)) return { ...answer, total: answer.total + 1_000 };
+  return target.startsWith('/extended/v3/') && answer.results?.length === 0
+    ? { ...answer, cursor: { ...answer.cursor, current: null } }
+    : null;
+};
+
+test('known differences are told apart from others, but not between two Stacksides', async () => {
+  const other = reference(asReference);
+  const some = plansFor(/^\/extended\/(v2\/burn-blocks|v3\/(mempool|principals|tokens))/);
+  const { tally } = await compared(other.url, { plans: some, requests: 60 });
+  expect(found(tally)).toEqual([]);
+  expect(found(tally, true)).toContain('/extended/v2/burn-blocks total');
+  expect(found(tally, true)).toContain('/extended/v3/principals/{principal}/mempool/transactions cursor.current');
+  expect(totalsOf(tally).differing).toBe(0);
+  expect(totalsOf(tally).known).toBeGreaterThan(1);
+
+  const wrong = reference((target, body) =>
+    isBurnBlocks(target) ? { ...Object(body), total: -1 } : asReference(target, body),
+  );
+  const withOthers = await compared(wrong.url, { plans: some, requests: 60 });
+  expect(found(withOthers.tally)).toEqual(['/extended/v2/burn-blocks total']);
+
+  const stackside = reference((target, body) => (target === '/extended' ? null : asReference(target, body)));
+  const ofStacksides = await compared(stackside.url, { plans: some, requests: 60 });
+  expect(found(ofStacksides.tally)).toContain('/extended/v2/burn-blocks total');
+});
+
+test('answers that differ while blocks arrive are asked again, and count as moved if that has no end', async () => {
+  let lists = 0;
+  const later = reference((target, body) => {
+    if (!target.startsWith('/extended/v2/blocks?') && target !== '/extended/v2/blocks') return null;
+    lists += 1;
+    return lists === 1 ? { ...Object(body), total: 0 } : null;
+  });
+  const blocks = plansFor(/^\/extended\/v2\/blocks$/);
+  const { tally } = await compared(later.url, { plans: blocks, requests: 12 });
+  expect(found(tally)).toEqual([]);
+  expect(totalsOf(tally).equal).toBeGreaterThan(0);
+
+  let tips = 0;
+  const restless = reference((target, body) => {
+    const answer = Object(body);
+    if (target === '/extended') {
+      tips += 1;
+      return { ...answer, chain_tip: { ...answer.chain_tip, index_block_hash: `0x${String(tips).padStart(64, '0')}` } };
+    }
+    return target.startsWith('/extended/v2/blocks?') || target === '/extended/v2/blocks'
+      ? { ...answer, total: 0 }
+      : null;
+  });
+  const moving = await compared(restless.url, { plans: blocks, requests: 12 });
+  expect(found(moving.tally)).toEqual([]);
+  expect(totalsOf(moving.tally)).toMatchObject({ equal: 0, differing: 0 });
+  expect(totalsOf(moving.tally).moved).toBeGreaterThan(0);
+
+  const still = reference((target, body) =>
+    target.startsWith('/extended/v2/blocks?') || target === '/extended/v2/blocks'
+      ? { ...Object(body), total: 0 }
+      : null,
+  );
+  const standing = await compared(still.url, { plans: blocks, requests: 12 });
+  expect(found(standing.tally)).toEqual(['/extended/v2/blocks total']);
+});
+
+test('statuses, types of bodies and nonsense are differences', async () => {
+  const other = reference((target) => {
+    if (target.startsWith('/extended/v1/stx_supply')) return new Response('{}', { status: 500 });
+    if (target.startsWith('/extended/v2/mempool/fees'))
+      return new Response('<html>', { headers: { 'content-type': 'text/html' } });
+    if (target.startsWith('/extended/v1/info'))
+      return new Response('nonsense', { headers: { 'content-type': 'application/json' } });
+    return null;
+  });
+  const some = plansFor(/^\/extended\/(v1\/stx_supply|v2\/mempool\/fees|v1\/info)/);
+  const { tally } = await compared(other.url, { plans: some, requests: 60 });
+  expect(new Set(found(tally))).toEqual(
+    new Set([
+      '/extended/v1/stx_supply @status',
+      '/extended/v1/stx_supply/total/plain @status',
+      '/extended/v1/stx_supply/circulating/plain @status',
+      '/extended/v1/stx_supply/legacy_format @status',
+      '/extended/v2/mempool/fees @content-type',
+      '/extended/v1/info/network_block_times ',
+      '/extended/v1/info/network_block_time/{network} ',
+    ]),
+  );
+});
+
+test('a run that was killed goes on where its file ends, and finds what it would have found', async () => {
+  using directory = dataDirectory();
+  const file = join(directory.path, 'compare.json');
+  const at = { url: twin.api, api: server.api, seed: 5 };
+  const some = plansFor(/^\/extended\/v[12]\/(block|burn)|^\/v1/);
+  const options = { seed: 5, requests: 100, plans: some };
+  const once = await compared(twin.api, options);
+  let questions = 0;
+  let running: Tally | null = null;
+  const killed = compared(twin.api, {
+    ...options,
+    begun: (_, tally) => {
+      running = tally;
+    },
+    asked() {
+      questions += 1;
+      if (questions === 50) writeTally(file, running!);
+      // What came after the last write is lost.
+      if (questions === 60) throw new Error('killed');
+    },
+  });
+  expect(await killed.catch((error: Error) => error.message)).toBe('killed');
+  const earlier = readTally(file, at);
+  // A second look at how the servers stand took requests of its own.
+  const theirs = asked(twin.api);
+  await standingOf(asked(server.api), theirs);
+  const resumed = await compared(twin.api, { ...options, requests: 100 + theirs.requests, earlier });
+  expect({ ...resumed.tally, requests: 0 }).toEqual({ ...once.tally, requests: 0 });
+  expect(() => readTally(file, { ...at, seed: 6 })).toThrow('with --seed 5');
+  expect(() => readTally(file, { ...at, url: 'http://127.0.0.1:1' })).toThrow('is of a comparison of');
+  await Bun.write(file, '{"format":1}');
+  expect(() => readTally(file, at)).toThrow('is not the file of a comparison');
+  expect(readTally(join(directory.path, 'none.json'), at)).toBeNull();
+});
+
+test('a question is the same for the same seed', async () => {
+  const [first, again, other] = [reference(() => null), reference(() => null), reference(() => null)];
+  await compared(first.url, { requests: 100, seed: 7 });
+  await compared(again.url, { requests: 100, seed: 7 });
+  await compared(other.url, { requests: 100, seed: 8 });
+  expect(again.requests).toEqual(first.requests);
+  expect(other.requests).not.toEqual(first.requests);
+});

@@ -1,0 +1,89 @@
+/** `stackside compare` as its users run it. */
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { serving } from '../support/servers/serving.ts';
+import { stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
+
+const directory = temporaryDirectory();
+const data = ingestOf([...devnetEvents({ seed: 4, blocks: 12, accounts: 4, transactionsPerBlock: 2 })].map(received));
+const server = await serving({}, data.path);
+/** Another host over the same data, which answers one route wrongly. */
+const keys = new Set<string | null>();
+const other = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch(request) {
+    const { pathname, search } = new URL(request.url);
+    keys.add(request.headers.get('x-api-key'));
+    const answer = await fetch(server.api + pathname + search, { redirect: 'manual' });
+    const headers = new Headers(answer.headers);
+    headers.delete('content-length');
+    const text = await answer.text();
+    const isWrong = pathname === '/extended/v1/stx_supply/total/plain' && wrong;
+    return new Response(isWrong ? '1' : text, { status: answer.status, headers });
+  },
+});
+const url = `http://127.0.0.1:${other.port}`;
+let wrong = false;
+afterAll(async () => {
+  await other.stop(true);
+  await server[Symbol.asyncDispose]();
+  data[Symbol.dispose]();
+  directory.remove();
+});
+
+const KEY = 'a-secret-key';
+const compare = (...args: string[]) =>
+  stacksideIn({ STACKSIDE_COMPARE_KEY: KEY }, 'compare', url, '--url', server.api, '--rate', '1000', ...args);
+
+test('stackside compare says nothing of equal servers, names what differs, and goes on with --resume', async () => {
+  const file = join(directory.path, 'compare.json');
+  const args = ['--seed', '1', '--resume', file];
+  const equal = await compare(...args, '--requests', '60');
+  expect(equal.stderr).toBe('');
+  expect(equal.stdout).toContain(`here    ${server.api}, block 12 0x`);
+  expect(equal.stdout).toMatch(/^ok {6}\d+ questions on \d+ routes: \d+ with equal answers, 0 with known differences/m);
+  expect([equal.code, equal.stdout.includes('DIFFERS')]).toEqual([0, false]);
+
+  wrong = true;
+  const differing = await compare(...args, '--requests', '400');
+  expect(differing.stdout).toContain('DIFFERS /extended/v1/stx_supply/total/plain\n        the whole answer: ');
+  expect(differing.code).toBe(2);
+  const json = await compare('--resume', file, '--requests', '400', '--format', 'json');
+  const lines = json.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(json.code).toBe(2);
+  expect(lines.at(-1)).toMatchObject({ url, api: server.api, seed: 1, apart: null });
+  expect(lines.find(({ route }) => route === '/extended/v1/stx_supply/total/plain').findings[0].example.theirs).toBe(
+    '1',
+  );
+
+  expect([...keys]).toEqual([KEY]);
+  expect([equal, differing, json].map(({ stdout, stderr }) => stdout + stderr).join()).not.toContain(KEY);
+  expect(await Bun.file(file).text()).not.toContain(KEY);
+
+  const another = await compare('--seed', '2', '--resume', file);
+  expect([another.code, another.stderr]).toEqual([
+    1,
+    `${file} is of a comparison with --seed 1.\nGive another file with --resume, or remove this one to begin anew.\n`,
+  ]);
+});
+
+test('stackside compare refuses what it cannot compare, in two lines', async () => {
+  const none = await stackside('compare', 'http://127.0.0.1:1', '--url', server.api);
+  expect([none.code, none.stdout]).toEqual([75, '']);
+  expect(none.stderr).toStartWith("http://127.0.0.1:1 can't be reached: the connection failed.\n");
+  for (const [given, said] of [
+    ['api.example.org', 'The URL to compare with is not one of an API.'],
+    ['https://user:password@api.example.org', 'The URL to compare with is not one of an API.'],
+    [server.api, `${server.api} is this server itself.`],
+  ] as const) {
+    const { code, stderr } = await stackside('compare', given, '--url', server.api);
+    expect([code, stderr.split('\n')[0]]).toEqual([1, said]);
+    expect(stderr).not.toContain('password@');
+  }
+});

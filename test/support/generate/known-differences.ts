@@ -1,0 +1,21 @@
+/**
+ * The table of docs/migration.md that says where a Stackside answers otherwise than the API it takes the place of, made of the
+ * declarations by which `stackside compare` tells differences apart: `bun test/support/generate/known-differences.ts` writes it.
+ */
+import { join } from 'node:path';
+import { referenceReasons } from '../../../src/commands/compare/known.ts';
+
+export const migrationPage = join(import.meta.dir, '../../../docs/migration.md');
+
+const BEGIN = '<!-- known differences: written by test/support/generate/known-differences.ts -->\n';
+const END = '<!-- end of known differences -->';
+
+/** The page with the present table in it. */
+export async function pageWithKnownDifferences(): Promise<string> {
+  const page = await Bun.file(migrationPage).text();
+  const rows = referenceReasons.map(({ where, here, there }) => `| ${where} | ${here} | ${there} |\n`);
+  const begin = page.indexOf(BEGIN) + BEGIN.length;
+  return `${page.slice(0, begin)}\n| where | Stackside | the reference API |\n|---|---|---|\n${rows.join('')}\n${page.slice(page.indexOf(END))}`;
+}
+
+if (import.meta.main) await Bun.write(migrationPage, await pageWithKnownDifferences());
