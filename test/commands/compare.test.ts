@@ -8,7 +8,7 @@ import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { AskedServer } from '../../src/commands/compare/asked-server.ts';
 import { type CompareOptions, compare } from '../../src/commands/compare/compare.ts';
 import { plansOf } from '../../src/commands/compare/questions.ts';
-import { totalsOf } from '../../src/commands/compare/report.ts';
+import { textReport, totalsOf } from '../../src/commands/compare/report.ts';
 import { apartText, type Standing, standingOf } from '../../src/commands/compare/standing.ts';
 import { readTally, type Tally, writeTally } from '../../src/commands/compare/tally.ts';
 import { resources } from '../../src/commands/serve/app.ts';
@@ -222,12 +222,20 @@ const asReference = (target: string, body: unknown): object | null => {
 test('known differences are told apart from others, but not between two Stacksides', async () => {
   const other = reference(asReference);
   const some = plansFor(/^\/extended\/(v2\/burn-blocks|v3\/(mempool|principals|tokens))/);
-  const { tally } = await compared(other.url, { plans: some, requests: 60 });
+  const { tally, end } = await compared(other.url, { plans: some, requests: 60 });
   expect(found(tally)).toEqual([]);
   expect(found(tally, true)).toContain('/extended/v2/burn-blocks total');
   expect(found(tally, true)).toContain('/extended/v3/principals/{principal}/mempool/transactions cursor.current');
   expect(totalsOf(tally).differing).toBe(0);
   expect(totalsOf(tally).known).toBeGreaterThan(1);
+  const lines = textReport(tally, end);
+  const at = lines.indexOf('known   /extended/v2/burn-blocks');
+  expect(lines.slice(at + 1, at + 4)).toEqual([
+    expect.stringMatching(/^ {8}total \((once|\d+ times)\)$/),
+    '          here: `total` is the number of Bitcoin blocks',
+    '          there: `total` is the height of the newest one',
+  ]);
+  expect(lines.some((line) => line.startsWith('DIFFERS'))).toBe(false);
 
   const wrong = reference((target, body) =>
     isBurnBlocks(target) ? { ...Object(body), total: -1 } : asReference(target, body),

@@ -28,11 +28,14 @@ function differenceLines({ path, count, example }: Finding): string[] {
   ];
 }
 
-const knownLines = ({ path, count, reason }: Finding): string[] => [
-  `        ${path}: ${times(count)}`,
-  `          here: ${reason?.here}`,
-  `          there: ${reason?.there}`,
-];
+/** Known differences, with the paths of each reason on one line. */
+const knownLines = (known: readonly Finding[]): string[] =>
+  [...Map.groupBy(known, ({ reason }) => `          here: ${reason?.here}\n          there: ${reason?.there}`)].flatMap(
+    ([reason, found]) => [
+      `        ${found.map(({ path, count }) => `${path} (${times(count)})`).join(', ')}`,
+      ...reason.split('\n'),
+    ],
+  );
 
 /** The totals of all routes. */
 export function totalsOf({ routes }: Tally) {
@@ -47,7 +50,8 @@ export function totalsOf({ routes }: Tally) {
   };
 }
 
-function textReport(tally: Tally, standing: Standing): string[] {
+/** The report for people, as lines. */
+export function textReport(tally: Tally, standing: Standing): string[] {
   const { ours, theirs } = standing;
   const totals = totalsOf(tally);
   const byRoute = Object.entries(tally.routes).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -64,7 +68,7 @@ function textReport(tally: Tally, standing: Standing): string[] {
     }
   };
   section('DIFFERS', (one) => differences(one).flatMap(differenceLines));
-  section('known  ', (one) => knownOnes(one).flatMap(knownLines));
+  section('known  ', (one) => knownLines(knownOnes(one)));
   section('-      ', ({ moved, unanswered, notAsked }) => [
     ...(moved === 0 ? [] : [`        not settled ${times(moved)}: the tips moved, or are apart`]),
     ...Object.entries(unanswered).map(([reason, count]) => `        not compared ${times(count)}: ${reason}`),
