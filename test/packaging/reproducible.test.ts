@@ -40,5 +40,4 @@ test.skipIf(executable === null || process.platform === 'win32')(
       rmSync(folder, { recursive: true, force: true });
     }
   },
-  600_000,
 );
