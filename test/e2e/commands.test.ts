@@ -303,6 +303,7 @@ test('every command has help with an example', async () => {
     'backup',
     'restore',
     'check',
+    'compare',
     'tables',
     'status',
     'upgrade',

@@ -34,7 +34,7 @@ import { serverVersion } from './this-program.ts';
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
-  [EXIT.found, 'check or compare found a difference, or upgrade --check something to do first'],
+  [EXIT.found, 'check or compare found a difference, or an upgrade needs something first'],
   [EXIT.again, 'starting again may help'],
   [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
 ];

@@ -13,7 +13,7 @@ const GREATEST_SEED = 4_294_967_295;
 export const compareServers = command({
   name: 'compare',
   summary: 'Ask this server and another API the same questions, and show where their answers differ',
-  example: 'stackside compare https://api.example.org --url http://127.0.0.1:3999 --resume compare.json',
+  example: 'stackside compare https://api.example.org --resume compare.json',
   settingsOf: 'compare',
   arguments: [['<api>', 'URL of the other API, such as the one that clients leave']],
   options: [
