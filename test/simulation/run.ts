@@ -179,7 +179,7 @@ class Run {
 
   /** Before the first block, nobody knows of which chain the archive is. */
   readonly #isArchived = (): boolean =>
-    this.server.archive.last === lastEntryOf(this.server.disk.path) || this.server.blocksAccepted() === 0;
+    this.server.archive.last === lastEntryOf(this.server.disk.path) || !this.server.knowsChain();
 
   /** The world stands still until the machine that is lost has a successor. */
   #loseSoon(back: number): void {

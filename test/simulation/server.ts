@@ -336,6 +336,12 @@ export class Server {
     return db.query<{ n: number }, []>('SELECT count(*) AS n FROM block_payloads').get()?.n ?? 0;
   }
 
+  /** Whether the index knows its chain, which an archive says first: block 0 alone doesn't tell it. */
+  knowsChain(): boolean {
+    using db = new Database(indexPath(this.#disk.path), { readonly: true });
+    return db.query('SELECT 1 FROM progress WHERE chain_id IS NOT NULL').get() !== null;
+  }
+
   /** Its process ends at once. @param kept as {@link Disk.image} has it */
   crash(kept: number): void {
     if (this.#life === null && this.#stopping !== this.#disk) return;
