@@ -39,7 +39,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
   };
   let isStopped = false;
   const { status, stop } = startArchiving({
-    ...{ location: 'place', seconds: EVERY / 1_000, host: 'one', clock, registry },
+    ...{ directory: 'data', location: 'place', seconds: EVERY / 1_000, host: 'one', clock, registry },
     lease: () => world.lease(),
     newestBase: () => world.base,
     rounds: {

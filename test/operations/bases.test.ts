@@ -34,6 +34,8 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     newest: options.newest ?? null,
     lease: options.lease ?? ((): ReturnType<ArchiveLease> => ({ epoch: null })),
     archive: { entry: 9, behind_seconds: 0, failing: false } as ReturnType<Parameters<typeof startBases>[0]['archive']>,
+    /** What reading the journal ends with, as on a full disk. */
+    fault: null as Error | null,
     run: (async (make, tell) => {
       tell({ kind: 'newest', base: world.newest });
       if (!make) return;
@@ -43,9 +45,12 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     }) as BaseMaking['run'],
   };
   const started = startBases({
-    ...{ location: 'place', hours: options.hours ?? 24, clock, registry },
+    ...{ directory: 'data', location: 'place', hours: options.hours ?? 24, clock, registry },
     lease: () => world.lease(),
-    archive: () => world.archive,
+    archive: () => {
+      if (world.fault !== null) throw world.fault;
+      return world.archive;
+    },
     making: {
       run: (make, tell, signal) => {
         runs.push(make);
@@ -73,6 +78,18 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     },
   };
 }
+
+test('a journal that cannot be read for a while ends nothing: it is said, and a base is made later', async () => {
+  const started = bases();
+  started.world.fault = Object.assign(new Error('full'), { name: 'SQLiteError', code: 'SQLITE_FULL', errno: 13 });
+  await started.pass(LOOK, 10_000);
+  expect(started.log).toEqual([expect.objectContaining({ event: 'archive_base_failing' })]);
+  expect(started.log[0]).toMatchObject({ problem: expect.stringContaining('The disk of data') });
+  started.world.fault = null;
+  await started.pass(10_000, LOOK);
+  expect(started.runs).toEqual([false, true]);
+  await started.stop();
+});
 
 test('the first base is made at once, and the next one when it is due', async () => {
   const { pass, runs, advance, state, log, metric, stop } = bases();

@@ -84,7 +84,7 @@ export function runArchiveThread(): void {
       else await runBase(start, tools(), message, (news) => say({ kind: 'base', news }), ending.signal);
       say({ kind: 'done' });
     } catch (error) {
-      const known = operatorErrorOf(error, location);
+      const known = operatorErrorOf(error, directory);
       if (known === null) throw error;
       say({ kind: 'failed', ...messageOfError(known) });
     }

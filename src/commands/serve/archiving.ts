@@ -76,6 +76,8 @@ const LONGEST_WAIT_MS = 60_000;
 export type ArchiveLease = () => { epoch: number | null } | null;
 
 export interface ArchivingOptions {
+  /** The data directory. */
+  directory: string;
   location: string;
   /** Seconds between two rounds. */
   seconds: number;
@@ -100,7 +102,7 @@ export interface Archiving {
 
 /** Begins to archive. */
 export function startArchiving(options: ArchivingOptions): Archiving {
-  const { location, seconds, host, lease, newestBase, rounds, ingest, clock, registry, log } = options;
+  const { directory, location, seconds, host, lease, newestBase, rounds, ingest, clock, registry, log } = options;
   const stopping = new AbortController();
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
@@ -166,7 +168,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
       await archive(signal);
       return true;
     } catch (error) {
-      const known = operatorErrorOf(error, location);
+      const known = operatorErrorOf(error, directory);
       if (known === null) throw error;
       if (!ended.signal.aborted) failedWith(known);
       return false;

@@ -7,7 +7,8 @@ import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { ArchiveKeep } from '../../archive/retention.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import { errorOfMessage, type OperatorError, PassingError } from '../../base/errors.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { baseMetrics } from '../../metrics/archive.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';
@@ -78,6 +79,8 @@ const MOST_BEHIND_SECONDS = 60;
 const HOUR_MS = 3_600_000;
 
 export interface BasesOptions {
+  /** The data directory. */
+  directory: string;
   location: string;
   /** Hours between two bases; 0 for none but those that the operator asks for. */
   hours: number;
@@ -102,7 +105,7 @@ export interface Bases {
 
 /** Begins to make bases. */
 export function startBases(options: BasesOptions): Bases {
-  const { location, hours, lease, archive, making, clock, registry, log } = options;
+  const { directory, location, hours, lease, archive, making, clock, registry, log } = options;
   const stopping = new AbortController();
   /** Ends the present wait. */
   let waking = new AbortController();
@@ -185,8 +188,10 @@ export function startBases(options: BasesOptions): Bases {
       await work();
       return true;
     } catch (error) {
-      if (!(error instanceof OperatorError)) throw error;
-      if (!stopping.signal.aborted) failedWith(error);
+      // The journal is read, too: how far the archive is behind.
+      const known = operatorErrorOf(error, directory);
+      if (known === null) throw error;
+      if (!stopping.signal.aborted) failedWith(known);
       return false;
     } finally {
       step = null;

@@ -264,12 +264,22 @@ function archiveLog(
   const rounds = archiveRounds({ directory, location, isPublic });
   const host = hostName ?? hostname();
   const archiving = startArchiving({
-    ...{ location, seconds, host, lease, rounds, ingest, clock, registry, log },
+    ...{ directory, location, seconds, host, lease, rounds, ingest, clock, registry, log },
     newestBase: () => bases.newest(),
   });
   const { archiveKeep: days, archiveKeepSegments: segmentDays } = settings;
   const making = baseMaking({ directory, location, isPublic }, { days, segmentDays });
-  const bases = startBases({ location, hours, lease, archive: archiving.status, making, clock, registry, log });
+  const bases = startBases({
+    directory,
+    location,
+    hours,
+    lease,
+    archive: archiving.status,
+    making,
+    clock,
+    registry,
+    log,
+  });
   return {
     status() {
       const status = archiving.status();
