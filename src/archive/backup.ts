@@ -2,7 +2,6 @@
  * A backup: an archive that is brought up to the last entry of a data directory, with a base of its index. A server may write the
  * directory meanwhile, and archive to the same place. Repeated, it sends only what is new.
  */
-
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
@@ -124,7 +123,8 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   try {
     return await makeBackup(options, journal);
   } catch (error) {
-    throw operatorErrorOf(error, options.place.location) ?? error;
+    // Places name themselves in their errors: what is left is of the data.
+    throw operatorErrorOf(error, options.directory) ?? error;
   } finally {
     journal.close();
   }

@@ -1,13 +1,5 @@
 /** The address of a client, also behind proxies. */
-import {
-  type AddressBytes,
-  contains,
-  isLoopback,
-  type Network,
-  parseAddress,
-  parseNetwork,
-  unmapped,
-} from './hosts.ts';
+import { type AddressBytes, contains, type Network, parseAddress, parseNetwork, unmapped } from './hosts.ts';
 
 /**
  * Parses a comma-separated list of networks such as `10.0.0.0/8, ::1`.
@@ -62,6 +54,5 @@ export function addressGroup(text: string): string {
   const parsed = parseAddress(text);
   if (parsed === null) return text;
   const address = unmapped(parsed);
-  if (address.length === 4 || isLoopback(address)) return address.toHex();
   return address.subarray(0, SITE_BYTES).toHex();
 }

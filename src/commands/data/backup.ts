@@ -17,7 +17,7 @@ import { type ArchiveChoice, lacksOpenPart, restoreFromArchive } from './archive
 /** Files that no archive holds, so that an archive allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
-/** The file that has the contents of a backup of before version 0.2.0. */
+/** The file that says what a backup has, in the form of before backups were archives. */
 const OLD_MANIFEST = 'manifest.json';
 const LONGEST_OLD_MANIFEST = 64 * 1024 * 1024;
 
