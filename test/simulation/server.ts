@@ -15,6 +15,7 @@ import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { HttpListenerOptions, Listen } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { unavailable } from '../../src/store/files/store-failure.ts';
@@ -115,6 +116,10 @@ function requestFor(path: string, { headers, ...init }: RequestInit): Request {
   const usual = { 'content-type': 'application/json', host: '127.0.0.1:3999' };
   return new Request(`http://127.0.0.1:3999${path}`, { ...init, headers: { ...usual, ...(headers as object) } });
 }
+
+/** The node answers nothing: a request to a real address would take real time, of which no seed knows. */
+const noAnswer = (): Promise<never> => Promise.reject(new NodeUnreachableError('the node does not answer'));
+const silentNode: NodeRpc = { request: noAnswer, json: noAnswer, info: noAnswer };
 
 /** What a server says when something failed that it did not expect. */
 const unexpected = new Set<LogEvent['event']>([
@@ -431,6 +436,7 @@ export class Server {
         },
       }),
       listen,
+      nodeRpc: () => silentNode,
       openLog: async () => {
         const isAlive = () => !life.ended;
         return openedLog(whileAlive(this.#log.client(this.way), isAlive), this.#log.leases.client(this.way, isAlive));

@@ -6,6 +6,7 @@ import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type Send, send } from '../../http/outgoing.ts';
 import { createLog, type Level, type Log } from '../../log.ts';
+import { type NodeRpc, nodeRpc } from '../../node/rpc.ts';
 import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/connection.ts';
 import { type OpenSnapshots, openSnapshots } from '../../store/read/snapshots.ts';
 import { type StartOwnProcess, startOwnProcess } from '../cli/this-program.ts';
@@ -25,6 +26,8 @@ export interface Environment {
   /** Opens the snapshots that requests read. */
   openSnapshots: OpenSnapshots;
   listen: Listen;
+  /** Asks the node. @param url of its RPC interface */
+  nodeRpc: (url: string) => NodeRpc;
   /** Sends requests to URLs that strangers choose. */
   send: Send;
   /** Streams for the log and the ready line. */
@@ -50,6 +53,7 @@ export const realEnvironment: Environment = {
   walLimitBytes: WAL_LIMIT_BYTES,
   openSnapshots,
   listen: listenHttp,
+  nodeRpc,
   send,
   outputs: lossyOutputs,
   createLog,

@@ -24,7 +24,7 @@ import { DiskSpace, LastHour, RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics, storeMetrics } from '../../metrics/server.ts';
 import { EventRate, type IntakeOptions } from '../../node/event-intake.ts';
-import { type NodeRpc, nodeRpc } from '../../node/rpc.ts';
+import type { NodeRpc } from '../../node/rpc.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
 import { sendManyIn, valueIndexesIn } from '../../settings/data.ts';
 import { changedSettings } from '../../settings/describe.ts';
@@ -473,7 +473,7 @@ async function startServer(
     await beginWithArchive(settings, environment, log);
     const writing = await openWriting(settings, environment, log, closing);
     const ingest = writing?.ingest ?? null;
-    const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
+    const [registry, node] = [new Registry(), environment.nodeRpc(settings.nodeRpc)];
     outputMetrics(registry, environment.outputs);
     if (ingest !== null) requireWholeForHosts(settings, ingest.history);
     const cluster =
