@@ -6,7 +6,7 @@ import { expect } from 'bun:test';
 import { cpSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { timelinesIn, verifiedArchive } from '../../src/archive/archive.ts';
+import { contentsOf, timelinesIn, verifiedArchive } from '../../src/archive/archive.ts';
 import { Archiver } from '../../src/archive/archiver.ts';
 import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { ArchiveKeep } from '../../src/archive/retention.ts';
@@ -162,6 +162,9 @@ export class Archive {
     const logs = [...this.#lost, journalRows(directory)];
     const { timelines } = await timelinesIn(place);
     for (const timeline of timelines) {
+      const { segments, open } = await contentsOf(place, timeline);
+      // Its machine was lost when it had begun and nothing of it was archived.
+      if (segments.length === 0 && open.length === 0) continue;
       const made = dataDirectory();
       this.#restored.push(made);
       const into = join(made.path, 'new');
