@@ -338,6 +338,7 @@ export const namespaces = [
   route({
     ...family,
     path: '/v2/prices/namespaces/{tld}',
+    kept: 'everything',
     operationId: 'getNamespacePrice',
     history: 'none',
     summary: 'Price of a namespace',
@@ -353,6 +354,7 @@ export const namespaces = [
   route({
     ...family,
     path: '/v2/prices/names/{name}',
+    kept: 'everything',
     operationId: 'getNamePrice',
     summary: 'Price of a name',
     description: 'Returns the price of a name in micro-STX, computed from the price function of its namespace.',

@@ -172,6 +172,7 @@ export const contractSearch = [
   route({
     ...common,
     path: '/stackside/v1/smart-contracts/{contract_id}/logs',
+    kept: 'contract',
     operationId: 'searchContractLogs',
     summary: 'Logs of a contract by decoded values',
     description: `Returns what a contract printed on the canonical chain by the fields of the printed values. ${COST}`,
@@ -198,6 +199,7 @@ export const contractSearch = [
   route({
     ...common,
     path: '/stackside/v1/smart-contracts/{contract_id}/calls',
+    kept: 'contract',
     operationId: 'searchContractCalls',
     summary: 'Calls of a contract by function and arguments',
     description: `Returns transactions of the canonical chain that call a contract, failed ones too; calls between contracts are no transactions. ${COST}`,

@@ -274,6 +274,7 @@ export function directories({ copies }: TokenMetadata): Route[] {
     }),
     route({
       path: '/stackside/v1/tokens/nft/{asset_identifier}/{value}',
+      kept: 'contract',
       operationId: 'getCollectionToken',
       summary: 'Token of a collection',
       description:

@@ -308,6 +308,7 @@ const seen = (one: SeenTransaction | null): Static<typeof Seen> | null =>
 const activity = [
   route({
     path: '/stackside/v1/principals/{principal}/activity',
+    kept: 'principal',
     operationId: 'getPrincipalActivity',
     summary: 'What a principal did, in brief',
     description:
@@ -327,6 +328,7 @@ const activity = [
   }),
   route({
     path: '/stackside/v1/principals/{principal}/balance-history',
+    kept: 'principal',
     operationId: 'getPrincipalBalanceHistory',
     summary: 'Balance of a principal over time',
     description:
@@ -359,6 +361,7 @@ export const principalHistory = [
   ...activity,
   route({
     path: '/stackside/v1/principals/{principal}/history',
+    kept: 'principal',
     operationId: 'getPrincipalHistory',
     summary: 'Account history of a principal',
     description:

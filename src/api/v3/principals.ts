@@ -164,6 +164,7 @@ const tag = 'Principals';
 export const principals = [
   route({
     path: '/extended/v3/principals/{principal}/transactions',
+    kept: 'principal',
     operationId: 'getPrincipalTransactions',
     summary: 'Transactions of a principal',
     description:
@@ -182,6 +183,7 @@ export const principals = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/mempool/transactions',
+    kept: 'principal',
     operationId: 'getPrincipalMempoolTransactions',
     summary: 'Pending transactions of a principal',
     description:
@@ -200,6 +202,7 @@ export const principals = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/nonces',
+    kept: 'principal',
     operationId: 'getPrincipalNonces',
     summary: 'Nonces of an account',
     description:
@@ -218,6 +221,7 @@ export const principals = [
 export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/stx',
+    kept: 'principal',
     operationId: 'getPrincipalStxBalance',
     summary: 'STX balance of a principal',
     description:
@@ -232,6 +236,7 @@ export const balances = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/ft',
+    kept: 'principal',
     operationId: 'getPrincipalFtBalances',
     summary: 'Fungible token balances of a principal',
     description: 'Returns the fungible tokens a principal holds, largest balance first.',
@@ -249,6 +254,7 @@ export const balances = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/ft/{asset_identifier}',
+    kept: 'principal',
     operationId: 'getPrincipalFtBalance',
     summary: 'Balance of one fungible token',
     description: "Returns a principal's balance of one fungible token. Unknown tokens have a balance of zero.",
@@ -262,6 +268,7 @@ export const balances = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/nft',
+    kept: 'principal',
     operationId: 'getPrincipalNftBalances',
     summary: 'Non-fungible tokens of a principal',
     description:
@@ -288,6 +295,7 @@ const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
 export const balanceChanges = [
   route({
     path: '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',
+    kept: 'principal',
     operationId: 'getPrincipalTransactionBalanceChanges',
     summary: 'Balance changes of a principal in one transaction',
     description:
@@ -306,6 +314,7 @@ export const balanceChanges = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balance-changes',
+    kept: 'principal',
     operationId: 'getPrincipalBalanceChanges',
     summary: 'Balance changes of a principal in several transactions',
     description:

@@ -74,6 +74,7 @@ export const tokens = [
   }),
   route({
     path: '/extended/v3/tokens/ft/{asset_identifier}/supply',
+    kept: 'contract',
     operationId: 'getFtSupply',
     summary: 'Supply of a fungible token',
     description:
@@ -90,6 +91,7 @@ export const tokens = [
   }),
   route({
     path: '/extended/v3/tokens/ft/{asset_identifier}/holders',
+    kept: 'contract',
     operationId: 'getFtHolders',
     summary: 'Holders of a fungible token',
     description:
@@ -108,6 +110,7 @@ export const tokens = [
   }),
   route({
     path: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history',
+    kept: 'contract',
     operationId: 'getNftHistory',
     summary: 'History of a non-fungible token',
     description:

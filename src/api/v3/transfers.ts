@@ -71,6 +71,7 @@ const stxTexts = {
 const stxTransfers = (direction: keyof typeof stxTexts) =>
   route({
     path: `/extended/v3/principals/{principal}/transfers/stx/${direction}`,
+    kept: 'principal',
     ...stxTexts[direction],
     tag,
     params: { principal: PrincipalParameter },
@@ -90,6 +91,7 @@ export const transfers = [
   stxTransfers('outbound'),
   route({
     path: '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',
+    kept: 'principal',
     operationId: 'getPrincipalFtTransfers',
     summary: 'Transfers of a fungible token by a principal',
     description:

@@ -8,6 +8,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
+import type { Rules } from '../../chain/rules.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
@@ -36,23 +37,25 @@ const isReplaceable = ({ state }: MempoolRow): boolean =>
 
 const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.order - b.order;
 
-/** A canonical transaction. */
+/** A canonical transaction, whether it is kept or not. */
 export type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
 /** Finds the canonical transactions that spent one of these nonces; one of them may be found twice. */
-function minedUsers(db: Database): (spends: Spends) => Mined[] {
-  const users = prepared<Mined, [number, bigint, number, bigint]>(
-    db,
-    usersOfNonces('SELECT tx_id, position FROM transactions WHERE'),
-  );
-  return ({ sender, nonce, payer, payerNonce }) => users.all(sender, nonce, payer, payerNonce);
+function minedUsers(db: Database, rules: Rules): (spends: Spends) => Mined[] {
+  const usersIn = (table: string) =>
+    prepared<Mined, [number, bigint, number, bigint]>(db, usersOfNonces(`SELECT tx_id, position FROM ${table} WHERE`));
+  const kept = usersIn('transactions');
+  if (rules.only === null) return ({ sender, nonce, payer, payerNonce }) => kept.all(sender, nonce, payer, payerNonce);
+  const unkept = usersIn('unkept_transactions');
+  return ({ sender, nonce, payer, payerNonce }) =>
+    [kept, unkept].flatMap((users) => users.all(sender, nonce, payer, payerNonce));
 }
 
 export type NonceRivals = ReturnType<typeof nonceRivals>;
 
 /** Resolves which of several rivals is pending. */
-export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
-  const spenders = minedUsers(db);
+export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows, rules: Rules) {
+  const spenders = minedUsers(db, rules);
 
   /** The newest canonical transaction that spent one of these nonces; null where none did. */
   function minedBy(spends: Spends): Uint8Array | null {

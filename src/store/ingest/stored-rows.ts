@@ -41,7 +41,7 @@ export interface Spends {
 /**
  * SQL for the rows that spend the nonce of ?1 and ?2 (the origin's account and nonce) or of ?3 and ?4 (the payer's), as
  * origin or as sponsor: an account has one counter for both. A row may be found twice.
- * @param select the statement up to WHERE, from `transactions` or `mempool_transactions`
+ * @param select the statement up to WHERE, from `transactions`, `unkept_transactions` or `mempool_transactions`
  */
 export const usersOfNonces = (select: string): string =>
   `${select} sender_id = ?1 AND nonce = ?2
