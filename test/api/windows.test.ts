@@ -1,73 +1,84 @@
-/** Windows and orders of lists of the chain: each is the part of the whole list that it names. */
-import { expect, test } from 'bun:test';
+/**
+ * Orders and windows, of every list that has them: a list in one order is the other one in reverse, and a window is the part of the
+ * whole list between its ends. The routes are those of the API's table, so that a new one is walked as well.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { received } from '../support/data/ingest.ts';
-import { memoryIndex } from '../support/data/memory-index.ts';
+import {
+  crowdedChain,
+  type OrderedList,
+  orderedRoutes,
+  simulatedChain,
+  WalkedWorld,
+} from '../support/api/walked-lists.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { testApp } from './test-app.ts';
 
 interface Item {
   block_height?: number;
   time?: string;
   block?: { height: number; time: number };
 }
-interface Listed {
-  total: number | null;
-  cursor: { next: string | null };
-  results: Item[];
-}
 
-const chain = [...devnetEvents({ seed: 5, blocks: 60, accounts: 8, transactionsPerBlock: 6 })];
-const { json } = testApp(memoryIndex(chain.map(received)));
-
-async function walked(target: string, limit: number): Promise<Item[]> {
-  const items: Item[] = [];
-  const at = `${target}${target.includes('?') ? '&' : '?'}limit=${limit}`;
-  for (let cursor = ''; ; ) {
-    const { status, body } = await json(at + cursor);
-    const page = body as Listed;
-    expect([status, (page as { message?: string }).message]).toEqual([200, undefined]);
-    items.push(...page.results);
-    if (page.cursor.next === null) return items;
-    cursor = `&cursor=${page.cursor.next}`;
+/** Chains with a fork at each height, and two that the longer branch won. */
+const worlds: WalkedWorld[] = [];
+/** Lists, with all their rows in descending order. */
+const lists: { world: WalkedWorld; list: OrderedList; all: string[] }[] = [];
+beforeAll(async () => {
+  worlds.push(new WalkedWorld(simulatedChain(5), 24), new WalkedWorld(crowdedChain(), 9));
+  for (const world of worlds) {
+    for (const below of [3, 0, 2]) world.mine(below);
+    for (const list of world.orderedLists()) {
+      lists.push({ world, list, all: await world.walked(list, '&order=desc', 50) });
+    }
   }
+});
+afterAll(() => {
+  for (const world of worlds) world[Symbol.dispose]();
+});
+
+/** A list in reverse; tokens without a name or of the same one are in the order of their contracts whatever the order is. */
+function inReverse({ route, target }: OrderedList, rows: readonly string[]): string[] {
+  if (!route.startsWith('/metadata/')) return rows.toReversed();
+  const key = target.endsWith('symbol') ? 'symbol' : 'name';
+  const alike = Map.groupBy(rows, (row) => (JSON.parse(row) as Record<string, string>)[key] ?? null);
+  return [...alike.values()].reverse().flat();
 }
+
+test('every list with two orders is the same list in each, the one in reverse of the other', async () => {
+  const walked = new Set<string>();
+  for (const { world, list, all } of lists) {
+    for (const limit of [1, 4]) {
+      const { target } = list;
+      expect({ target, rows: await world.walked(list, '&order=desc', limit) }).toEqual({ target, rows: all });
+      expect({ target, rows: await world.walked(list, '&order=asc', limit) }).toEqual({
+        target,
+        rows: inReverse(list, all),
+      });
+    }
+    if (all.length > 1) walked.add(list.route);
+  }
+  expect([...walked].sort()).toEqual([...new Set(orderedRoutes().map(({ path }) => path))].sort());
+});
 
 const heightOf = ({ block_height, block }: Item): number => block_height ?? block!.height;
 const timeOf = ({ time, block }: Item): number => (time === undefined ? block!.time : Date.parse(time) / 1_000);
 
-async function lists(): Promise<string[]> {
-  const fts = (await json('/stackside/v1/tokens/ft?limit=50')).body as { results: { asset_identifier: string }[] };
-  const found: { ft: string; contract: string; calls: number }[] = [];
-  for (const { asset_identifier: ft } of fts.results) {
-    const [contract = ''] = ft.split('::');
-    const { body } = await json(`/stackside/v1/smart-contracts/${contract}/calls`);
-    found.push({ ft, contract, calls: (body as Listed).total ?? 0 });
-  }
-  const { ft, contract } = found.reduce((a, b) => (b.calls > a.calls ? b : a));
-  return [
-    '/stackside/v1/transactions',
-    `/stackside/v1/transactions?contract_id=${contract}`,
-    `/stackside/v1/smart-contracts/${contract}/calls`,
-    `/stackside/v1/smart-contracts/${contract}/logs`,
-    `/stackside/v1/tokens/ft/${encodeURIComponent(ft)}/transfers`,
-  ];
-}
-
 test('a window in either order is the part of the whole list between its ends', async () => {
-  const wholes = await Promise.all((await lists()).map(async (target) => ({ target, all: await walked(target, 50) })));
-  for (const { target, all } of wholes) expect([target, all.length > 3]).toEqual([target, true]);
-  const seen = new Seen({ rows: 20, 'by time': 3 });
+  const windowed = lists.filter(({ list, all }) => list.takesWindow && all.length > 4);
+  const routes = [...new Set(windowed.map(({ list }) => list.route))];
+  const taking = orderedRoutes().filter(({ detail }) => detail.parameters.some(({ name }) => name === 'from_height'));
+  expect(routes.sort()).toEqual([...new Set(taking.map(({ path }) => path))].sort());
+  const seen = new Seen({ ...Object.fromEntries(routes.map((route) => [route, 2])), 'by time': 6 });
   const end = fc.option(fc.nat({ max: 10_000 }), { nil: null });
   await assertProperty(
     fc.asyncProperty(
-      fc.constantFrom(...wholes),
+      fc.constantFrom(...windowed),
       fc.tuple(end, end, end, end),
       fc.boolean(),
       fc.integer({ min: 1, max: 50 }),
-      async ({ target, all }, ends, isUp, limit) => {
-        const [low, high, since, until] = ends.map((nth) => (nth === null ? null : all[nth % all.length]!));
+      async ({ world, list, all }, ends, isUp, limit) => {
+        const items = all.map((text) => JSON.parse(text) as Item);
+        const [low, high, since, until] = ends.map((nth) => (nth === null ? null : items[nth % items.length]!));
         const query = new URLSearchParams();
         const bounds = { from_height: low, to_height: high, from_time: since, to_time: until };
         for (const [name, item] of Object.entries(bounds)) {
@@ -83,31 +94,40 @@ test('a window in either order is the part of the whole list between its ends', 
         }
         const given = (name: string, none: number): number => Number(query.get(name) ?? none);
         const expected = all.filter(
-          (item) =>
-            heightOf(item) >= given('from_height', 0) &&
-            heightOf(item) <= given('to_height', Number.MAX_SAFE_INTEGER) &&
-            timeOf(item) >= given('from_time', 0) &&
-            timeOf(item) <= given('to_time', Number.MAX_SAFE_INTEGER),
+          (_, nth) =>
+            heightOf(items[nth]!) >= given('from_height', 0) &&
+            heightOf(items[nth]!) <= given('to_height', Number.MAX_SAFE_INTEGER) &&
+            timeOf(items[nth]!) >= given('from_time', 0) &&
+            timeOf(items[nth]!) <= given('to_time', Number.MAX_SAFE_INTEGER),
         );
-        if (isUp) query.set('order', 'asc');
-        seen.add('rows', expected.length);
+        if (expected.length > 0) seen.add(list.route);
         if (query.has('from_time') && expected.length > 0) seen.add('by time');
-        const asked = query.size === 0 ? target : `${target}${target.includes('?') ? '&' : '?'}${query}`;
-        expect(await walked(asked, limit)).toEqual(isUp ? expected.toReversed() : expected);
+        query.set('order', isUp ? 'asc' : 'desc');
+        const { target } = list;
+        const rows = await world.walked(list, `&${query}`, limit);
+        expect({ target, query: String(query), rows }).toEqual({
+          target,
+          query: String(query),
+          rows: isUp ? expected.toReversed() : expected,
+        });
       },
     ),
-    { seen, cases: 40 },
+    { seen, cases: 60 },
   );
 });
 
-test('a window that ends before it begins is refused by its name', async () => {
-  const [target] = await lists();
-  for (const [query, message] of [
-    ['from_height=9&to_height=8', 'querystring/to_height must be >= from_height'],
-    ['from_time=9&to_time=8', 'querystring/to_time must be >= from_time'],
-    ['order=up', 'querystring/order'],
-  ] as const) {
-    const { status, body } = await json(`${target}?${query}`);
-    expect([status, (body as { message: string }).message]).toEqual([400, expect.stringContaining(message)]);
+test('a window that ends before it begins is refused by its name, and so is another order', async () => {
+  for (const { world, list } of lists) {
+    const refusals = list.takesWindow
+      ? [
+          ['from_height=9&to_height=8', 'querystring/to_height must be >= from_height'],
+          ['from_time=9&to_time=8', 'querystring/to_time must be >= from_time'],
+        ]
+      : [];
+    for (const [query, message] of [...refusals, ['order=up', 'querystring/order']]) {
+      const { status, body } = await world.get(`${list.target}&${query}`);
+      const said = body.message ?? body.error;
+      expect([list.target, status, said]).toEqual([list.target, 400, expect.stringContaining(message!)]);
+    }
   }
 });

@@ -142,7 +142,14 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
     case 'from_address':
     case 'to_address':
     case 'pool_principal':
+    case 'recipient':
       return anyPrincipal();
+    case 'sender':
+      return principal();
+    case 'deployer':
+      return contract().split('.')[0] ?? '';
+    case 'topic':
+      return prng.pick(['print', 'x']);
     case 'contract_id':
       return contract();
     case 'asset_identifier':
@@ -191,6 +198,15 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
   return 'x';
 }
 
+/** Optional parameters, one of which a route requires. */
+export const oneOf: Readonly<Record<string, readonly string[]>> = {
+  '/extended/v1/tx/events': ['address', 'tx_id'],
+  '/stackside/v1/logs': ['contract_id', 'deployer'],
+};
+
+/** How often a URL gives one of those, and no other. */
+const GIVEN = 0.9;
+
 /** The share of optional parameters that a URL gives. Cursors are never given: each belongs to its own list. */
 const OPTIONAL = 0.2;
 
@@ -204,6 +220,12 @@ export function randomUrl({ path, parameters }: GetRoute, of: Subjects, prng: Pr
     } else if (parameter.required || (parameter.name !== 'cursor' && prng.chance(OPTIONAL))) {
       query.set(parameter.name, valueFor(parameter, of, prng));
     }
+  }
+  const subjects = parameters.filter(({ name }) => oneOf[path]?.includes(name));
+  if (subjects.length > 0 && prng.chance(GIVEN)) {
+    for (const { name } of subjects) query.delete(name);
+    const subject = prng.pick(subjects);
+    query.set(subject.name, valueFor(subject, of, prng));
   }
   return `${filled}${query.size === 0 ? '' : `?${query}`}`;
 }

@@ -44,6 +44,7 @@ import {
 } from '../events/handmade.ts';
 import { operated } from '../events/names.ts';
 import { BOOT, bonds, burnBlock, keyOf, type PoxEvent, p, rewardSet, stacked, u } from '../events/pox.ts';
+import { oneOf } from './random-urls.ts';
 
 const VERSION = 'stackside v0.0.0 (test:test)';
 const BITCOIN = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
@@ -97,7 +98,15 @@ export interface OffsetList extends WalkedList {
   offset: { name: string; maximum: number };
 }
 
-/** Some rows of such a list, with what the answer says of the page where it does. */
+/** A list that may be asked for in either order. */
+export interface OrderedList extends WalkedList {
+  /** Null for a list that is walked by cursor. */
+  byOffset: OffsetList | null;
+  /** Whether it takes a window of heights and times. */
+  takesWindow: boolean;
+}
+
+/** Some rows of a list by offset, with what the answer says of the page where it does. */
 export interface OffsetPage {
   items: string[];
   limit?: number;
@@ -141,12 +150,22 @@ export const cursorRoutes = (): readonly Route[] =>
 /** Ends the name of an offset: before it stands what else of an answer the offset is in. */
 const OFFSET = /offset$/;
 
-/** Optional parameters, one of which a route requires. */
-const oneOf: Readonly<Record<string, readonly string[]>> = { '/extended/v1/tx/events': ['address', 'tx_id'] };
-
 /** The words that a parameter may be, and a switch is turned on; null for one that names a subject. */
 const wordsOf = ({ type, anyOf }: Schema): (string | null)[] =>
   type === 'boolean' ? ['true'] : (anyOf?.map((one) => one.const ?? null) ?? [null]);
+
+/** Whether a list may be asked for in either order. */
+function takesOrder(route: Route): boolean {
+  const order = parametersOf(route).find(({ name }) => name === 'order');
+  const words = order === undefined ? [] : wordsOf(order.schema);
+  return words.includes('asc') && words.includes('desc');
+}
+
+/** Names of the parameters by which a list that has several orders is sorted. */
+const SORTED_BY = /^(sort|order)_by$/;
+
+/** Routes whose lists may be asked for in either order. */
+export const orderedRoutes = (): readonly Route[] => routeTable().filter(takesOrder);
 
 interface OffsetKind {
   route: Route;
@@ -211,6 +230,14 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     )
     .all()
     .map(({ id }) => id);
+  /** Contracts that logged, the busiest first. */
+  const logging = db
+    .query<{ id: string }, []>(
+      `SELECT p.address AS id FROM contract_logs l JOIN principals p ON p.id = l.contract_id
+        ORDER BY l.logs DESC, 1 LIMIT 20`,
+    )
+    .all()
+    .map(({ id }) => id);
   const values: readonly (readonly [path: RegExp, name: string, value: string])[] = [
     [
       /staking\/signers/,
@@ -262,6 +289,8 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [/stackers/, 'cycle_number', most(`SELECT cycle AS it ${stackers}`)],
     [/./, 'cycle_number', most('SELECT cycle AS it FROM reward_cycles ORDER BY signers DESC')],
     [/./, 'tenure_height', most('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [/v1\/logs/, 'contract_id', logging.join(',')],
+    [/./, 'deployer', (logging[0] ?? '').split('.')[0] ?? ''],
     [
       /./,
       'contract_id',
@@ -680,10 +709,12 @@ export class WalkedWorld implements Disposable {
   lists(): WalkedList[] {
     const subjectOf = subjectsOf(this.#open.directory);
     return cursorRoutes().flatMap((route) => {
-      const list = listOf(route, subjectOf);
-      const order = parametersOf(route).find(({ name }) => name === 'order');
-      const isWalkedUp = order !== undefined && wordsOf(order.schema).includes('asc');
-      return isWalkedUp ? [list, { ...list, target: `${list.target}&order=asc` }] : [list];
+      const { target } = listOf(route, subjectOf);
+      const subjects = oneOf[route.path]?.map((name) => `&${name}=${subjectOf(route.path, name)}`) ?? [''];
+      const lists = subjects.map((subject) => ({ route: route.path, target: target + subject }));
+      return lists.flatMap((list) =>
+        takesOrder(route) ? [list, { ...list, target: `${list.target}&order=asc` }] : [list],
+      );
     });
   }
 
@@ -706,7 +737,48 @@ export class WalkedWorld implements Disposable {
     });
   }
 
-  /** A page of such a list; null where there is none. */
+  /** The lists of each route that has two orders, in each way in which they may be sorted, without an order. */
+  orderedLists(): OrderedList[] {
+    const routes = new Map(orderedRoutes().map((route) => [route.path, parametersOf(route)]));
+    const byCursor = this.lists().flatMap((list): OrderedList[] => {
+      const parameters = routes.get(list.route);
+      if (parameters === undefined || list.target.endsWith('&order=asc')) return [];
+      return [{ ...list, byOffset: null, takesWindow: parameters.some(({ name }) => name === 'from_height') }];
+    });
+    const byOffset = this.offsetLists().flatMap((list): OrderedList[] => {
+      const parameters = routes.get(list.route);
+      if (parameters === undefined || list.name !== list.route) return [];
+      const sorted = parameters.find(({ name }) => SORTED_BY.test(name));
+      const queries = [
+        '',
+        ...(sorted === undefined ? [] : wordsOf(sorted.schema).map((by) => `&${sorted.name}=${by}`)),
+      ];
+      return queries.map((query) => {
+        const target = list.target + query;
+        return { route: list.route, target, byOffset: { ...list, target }, takesWindow: false };
+      });
+    });
+    return [...byCursor, ...byOffset];
+  }
+
+  /**
+   * All rows of a list, page by page.
+   * @param query further parameters, each behind an `&`
+   */
+  async walked({ target, route, byOffset }: OrderedList, query: string, limit: number): Promise<string[]> {
+    const rows: string[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page: OffsetPage | WalkedPage | null =
+        byOffset === null
+          ? await this.page({ route, target: target + query }, limit, cursor)
+          : await this.offsetPage({ ...byOffset, target: target + query }, limit, rows.length);
+      rows.push(...(page?.items ?? []));
+      if (page === null || !('next' in page ? page.next !== null : page.items.length === limit)) return rows;
+      cursor = 'next' in page ? page.next : null;
+    }
+  }
+
+  /** A page of a list by offset; null where there is none. */
   async offsetPage(list: OffsetList, limit: number, offset: number): Promise<OffsetPage | null> {
     const target = `${list.target}&${list.limit.name}=${limit}&${list.offset.name}=${offset}`;
     const { status, body } = await this.get(target);
