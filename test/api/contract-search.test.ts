@@ -1,6 +1,8 @@
 /** The routes that ask for logs and calls of contracts by their decoded values. */
-import { beforeAll, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { accounts } from '../../src/devnet/wallet.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -131,4 +133,126 @@ test('names that exist nowhere, prefixes of names and texts of every kind find n
   }
   const unknown = await app.json(`/stackside/v1/smart-contracts/${BOOT}.nothing/logs?field.a=1`);
   expect(unknown).toMatchObject({ status: 200, body: { results: [] } });
+});
+
+describe('logs of several contracts', () => {
+  type Listed = Log & { contract_id: string };
+  const listed = (query: string): Promise<Answer<Listed>> => app.json(`/stackside/v1/logs?${query}`);
+  const BNS = `${BOOT}.bns`;
+
+  /** All pages of a list, one after the other. */
+  async function walked(query: string, limit: number): Promise<Listed[]> {
+    const found: Listed[] = [];
+    for (let cursor = ''; ; ) {
+      const { status, body } = await listed(`${query}&limit=${limit}${cursor}`);
+      expect({ query, status }).toEqual({ query, status: 200 });
+      found.push(...body.results);
+      if (body.cursor.next === null) return found;
+      cursor = `&cursor=${body.cursor.next}`;
+    }
+  }
+  const ofOne = async (contract_id: string): Promise<Listed[]> => {
+    const { body } = await app.json(`/stackside/v1/smart-contracts/${contract_id}/logs?limit=50`);
+    return (body as Answer<Log>['body']).results.map((one) => ({ contract_id, ...one }));
+  };
+
+  test('are those of each, and of a deployer those of all', async () => {
+    const [pox, bns] = [await ofOne(POX), await ofOne(BNS)];
+    const both = await walked(`contract_id=${POX}&contract_id=${BNS}`, 7);
+    expect(both.filter(({ contract_id }) => contract_id === POX).slice(0, pox.length)).toEqual(pox);
+    expect(both.filter(({ contract_id }) => contract_id === BNS).slice(0, bns.length)).toEqual(bns);
+    expect(new Set(both.map(({ contract_id }) => contract_id)).size).toBe(2);
+    const heights = both.map(({ block_height }) => block_height);
+    expect(heights).toEqual(heights.toSorted((a, b) => b - a));
+    const all = await walked(`deployer=${BOOT}`, 50);
+    expect(all.filter(({ contract_id }) => [POX, BNS].includes(contract_id))).toEqual(both);
+    expect((await listed(`deployer=${BOOT}`)).body.total).toBe(all.length);
+    expect(await walked(`deployer=${BOOT}&order=asc`, 7)).toEqual(all.toReversed());
+    const [newest] = pox;
+    const { body } = await app.json(`/extended/v3/transactions/${newest!.tx_id}`);
+    const { sender } = body as { sender: { address: string } };
+    const sent = await walked(`deployer=${BOOT}&sender=${sender.address}`, 7);
+    expect(sent).toContainEqual(newest!);
+    expect(sent.length).toBeLessThan(all.length);
+    const stakes = all.filter(({ value }) => value.repr.includes('(topic "stake")'));
+    expect(await walked(`deployer=${BOOT}&field.topic=stake`, 7)).toEqual(stakes);
+  });
+
+  test('are one list, however its contracts are written down', async () => {
+    const first = (await listed(`contract_id=${POX}&contract_id=${BNS}&limit=2`)).body;
+    for (const spelled of [`${BNS},${POX}`, `${POX}, ${BNS}`, `${POX},${BNS},${POX}`]) {
+      const query = `contract_id=${encodeURIComponent(spelled)}&limit=2`;
+      expect((await listed(query)).body).toEqual(first);
+      expect((await listed(`${query}&cursor=${first.cursor.next}`)).status).toBe(200);
+    }
+  });
+
+  test('are asked for by contracts or a deployer, and a mistake is refused by the name of its parameter', async () => {
+    const names = (count: number) => Array.from({ length: count }, (_, n) => `${BOOT}.pool-${n}`);
+    const refused: [string, RegExp][] = [
+      ['', /^querystring\/contract_id must be given, or deployer in its place$/],
+      ['topic=print', /^querystring\/contract_id must be given/],
+      ['contract_id=', /^querystring\/contract_id\/0 must be a contract identifier/],
+      [`contract_id=${POX},`, /^querystring\/contract_id\/1 must be a contract identifier/],
+      [`contract_id=${POX}&contract_id=${BOOT}.a%20b`, /^querystring\/contract_id\/1 must be a contract identifier/],
+      [`contract_id=${BOOT}`, /^querystring\/contract_id\/0 must be a contract identifier/],
+      ['contract_id=ST000000000000000000002AMW42J.pool', /^invalid STX address in querystring\/contract_id\/0/],
+      [`contract_id=${names(21).join(',')}`, /^querystring\/contract_id must NOT have more than 20 items$/],
+      [
+        names(21)
+          .map((id) => `contract_id=${id}`)
+          .join('&'),
+        /^querystring\/contract_id must NOT have more than 20 items$/,
+      ],
+      [`contract=${POX}`, /^querystring\/contract is not a parameter of this route: did you mean contract_id\?$/],
+      ['deployer=', /^querystring\/deployer must be a Stacks address/],
+      [`deployer=${POX}`, /^querystring\/deployer must be a Stacks address/],
+      [`deployer=${BOOT}&deployer=${BOOT}`, /^querystring\/deployer must be given once, not 2 times$/],
+      [`deployer=${BOOT}&contract_id=${POX}`, /^querystring\/deployer must NOT be given together with contract_id$/],
+      [`deployer=${BOOT}&sender=nobody`, /^querystring\/sender must be a Stacks address/],
+      [`deployer=${BOOT}&field.amount=gte:word`, /^querystring\/field\.amount must have an integer after gte:$/],
+      [`deployer=${BOOT}&from_height=9&to_height=8`, /^querystring\/to_height must be >= from_height$/],
+      [`deployer=${BOOT}&from_time=9&to_time=8`, /^querystring\/to_time must be >= from_time$/],
+      [`deployer=${BOOT}&order=up`, /^querystring\/order must be equal to one of/],
+      [`deployer=${BOOT}&topic=${'x'.repeat(129)}`, /^querystring\/topic must NOT have more than 128 characters$/],
+    ];
+    for (const [query, message] of refused) {
+      const { status, body } = await listed(query);
+      expect([query, status, message.test(body.message) ? 'named' : body.message]).toEqual([query, 400, 'named']);
+    }
+    expect(await listed(`contract_id=${names(20).join(',')}`)).toMatchObject({
+      status: 200,
+      body: { total: 0, results: [], cursor: { next: null, previous: null } },
+    });
+  });
+
+  test('have cursors that are of the contracts, conditions and order that were asked for', async () => {
+    const { next } = (await listed(`deployer=${BOOT}&limit=1`)).body.cursor;
+    for (const query of [
+      `contract_id=${POX}`,
+      `deployer=${BOOT}&order=asc`,
+      `deployer=${BOOT}&topic=print`,
+      `deployer=${BOOT}&field.topic=stake`,
+      `deployer=${BOOT}&from_height=1`,
+    ]) {
+      const { status, body } = await listed(`${query}&cursor=${next}`);
+      expect([query, status, body.message]).toEqual([query, 400, expect.stringMatching(/cursor must be a cursor/)]);
+    }
+  });
+
+  test('are none of contracts, senders and topics that nobody has', async () => {
+    const [nobody = ''] = accounts('nobody', 'user', 1, networks.testnet).map(({ address }) => address);
+    for (const query of [
+      `contract_id=${BOOT}.nothing`,
+      `deployer=${nobody}`,
+      `deployer=${BOOT}&sender=${nobody}`,
+      `deployer=${BOOT}&topic=unheard-of`,
+      `deployer=${BOOT}&field.nothing=1`,
+      `deployer=${BOOT}&from_height=4000000000`,
+      `deployer=${BOOT}&from_time=253402300799`,
+    ]) {
+      const { status, body } = await listed(query);
+      expect([query, status, body.results, body.cursor.next]).toEqual([query, 200, [], null]);
+    }
+  });
 });

@@ -64,6 +64,7 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   type: ['contract_call', 'token_transfer'],
   sort_by: ['fee', 'age'],
   sender: [one, other],
+  deployer: [one, other],
   recipient: [one, other],
   min_amount: ['7', '8'],
   max_amount: ['8', '9'],
@@ -93,6 +94,9 @@ const notTheList = new Set([
 const isOfTheList = (path: string, name: string): boolean =>
   !notTheList.has(name) && (!/^(from|to)_time$/.test(name) || path === '/stackside/v1/transactions');
 const principalOnly = /signers|stakers/;
+/** A list is of contracts or of a deployer, and takes one of the two. */
+const isLeftOut = (name: string, changed: string | null): boolean =>
+  changed === 'deployer' ? name === 'contract_id' : name === 'deployer';
 
 /** Lists whose items have names that are accepted in place of cursors. */
 const takesNames = ({ parameters }: GetRoute): boolean => parameters.some(({ name }) => name === 'offset');
@@ -107,7 +111,7 @@ function url({ path, parameters }: GetRoute, changed: string | null, cursor: str
   const query = new URLSearchParams({ limit: '1' });
   let filled = path;
   for (const { name, in: place, schema } of parameters) {
-    if (!isOfTheList(path, name)) continue;
+    if (!isOfTheList(path, name) || isLeftOut(name, changed)) continue;
     const known = values[name] ?? schema.enum ?? [];
     if (known.length === 0) throw new Error(`${path}: no values for ${name}`);
     const [usual, another] = name === 'principal' && principalOnly.test(path) ? known.map((of) => `${of}.pool`) : known;

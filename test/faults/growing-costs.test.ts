@@ -33,6 +33,7 @@ const limits: WorkLimits = {
   activity: { transfers: 10, points: 5 },
   deployments: 8,
   foundRows: 8,
+  logs: { merged: 2, principals: 20 },
   values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };
 

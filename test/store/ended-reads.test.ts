@@ -201,6 +201,18 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
       const filter = { functionName: null, statuses: null, order: 'desc', heights, fields: [] } as const;
       return contracts.searchCalls(`${holder}.collectible-0`, filter, 2, null);
     },
+    walkLogs: ({ contracts }) => {
+      const heights = { from: null, to: null };
+      const filter = {
+        of: { deployer: holder },
+        topic: null,
+        sender: null,
+        order: 'desc',
+        heights,
+        fields: [],
+      } as const;
+      return contracts.walkLogs(filter, 2, null);
+    },
     search: ({ search }) => search('o', 20),
     knowledge: ({ principals: of }) => of.knowledge(holder),
     unasked: ({ principals: of }) => of.unasked(0, 10),

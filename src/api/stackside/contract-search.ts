@@ -1,5 +1,6 @@
-/** Logs and calls of a contract by decoded values. Stackside's own routes. */
+/** Logs and calls of contracts by decoded values. Stackside's own routes. */
 import { type Static, Type } from '@sinclair/typebox';
+import { exactJson } from '../../base/json.ts';
 import { typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { ConditionError, conditionOf } from '../../codec/value-condition.ts';
@@ -9,9 +10,16 @@ import { requireWholeHistory } from '../../http/history.ts';
 import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { textsUnder } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
-import type { ContractFunctions, FieldFilter, FoundCall, FoundLog } from '../../store/model/contract.ts';
+import type {
+  ContractFunctions,
+  FieldFilter,
+  FoundCall,
+  FoundLog,
+  ListedLog,
+  LoggingContracts,
+} from '../../store/model/contract.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { ContractParameter } from '../shared/parameters.ts';
+import { AddressParameter, ContractParameter } from '../shared/parameters.ts';
 import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 
@@ -77,6 +85,10 @@ const log = (one: FoundLog): Static<typeof Log> => ({
   topic: one.topic,
   value: clarity(one.value),
 });
+
+const ListedContractLog = Type.Object({ contract_id: Type.String(), ...Log.properties }, { $id: 'ListedContractLog' });
+
+const listedLog = (one: ListedLog): Static<typeof ListedContractLog> => ({ contract_id: one.contractId, ...log(one) });
 
 const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
 
@@ -168,7 +180,63 @@ const callQuery = {
   ...timesQuery,
 };
 
+/** Number of contracts whose logs one request lists. */
+const MOST_CONTRACTS = 20;
+
+const logsQuery = {
+  ...cursorQuery,
+  contract_id: Type.Optional(
+    Type.Array(ContractParameter, {
+      maxItems: MOST_CONTRACTS,
+      description: `Contract identifiers, at most ${MOST_CONTRACTS}, as repeated keys or separated by commas`,
+    }),
+  ),
+  deployer: Type.Optional(AddressParameter),
+  topic: logQuery.topic,
+  sender: Type.Optional(AddressParameter),
+  ...orderQuery,
+  ...heightsQuery,
+  ...timesQuery,
+};
+
+/** Whose logs a request asks for. @throws ParameterError unless it gives either contracts or a deployer */
+function loggingContracts(contracts: readonly string[] | undefined, deployer: string | undefined): LoggingContracts {
+  const refuse = (name: string, rule: string) => new ParameterError({ location: 'querystring', path: [name] }, rule);
+  if (deployer === undefined) {
+    if (contracts === undefined) throw refuse('contract_id', 'must be given, or deployer in its place');
+    return { contracts: [...new Set(contracts)].sort() };
+  }
+  if (contracts !== undefined) throw refuse('deployer', 'must NOT be given together with contract_id');
+  return { deployer };
+}
+
+const FIELD =
+  'Condition on a field of the printed tuple; a field inside another is written with a dot (`field.data.amount`), and `field` alone is the printed value itself.';
+
 export const contractSearch = [
+  route({
+    path: '/stackside/v1/logs',
+    operationId: 'searchLogs',
+    summary: 'Logs of several contracts',
+    description: `Returns what contracts printed on the canonical chain, in one list: up to ${MOST_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 whose fields are compared: it may have fewer results than \`limit\`, or none, and a cursor of the next page all the same. What is rare is found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
+    tag: 'Stackside',
+    query: logsQuery,
+    described: { query: { ...logsQuery, 'field.NAME': conditionParameter(FIELD) } },
+    response: UncountedCursorPage(ListedContractLog),
+    etag: chainTip,
+    history: 'since',
+    long: true,
+    handle: async ({ query, target, read }) => {
+      const { limit, cursor, contract_id, deployer, topic = null, sender = null, order = 'desc', ...window } = query;
+      const of = loggingContracts(contract_id, deployer);
+      const fields = conditionsUnder(target, 'field');
+      // A cursor is valid for the list of its conditions only.
+      const list = inOrder(`logs ${exactJson({ of, topic, sender, fields, ...window })}`, order);
+      const filter = { of, topic, sender, order, heights: read.chain.heightsOf(windowOf(window)), fields };
+      const page = await read.contracts.walkLogs(filter, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, listedLog);
+    },
+  }),
   route({
     ...common,
     path: '/stackside/v1/smart-contracts/{contract_id}/logs',
@@ -180,9 +248,7 @@ export const contractSearch = [
     described: {
       query: {
         ...logQuery,
-        'field.NAME': conditionParameter(
-          'Condition on a field of the printed tuple; a field inside another is written with a dot (`field.data.amount`), and `field` alone is the printed value itself.',
-        ),
+        'field.NAME': conditionParameter(FIELD),
       },
     },
     response: UncountedCursorPage(Log),

@@ -99,6 +99,21 @@ export interface FoundLog extends Omit<ContractLog, 'contractId'> {
   time: number;
 }
 
+/** Whose logs a list has: those of some contracts, or of all that a standard principal deployed. */
+export type LoggingContracts = { contracts: readonly string[] } | { deployer: string };
+
+/** Which logs of several contracts a list has. */
+export interface LogsFilter extends LogFilter {
+  of: LoggingContracts;
+  /** Origin of the transaction; null for any. */
+  sender: string | null;
+}
+
+/** A log in a list of several contracts. */
+export interface ListedLog extends FoundLog {
+  contractId: string;
+}
+
 export interface FoundCall {
   txId: Uint8Array;
   height: number;

@@ -1,4 +1,5 @@
 /** Keyset pagination: a page is found by a key in the list's order, at the same cost anywhere in the list. */
+import type { Pause } from '../../base/turns.ts';
 import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
@@ -168,6 +169,14 @@ interface FilteredSource<Row, Item>
   /** Rows in list order from the key on (inclusive), or from the head; in reverse order if it reads backwards. */
   rows(key: CursorKey | null, isBackwards: boolean): Iterable<Row>;
   meets(row: Row): boolean;
+  /** The number of rows that one counts as (default: 1). */
+  costOf?(row: Row): number;
+}
+
+/** Rows that meet the conditions, and the key at which the reading stopped before it had seen all. */
+interface Found<Row> {
+  rows: Row[];
+  stopped: CursorKey | null;
 }
 
 /**
@@ -175,30 +184,55 @@ interface FilteredSource<Row, Item>
  * fewer items than its limit, or none, and a next page all the same.
  */
 export function filteredPage<Row, Item>(source: FilteredSource<Row, Item>): Page<Item, number | null> {
+  const reading = filteredPageOf(source);
+  let step = reading.next();
+  while (step.done !== true) step = reading.next();
+  return step.value;
+}
+
+/** Reads a page as {@link filteredPage}, of a list whose rows take long to judge: other work has its turn between them. */
+export async function longFilteredPage<Row, Item>(
+  source: FilteredSource<Row, Item>,
+  pause: Pause,
+): Promise<Page<Item, number | null>> {
+  const reading = filteredPageOf(source);
+  let step = reading.next();
+  while (step.done !== true) {
+    await pause();
+    step = reading.next();
+  }
+  return step.value;
+}
+
+/** Makes a page, and yields after each row that it has read. */
+function* filteredPageOf<Row, Item>(
+  source: FilteredSource<Row, Item>,
+): Generator<undefined, Page<Item, number | null>> {
   const { limit, mostRows, keyOf } = source;
   const at = source.at ?? HEAD;
 
-  /** Up to `count` rows from a side of a key, and the key at which the reading stopped before it had seen all. */
-  function found({ side, key }: Cursor, count: number): { rows: Row[]; stopped: CursorKey | null } {
+  /** Up to `count` rows from a side of a key. */
+  function* found({ side, key }: Cursor, count: number): Generator<undefined, Found<Row>> {
     const isExclusive = side === 'after' || side === 'before';
     const rows: Row[] = [];
     let read = 0;
     for (const row of source.rows(key.length === 0 ? null : key, isBackwards({ side, key }))) {
       if (isExclusive && isSame(keyOf(row), key)) continue;
-      if (read === mostRows) return { rows, stopped: keyOf(row) };
-      read += 1;
+      if (read >= mostRows) return { rows, stopped: keyOf(row) };
       if (source.meets(row)) rows.push(row);
+      read += source.costOf?.(row) ?? 1;
       if (rows.length === count) break;
+      yield;
     }
     return { rows, stopped: null };
   }
 
   const backwards = isBackwards(at);
-  const { rows, stopped } = found(at, limit + 1);
+  const { rows, stopped } = yield* found(at, limit + 1);
   const isMore = rows.length > limit;
   if (isMore) rows.pop();
   const back: Cursor = { side: turned[at.side], key: at.key };
-  const behind = at.key.length === 0 ? null : found(back, 1);
+  const behind = at.key.length === 0 ? null : yield* found(back, 1);
   const isTurnable = behind !== null && (behind.rows.length > 0 || behind.stopped !== null);
   if (backwards) rows.reverse();
 

@@ -29,6 +29,7 @@ import { changeQueries } from '../queries/changes.ts';
 import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
 import { contractCallSearch, contractLogSearch } from '../queries/contracts/contract-search.ts';
 import { contractFunctionQueries, contractQueries, deploymentQueries } from '../queries/contracts/deployments.ts';
+import { type LogWalkLimits, logWalk } from '../queries/contracts/log-walk.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
 import { directoryQueries } from '../queries/directories.ts';
 import {
@@ -72,6 +73,8 @@ export interface WorkLimits {
   projected?: number;
   /** Limits of a search by decoded values. */
   values?: ValueSearchLimits;
+  /** Limits of a list of the logs of several contracts. */
+  logs?: Partial<LogWalkLimits>;
   /** Rows of each range that a search by text reads at most. */
   foundRows?: number;
 }
@@ -245,6 +248,11 @@ export function readerOf(
       /** Logs and calls by their decoded values, newest first. */
       searchLogs: contractLogSearch(db, byValues),
       searchCalls: contractCallSearch(db, byValues),
+      /** Logs of several contracts, or of all that a principal deployed, newest or oldest first. */
+      walkLogs: logWalk(db, turns, {
+        ...(limits.walkRows === undefined ? {} : { rows: limits.walkRows }),
+        ...limits.logs,
+      }),
     },
     /** Lists of contracts and tokens as a whole. */
     directories: directoryQueries(db, limits.walkRows),

@@ -12,7 +12,7 @@ export interface Candidates {
 }
 
 /** Optional parameters without which an operation says too little. */
-const ALSO = new Set(['getFilteredEvents tx_id']);
+const ALSO = new Set(['getFilteredEvents tx_id', 'searchLogs contract_id']);
 
 /** A name that nobody has. */
 const NO_NAME = 'nobody.btc';
@@ -216,6 +216,7 @@ function byOperationOf(
     'getMempoolPosition tx_id': pendingIds,
     'getTransactionsById tx_id': [...pendingIds, ...txIds].map((id) => [id]),
     'getSmartContractsStatus contract_id': contracts.map((id) => [id]),
+    'searchLogs contract_id': [contracts.slice(0, 2)],
     'getNftHistory asset_identifier': nftAssets,
     'getCollectionToken asset_identifier': nftAssets,
     'getCollectionMints asset_identifier': nftAssets,

@@ -1697,6 +1697,16 @@ export interface components {
             rewards: { btc: components["schemas"]["Sats"]; } | null;
         };
         CycleRewardsPage: { results: components["schemas"]["CycleRewards"][]; } & components["schemas"]["Page"];
+        ListedContractLog: {
+            contract_id: string;
+            block_height: number;
+            time: components["schemas"]["IsoTime"];
+            tx_id: components["schemas"]["Hash"];
+            event_index: number;
+            topic: string;
+            value: components["schemas"]["ClarityValue"];
+        };
+        ListedContractLogUncountedPage: { results: components["schemas"]["ListedContractLog"][]; } & components["schemas"]["UncountedPage"];
         FoundContractLog: {
             block_height: number;
             time: components["schemas"]["IsoTime"];
@@ -2364,6 +2374,8 @@ export interface components {
         ToTime: number;
         Day: string;
         Order3: "holders" | "transfers";
+        Topic: string;
+        FieldNAME: string;
         Limit10: number;
         Locale: string;
         TokenId: string;
@@ -3897,13 +3909,13 @@ export interface operations {
             query?: {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
-                topic?: string;
+                topic?: components["parameters"]["Topic"];
                 order?: components["parameters"]["Order2"];
                 from_height?: components["parameters"]["FromHeight"];
                 to_height?: components["parameters"]["ToHeight"];
                 from_time?: components["parameters"]["FromTime"];
                 to_time?: components["parameters"]["ToTime"];
-                "field.NAME"?: string;
+                "field.NAME"?: components["parameters"]["FieldNAME"];
             };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { contract_id: components["parameters"]["ContractId2"]; };

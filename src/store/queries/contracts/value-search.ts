@@ -219,10 +219,11 @@ interface Searched<Item> {
 }
 
 /** The index that has the values of a field. */
-const indexFor = (all: readonly ValueIndex[], { path }: FieldFilter): ValueIndex | undefined =>
+export const indexFor = (all: readonly ValueIndex[], { path }: FieldFilter): ValueIndex | undefined =>
   all.find(({ scope }) => isWithin(path, scope));
 
-const meetsAll = (filters: readonly FieldFilter[], fields: ClarityFields): boolean =>
+/** Whether decoded values meet all conditions. */
+export const meetsAll = (filters: readonly FieldFilter[], fields: ClarityFields): boolean =>
   filters.every(({ path, conditions }) => {
     const field = fields.get(path);
     return field !== undefined && conditions.every((condition) => meets(field, condition));

@@ -1,0 +1,472 @@
+/**
+ * Logs of several contracts: every list is what a filter over all logs of the chain finds, whatever forks the chain took, and
+ * whichever way its pages are read.
+ */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type ClarityValue, decodeClarity } from '../../src/codec/clarity.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { conditionOf } from '../../src/codec/value-condition.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { FieldFilter, LoggingContracts, LogsFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
+import type { Cursor, Page } from '../../src/store/model/page.ts';
+import { LOG_WALK_LIMITS, type LogWalkLimits } from '../../src/store/queries/contracts/log-walk.ts';
+import { readerOf } from '../../src/store/read/index-reader.ts';
+import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { noEntries } from '../support/data/memory-index.ts';
+import { forks, grown } from '../support/events/forked-chain.ts';
+import { alice, block, bob, type MadeBlock, receipt, transfer } from '../support/events/handmade.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
+
+const BOOT = 'ST000000000000000000002AMW42H';
+const PLACES = 2 ** 20;
+
+const indexed: ValueIndexChoice[] = [
+  { subject: 'logs', contract: `${BOOT}.pox-5`, scope: '' },
+  { subject: 'logs', contract: `${BOOT}.bns`, scope: 'action' },
+];
+
+/** A log as a filter over all finds it. */
+interface Plain {
+  contract: string;
+  position: number;
+  eventIndex: number;
+  txId: Uint8Array;
+  topic: string;
+  sender: string;
+  value: Uint8Array;
+}
+
+/** All logs, newest first. */
+const allOf = (db: Database): Plain[] =>
+  db
+    .query<Plain, []>(
+      `SELECT p.address AS contract, e.position, e.event_index AS eventIndex, t.tx_id AS txId, e.topic, s.address AS sender, e.value
+         FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
+         JOIN principals s ON s.id = t.sender_id
+        WHERE e.kind = 1 ORDER BY e.position DESC, e.event_index DESC`,
+    )
+    .all();
+
+/** The paths of a value that have something other than a tuple. */
+function* leaves(value: ClarityValue, path: string[] = []): Generator<[path: string, value: ClarityValue]> {
+  if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
+  else if (value.type !== 'tuple') yield [path.join('.'), value];
+  else for (const [name, entry] of value.value) yield* leaves(entry, [...path, name]);
+}
+
+function leavesOf({ value }: Plain): [path: string, value: ClarityValue][] {
+  const decoded = decodeClarity(value);
+  return decoded.ok ? [...leaves(decoded.value)] : [];
+}
+
+type Draw = (below: number) => number;
+
+/** A condition on a field that a log meets, and whether another log does. */
+interface Asked {
+  field: FieldFilter;
+  holds: (one: Plain) => boolean;
+}
+
+function drawnField(model: Plain, draw: Draw): Asked | null {
+  const own = leavesOf(model);
+  const [path, value] = own[draw(Math.max(1, own.length))] ?? [];
+  if (path === undefined || value === undefined) return null;
+  const at = (one: Plain): ClarityValue | undefined => leavesOf(one).find(([other]) => other === path)?.[1];
+  const filter = (text: string): FieldFilter => ({ path, named: `field.${path}`, conditions: [conditionOf(text)] });
+  if ((value.type === 'int' || value.type === 'uint') && draw(2) === 0) {
+    const least = value.value;
+    return {
+      field: filter(`gte:${least}`),
+      holds(one) {
+        const other = at(one);
+        return (other?.type === 'int' || other?.type === 'uint') && other.value >= least;
+      },
+    };
+  }
+  const hex = toHex(value.bytes);
+  return {
+    field: filter(hex),
+    holds(one) {
+      const other = at(one);
+      return other !== undefined && toHex(other.bytes) === hex;
+    },
+  };
+}
+
+interface Listed {
+  contractId: string;
+  height: number;
+  eventIndex: number;
+  value: Uint8Array;
+}
+const shown = (one: Plain): Listed => ({
+  contractId: one.contract,
+  height: Math.floor(one.position / PLACES),
+  eventIndex: one.eventIndex,
+  value: one.value,
+});
+
+type Read = (limit: number, cursor: Cursor | null) => Promise<Page<Listed, number | null>>;
+
+/** All items of a list, walked page by page to its end and back. @returns whether a page was short besides */
+async function walked(read: Read, limit: number): Promise<{ items: Listed[]; isShort: boolean }> {
+  let page = await read(limit, null);
+  expect(page.previous).toBeNull();
+  const items = [...page.items];
+  let isShort = false;
+  while (page.next !== null) {
+    isShort ||= page.items.length < limit;
+    page = await read(limit, page.next);
+    expect(page.items.length).toBeLessThanOrEqual(limit);
+    items.push(...page.items);
+  }
+  const back = [...page.items];
+  while (page.previous !== null) {
+    page = await read(limit, page.previous);
+    back.unshift(...page.items);
+  }
+  expect(back).toEqual(items);
+  return { items, isShort };
+}
+
+const NOBODY = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
+
+/** Limits by which each way is taken, and pages end before their limit. */
+const limits: Partial<LogWalkLimits>[] = [
+  {},
+  { rows: 3 },
+  { merged: 1, rows: 20 },
+  { principals: 3 },
+  { principals: 3, rows: 2 },
+  { rows: 1 },
+];
+
+/** Compares lists of drawn conditions with a filter over all logs. */
+async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen): Promise<void> {
+  const all = allOf(db);
+  const contracts = [...new Set(all.map(({ contract }) => contract)), `${NOBODY}.nothing`];
+  for (let n = 0; n < lists && all.length > 0; n++) {
+    const model = all[draw(all.length)]!;
+    const [deployer = ''] = model.contract.split('.');
+    const some = [model.contract, contracts[draw(contracts.length)]!, contracts[draw(contracts.length)]!];
+    const of: LoggingContracts = draw(2) === 0 ? { deployer } : { contracts: [...new Set(some)] };
+    const asked = draw(3) === 0 ? drawnField(model, draw) : null;
+    const sender = draw(3) === 0 ? model.sender : null;
+    const topic = [null, null, model.topic, 'unheard-of'][draw(4)]!;
+    const height = Math.floor(model.position / PLACES);
+    const heights = [
+      { from: null, to: null },
+      { from: height, to: null },
+      { from: null, to: height },
+      { from: height - 2, to: height + 2 },
+    ][draw(4)]!;
+    const expected = all
+      .filter(({ contract }) =>
+        'deployer' in of ? contract.split('.')[0] === of.deployer : of.contracts.includes(contract),
+      )
+      .filter(
+        (one) => (asked?.holds(one) ?? true) && sender === (sender && one.sender) && topic === (topic && one.topic),
+      )
+      .filter(({ position }) => position >= (heights.from ?? 0) * PLACES)
+      .filter(({ position }) => heights.to === null || position < (heights.to + 1) * PLACES)
+      .map(shown);
+    const isUp = draw(2) === 0;
+    const fields = asked === null ? [] : [asked.field];
+    const filter: LogsFilter = { of, topic, sender, heights, fields, order: isUp ? 'asc' : 'desc' };
+    const reader = readerOf(db, noEntries, 1, { logs: limits[draw(limits.length)]! });
+    const read: Read = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
+    const { items, isShort } = await walked(read, 1 + draw(5));
+    expect(items).toMatchObject(isUp ? expected.toReversed() : expected);
+    expect(items).toHaveLength(expected.length);
+    if (expected.length > 0) {
+      seen.add('deployer' in of ? 'of a deployer' : 'of contracts');
+      if (asked !== null) seen.add('by a field');
+      if (sender !== null) seen.add('by sender');
+    }
+    if (isShort) seen.add('short pages');
+  }
+}
+
+/** One batch of the indexes of values; null where they are complete. */
+function batchOf({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
+  let made: ReturnType<typeof ingest.valueIndexes.batch> = null;
+  void ingest.local(() => {
+    made = ingest.valueIndexes.batch();
+  });
+  return made;
+}
+
+test(
+  'lists are what a filter over all logs finds, in both orders, while blocks, forks and indexes of values come in any order',
+  async () => {
+    const seen = new Seen({ 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'short pages': 2 });
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
+        const { events } = grown(generated);
+        const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
+        const begin = draw(events.length + 1);
+        using directory = ingestOf(events.slice(0, begin).map(received));
+        using open = openAt(directory.path, { valueIndexes: indexed, valueIndexRows: 3 });
+        using db = new Database(indexPath(directory.path), { readonly: true });
+        for (const event of events.slice(begin)) {
+          if (draw(2) === 0) batchOf(open);
+          open.ingest.receive(received(event));
+          if (draw(8) === 0) await compareLists(db, draw, 1, seen);
+        }
+        await compareLists(db, draw, 12, seen);
+      }),
+      { seen, cases: 4 },
+    );
+  },
+  timeout,
+);
+
+/** A log at its place in the chain: a fork may bring it to another. */
+const keyOf = ({ position, eventIndex, txId }: Plain): string => `${position}/${eventIndex}/${toHex(txId)}`;
+
+test(
+  'a walk in short pages repeats nothing and leaves out nothing that stays, while blocks and forks arrive',
+  async () => {
+    const seen = new Seen({ 'walks to the end': 4, 'logs that stayed': 20, 'logs that left': 1 });
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
+        const { events } = grown(generated);
+        const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
+        const begin = Math.floor(events.length / 2);
+        using open = openNew();
+        for (const event of events.slice(0, begin)) open.ingest.receive(received(event));
+        using db = new Database(indexPath(open.directory), { readonly: true });
+        const { walkLogs } = readerOf(db, noEntries, 1, {
+          logs: { rows: 2, principals: [3, 20_000][draw(2)]! },
+        }).contracts;
+        const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
+        const filter: LogsFilter = {
+          ...{ of: { deployer: BOOT }, topic: 'print', sender: null, order, fields: [] },
+          heights: { from: null, to: null },
+        };
+        const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));
+        let [cursor, shown, staying]: [Cursor | null, string[], Set<string>] = [null, [], new Set(inList().map(keyOf))];
+        const coming = events.slice(begin);
+        const before = staying.size;
+        for (let isOver = false; !isOver; ) {
+          const page = await walkLogs(filter, 1 + draw(3), cursor);
+          const all = inList();
+          for (const { txId, eventIndex } of page.items) {
+            const own = all.find((one) => one.eventIndex === eventIndex && toHex(one.txId) === toHex(txId));
+            shown.push(keyOf(own!));
+          }
+          cursor = page.next;
+          isOver = cursor === null;
+          const event = coming.shift();
+          if (event === undefined) continue;
+          open.ingest.receive(received(event));
+          const now = new Set(inList().map(keyOf));
+          staying = new Set([...staying].filter((key) => now.has(key)));
+        }
+        expect([...staying].filter((key) => !shown.includes(key))).toEqual([]);
+        expect(shown.length - new Set(shown).size).toBe(0);
+        seen.add('walks to the end');
+        seen.add('logs that stayed', staying.size);
+        seen.add('logs that left', before - staying.size);
+      }),
+      { seen, cases: 12 },
+    );
+  },
+  timeout,
+);
+
+/** A log of a handmade transaction: the name of its contract, of alice, and what it prints. */
+type Printed = readonly [name: string, value: Uint8Array];
+
+/** A chain whose blocks have a transaction each, of alice unless the list says bob, with these logs. */
+function chainOf(
+  blocks: readonly { by?: typeof bob; logs: readonly Printed[] }[],
+  valueIndexes: ValueIndexChoice[] = [],
+) {
+  const open: OpenIngest = openNew({ valueIndexes });
+  let parent: MadeBlock | null = null;
+  for (const [nth, { by = alice, logs }] of blocks.entries()) {
+    const transaction = transfer(by, nth, 300);
+    const events = logs.map(([name, value], index) => ({
+      txid: transaction.id,
+      event_index: index,
+      committed: true,
+      type: 'contract_event',
+      contract_event: { contract_identifier: idOf(name), topic: 'print', raw_value: toHex(value) },
+    }));
+    parent = block(parent, `${nth}`, [receipt(transaction, 0)], { events });
+    open.ingest.receive(parent.event);
+  }
+  return open;
+}
+
+const idOf = (name: string): string => `${alice.address}.${name}`;
+const EVERYTHING: LogsFilter = {
+  of: { deployer: alice.address },
+  topic: null,
+  sender: null,
+  order: 'desc',
+  heights: { from: null, to: null },
+  fields: [],
+};
+const fieldOf = (path: string, text: string): FieldFilter => ({
+  path,
+  named: `field.${path}`,
+  conditions: [conditionOf(text)],
+});
+
+test('a deployer may have any number of contracts', async () => {
+  const { merged } = LOG_WALK_LIMITS;
+  const [names, one] = [Array.from({ length: merged }, (_, n) => `made-${n}`), clarity.uint(1n)];
+  using open = chainOf([
+    { logs: names.map((name) => [name, one]) },
+    { logs: names.toReversed().map((name) => [name, one]) },
+  ]);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const expected = allOf(db).map(shown);
+  expect(expected).toHaveLength(2 * merged);
+  for (const limits of [{}, { merged: merged - 1 }, { principals: merged - 1 }]) {
+    const { contracts } = readerOf(db, noEntries, 1, { logs: limits });
+    for (const order of ['desc', 'asc'] as const) {
+      const { items } = await walked((_, cursor) => contracts.walkLogs({ ...EVERYTHING, order }, 500, cursor), 500);
+      expect(items).toMatchObject(order === 'desc' ? expected : expected.toReversed());
+    }
+    const { total } = await contracts.walkLogs(EVERYTHING, 1, null);
+    expect(total).toBe('merged' in limits || 'principals' in limits ? null : 2 * merged);
+  }
+});
+
+test('a name that begins like that of a deployer is not one of its contracts', async () => {
+  using open = chainOf([{ logs: [['pool', clarity.none()]] }]);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  for (const limits of [{}, { merged: 0 }]) {
+    const { walkLogs } = readerOf(db, noEntries, 1, { logs: limits }).contracts;
+    const listed = async (of: LoggingContracts) => (await walkLogs({ ...EVERYTHING, of }, 5, null)).items.length;
+    expect(await listed({ deployer: alice.address })).toBe(1);
+    expect(await listed({ deployer: alice.address.slice(0, -1) })).toBe(0);
+    expect(await listed({ deployer: bob.address })).toBe(0);
+    expect(await listed({ contracts: [idOf('poo'), idOf('pool-2')] })).toBe(0);
+  }
+});
+
+test('a page reads as many logs as its limit says, and the next one goes on behind them', async () => {
+  const logs = Array.from({ length: 40 }, (_, n): Printed => [`c${n % 3}`, clarity.uint(BigInt(n))]);
+  using open = chainOf([{ logs }]);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const { walkLogs } = readerOf(db, noEntries, 1, { logs: { rows: 10 } }).contracts;
+  const byTopic = { ...EVERYTHING, topic: 'unheard-of' };
+  const pages = [await walkLogs(byTopic, 5, null)];
+  for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next)
+    pages.push(await walkLogs(byTopic, 5, next));
+  expect(pages.map(({ items, next }) => [items.length, next?.key[1]])).toEqual([
+    [0, 29],
+    [0, 19],
+    [0, 9],
+    [0, undefined],
+  ]);
+  // One whose field is compared counts as five.
+  const byField = { ...EVERYTHING, fields: [fieldOf('', '37')] };
+  const first = await walkLogs(byField, 5, null);
+  const second = await walkLogs(byField, 5, first.next);
+  expect([first.items, first.next?.key[1]]).toEqual([[], 37]);
+  expect([second.items.map(({ eventIndex }) => eventIndex), second.next?.key[1]]).toEqual([[37], 35]);
+  // A long value counts as more; where no field is compared, it isn't read.
+  using other = chainOf([{ logs: logs.map(([name]) => [name, clarity.buffer(new Uint8Array(9 * 1_024))]) }]);
+  using long = new Database(indexPath(other.directory), { readonly: true });
+  const few = readerOf(long, noEntries, 1, { logs: { rows: 28 } }).contracts;
+  expect((await few.walkLogs(byField, 5, null)).next?.key[1]).toBe(37);
+  expect((await few.walkLogs(byTopic, 5, null)).next?.key[1]).toBe(11);
+});
+
+test('what is rare is on the first page by the index of its field, and by its sender', async () => {
+  const logs = (n: number): Printed[] => [
+    ['pool', clarity.tuple({ n: clarity.uint(BigInt(n)), m: clarity.uint(BigInt(n)) })],
+    ['vault', clarity.tuple({ n: clarity.uint(BigInt(n)) })],
+  ];
+  const blocks = Array.from({ length: 30 }, (_, n) => ({ by: n === 3 ? bob : alice, logs: logs(n) }));
+  using open = chainOf(blocks, [
+    { subject: 'calls', contract: idOf('pool'), scope: '' },
+    { subject: 'logs', contract: idOf('pool'), scope: '' },
+    { subject: 'logs', contract: idOf('vault'), scope: 'n' },
+  ]);
+  while (batchOf(open) !== null);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const { walkLogs } = readerOf(db, noEntries, 1, { logs: { rows: 25 } }).contracts;
+  const firstOf = async (filter: Partial<LogsFilter>) => {
+    const { items, next } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
+    return { found: items.map(({ contractId, height }) => [contractId, height]), isAll: next === null };
+  };
+  const both = [
+    [idOf('vault'), 4],
+    [idOf('pool'), 4],
+  ];
+  expect(await firstOf({ fields: [fieldOf('n', 'u3')] })).toEqual({ found: both, isAll: true });
+  expect(await firstOf({ sender: bob.address })).toEqual({ found: both, isAll: true });
+  expect(await firstOf({ sender: bob.address, fields: [fieldOf('m', '3')] })).toEqual({
+    found: both.slice(1),
+    isAll: true,
+  });
+  // An index of another field, or of one contract alone, leaves the logs of the other to be read.
+  expect(await firstOf({ fields: [fieldOf('m', '3')] })).toEqual({ found: [], isAll: false });
+  expect(await firstOf({ of: { contracts: [idOf('pool')] }, fields: [fieldOf('m', '3')] })).toEqual({
+    found: both.slice(1),
+    isAll: true,
+  });
+});
+
+test('a sender is told from others where the logs of the contracts are walked', async () => {
+  const pool: Printed[] = [['pool', clarity.none()]];
+  const blocks = [{ logs: pool }, { by: bob, logs: pool }, ...Array.from({ length: 9 }, () => ({ logs: [] }))];
+  using open = chainOf(blocks);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const { walkLogs } = readerOf(db, noEntries, 1).contracts;
+  const heightsOf = async (sender: string) =>
+    (await walkLogs({ ...EVERYTHING, sender }, 5, null)).items.map(({ height }) => height);
+  // Alice signed more transactions than there are logs, Bob fewer.
+  expect([await heightsOf(alice.address), await heightsOf(bob.address)]).toEqual([[1], [2]]);
+});
+
+test('a window has no total, and nothing from outside, wherever a cursor stands', async () => {
+  using open = chainOf(Array.from({ length: 6 }, () => ({ logs: [['pool', clarity.none()]] as const })));
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const { walkLogs } = readerOf(db, noEntries, 1).contracts;
+  for (const sender of [null, alice.address]) {
+    for (const order of ['desc', 'asc'] as const) {
+      const filter = { ...EVERYTHING, sender, order, heights: { from: 2, to: 4 } };
+      for (const height of [1, 6]) {
+        for (const side of ['from', 'before'] as const) {
+          const { items, total } = await walkLogs(filter, 9, { side, key: [height * PLACES, 0] });
+          // A walk that leads away from the window finds nothing.
+          const isTowards = (height === 6) === (order === 'desc') ? side === 'from' : side === 'before';
+          const inside = order === 'desc' ? [4, 3, 2] : [2, 3, 4];
+          expect([total, items.map((one) => one.height)]).toEqual([null, isTowards ? inside : []]);
+        }
+      }
+    }
+  }
+});
+
+test('an index of values is used for what it has alone, while it is made and while it is removed', async () => {
+  const blocks = Array.from({ length: 12 }, (): { logs: Printed[] } => ({ logs: [['pool', clarity.uint(7n)]] }));
+  using open = chainOf(blocks);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const { walkLogs } = readerOf(db, noEntries, 1).contracts;
+  const found = async (from: number | null) =>
+    (await walkLogs({ ...EVERYTHING, heights: { from, to: null }, fields: [fieldOf('', 'u7')] }, 50, null)).items
+      .length;
+  const reopen = (valueIndexes: ValueIndexChoice[]) => {
+    open.ingest.close();
+    Object.assign(open, openAt(open.directory, { valueIndexes, valueIndexRows: 2 }));
+  };
+  const check = async () => expect([await found(null), await found(9)]).toEqual([12, 4]);
+  for (const choices of [[{ subject: 'logs', contract: idOf('pool'), scope: '' } as const], []]) {
+    reopen(choices);
+    let batches = 0;
+    do await check();
+    while (batchOf(open) !== null && ++batches);
+    expect(batches).toBeGreaterThan(3);
+  }
+});
