@@ -1,4 +1,7 @@
-/** What a page of logs by decoded values costs, by how many logs there are, and what the index of these values costs. */
+/**
+ * What a page of logs by decoded values costs, by how many logs there are, and what the index of these values costs; and what one of
+ * logs of several contracts costs, beside one of all logs of one contract.
+ */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { onCore, ROOT, run, script, withDirectory } from './harness.ts';
@@ -35,12 +38,25 @@ const measured: Measured[] = await withDirectory(async (directory) => {
 });
 
 const base = measured[0]!;
-const rows = base.questions.map(({ name, microseconds: shortest }, number) => {
+const [ofOne, ofSeveral] = [false, true].map((isOfSeveral) =>
+  base.questions.flatMap((one, number) => (one.isOfSeveral === isOfSeveral ? [number] : [])),
+) as [number[], number[]];
+const rows = ofOne.map((number) => {
+  const { name, microseconds: shortest } = base.questions[number]!;
   const times = measured.map(({ questions }) => questions[number]!.microseconds);
   // By round, as a busy machine slows down all.
   const ratios = times.slice(1).map((of): Cell => figure([spread(of.map((time, n) => time / shortest[n]!)).median], 2));
   return [name, ...times.map((of) => figure(of)), ...ratios];
 });
+
+/** Each beside the first question of the same index and round: all logs of one contract. */
+const rowsOfSeveral = ofSeveral.map((number) => [
+  base.questions[number]!.name,
+  ...measured.flatMap(({ questions }) => {
+    const [of, one] = [questions[number]!.microseconds, questions[0]!.microseconds];
+    return [figure(of), figure([spread(of.map((time, n) => time / one[n]!)).median], 2)];
+  }),
+]);
 
 const thousands = (logs: number): string => logs.toLocaleString('en-US');
 
@@ -48,7 +64,7 @@ publish([
   {
     title: 'Logs by decoded values',
     notes: [
-      'data: logs of one contract, 1,000 in each block, with an index of all four fields of the printed tuples',
+      'data: logs of one contract, 1,000 in each block, with an index of all four fields of the printed tuples, and 100 logs in each block of the contracts of each of three deployers',
       `pages of ${values.limit} logs; ${values.repeat} rounds, the median of ${values.repetitions} times a page in each; median of the rounds (least to greatest)`,
     ],
     tables: [
@@ -81,6 +97,13 @@ publish([
           ...measured.slice(1).map(() => 'ratio'),
         ],
         rows,
+      },
+      {
+        head: [
+          'logs of several contracts',
+          ...measured.flatMap(({ logs }) => [`${thousands(logs)} logs, µs`, 'ratio to all logs of one contract']),
+        ],
+        rows: rowsOfSeveral,
       },
     ],
   },

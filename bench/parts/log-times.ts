@@ -18,7 +18,8 @@ import { openWriter } from '../../src/store/files/database.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { startValueIndexing } from '../../src/store/ingest/value-indexes.ts';
-import type { Cursor } from '../../src/store/model/page.ts';
+import type { LoggingContracts, LogsFilter } from '../../src/store/model/contract.ts';
+import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { spread } from '../results.ts';
@@ -40,6 +41,19 @@ const addressOf = (number: number): string => {
 };
 const CONTRACT = `${addressOf(0xffff_ffff)}.pool`;
 
+/** Deployers of several contracts, whose logs stand between those of the one. The last has too many contracts to merge. */
+type Deployer = { address: string; contracts: number };
+const DEPLOYERS: readonly Deployer[] = [20, 500, 2_000].map((contracts, n) => ({
+  address: addressOf(0xffff_ff00 + n),
+  contracts,
+}));
+/** Logs of each deployer in a block. */
+const LOGS_OF_A_DEPLOYER = 100;
+/** One of so many logs of deployers has another topic. */
+const RARE = 1_000;
+const contractsOf = ({ address, contracts }: Deployer): string[] =>
+  Array.from({ length: contracts }, (_, n) => `${address}.pool-${n}`);
+
 const hashOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
 /** A number below another that looks drawn, and is the same for the same number. */
 const scattered = (number: number, below: number): number => Bun.hash.crc32(String(number)) % below;
@@ -59,9 +73,17 @@ const NOTHING = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeL
 /** A block with one call, in which the contract prints. */
 function blockOf(height: number, logs: number): Block {
   const first = (height - 1) * LOGS_OF_A_BLOCK;
-  const events = Array.from({ length: LOGS_OF_A_BLOCK }, (_, place): ChainEvent => {
-    return { kind: 'contract_log', contractId: CONTRACT, topic: 'print', value: printed(first + place, logs) };
-  });
+  const log = (contractId: string, topic: string, number: number): ChainEvent => {
+    return { kind: 'contract_log', contractId, topic, value: printed(number, logs) };
+  };
+  const own = Array.from({ length: LOGS_OF_A_BLOCK }, (_, place) => log(CONTRACT, 'print', first + place));
+  const others = DEPLOYERS.flatMap(({ address, contracts }) =>
+    Array.from({ length: LOGS_OF_A_DEPLOYER }, (_, place) => {
+      const number = height * LOGS_OF_A_DEPLOYER + place;
+      return log(`${address}.pool-${scattered(number, contracts)}`, number % RARE === 0 ? 'rare' : 'print', number);
+    }),
+  );
+  const events = [...own, ...others];
   const payload = {
     type: 'contract_call',
     typeId: 2,
@@ -171,9 +193,11 @@ async function indexValues(directory: string): Promise<Making> {
 /** A list, and the time of a page of it in each round, in microseconds. */
 export interface TimedQuestion {
   name: string;
+  /** Whether it asks for logs of several contracts. */
+  isOfSeveral: boolean;
   microseconds: number[];
 }
-type Ask = (read: Reader, cursor: Cursor | null) => ReturnType<Reader['contracts']['searchLogs']>;
+type Ask = (read: Reader, cursor: Cursor | null) => Promise<Page<unknown, number | null>>;
 interface Question extends TimedQuestion {
   ask: Ask;
   cursor: Cursor | null;
@@ -191,6 +215,15 @@ const by =
     );
   };
 
+/** Asks for logs of several contracts. */
+const across =
+  (of: LoggingContracts, given: Partial<LogsFilter> = {}): Ask =>
+  (read, cursor) => {
+    const none = { topic: null, sender: null, fields: [] };
+    const filter = { of, ...none, order: 'desc', heights: { from: null, to: null }, ...given } as const;
+    return read.contracts.walkLogs(filter, limit, cursor);
+  };
+
 /** Questions with the same number of answers in each index, and some of which there are more in a longer one. */
 async function questionsOf(logs: number, snapshots: Snapshots): Promise<Question[]> {
   const sender = addressOf(scattered(logs >> 1, logs / LOGS_OF_A_SENDER));
@@ -203,10 +236,25 @@ async function questionsOf(logs: number, snapshots: Snapshots): Promise<Question
     ['`field.data.amount=gte:…`, half of all logs', by(['data.amount', `gte:${2 ** 30}`])],
     ['`field.sender=SP…&field.action=swap`', by(['sender', sender], ['action', 'swap'])],
   ];
-  const questions: Question[] = asks.map(([name, ask]) => ({ name, ask, cursor: null, microseconds: [] }));
+  const question = { isOfSeveral: false, cursor: null };
+  const questions: Question[] = asks.map(([name, ask]) => ({ ...question, name, ask, microseconds: [] }));
   const middle = { side: 'after', key: [logs * 2 ** 20 * (0.5 / LOGS_OF_A_BLOCK), 0] } as const;
   for (const [name, ask] of asks.slice(2, 4)) {
-    questions.push({ name: `${name}, from the middle`, ask, cursor: middle, microseconds: [] });
+    questions.push({ ...question, name: `${name}, from the middle`, ask, cursor: middle, microseconds: [] });
+  }
+  const [twenty, many, tooMany] = DEPLOYERS as [Deployer, Deployer, Deployer];
+  const contracts = contractsOf(twenty);
+  const deployerOf = ({ contracts }: Deployer) => `deployer of ${contracts.toLocaleString('en-US')} contracts`;
+  const several: [name: string, ask: Ask][] = [
+    ['20 contracts', across({ contracts })],
+    ['20 contracts, a topic of one log in 1,000', across({ contracts }, { topic: 'rare' })],
+    ['20 contracts, a sender of one transaction', across({ contracts }, { sender: addressOf(1) })],
+    [deployerOf(many), across({ deployer: many.address })],
+    [`${deployerOf(many)}, a topic of one log in 1,000`, across({ deployer: many.address }, { topic: 'rare' })],
+    [deployerOf(tooMany), across({ deployer: tooMany.address })],
+  ];
+  for (const [name, ask] of several) {
+    questions.push({ ...question, isOfSeveral: true, name, ask, microseconds: [] });
   }
   for (const { ask, cursor, name } of questions) {
     const page = await snapshots.read((read) => ask(read, cursor));
@@ -256,7 +304,7 @@ process.stdout.write(
     measured.map(({ logs, making, questions }) => ({
       logs,
       making,
-      questions: questions.map(({ name, microseconds }) => ({ name, microseconds })),
+      questions: questions.map(({ name, isOfSeveral, microseconds }) => ({ name, isOfSeveral, microseconds })),
     })),
   ),
 );
