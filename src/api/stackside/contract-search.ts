@@ -216,6 +216,7 @@ const FIELD =
 export const contractSearch = [
   route({
     path: '/stackside/v1/logs',
+    kept: 'contract',
     operationId: 'searchLogs',
     summary: 'Logs of several contracts',
     description: `Returns what contracts printed on the canonical chain, in one list: up to ${MOST_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 whose fields are compared: it may have fewer results than \`limit\`, or none, and a cursor of the next page all the same. What is rare is found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
