@@ -23,11 +23,7 @@ export type KeptNeed = 'headers' | 'principal' | 'contract' | 'transaction' | 'e
 export class NotKeptError extends LackingIndexError {
   override readonly name = 'NotKeptError';
   constructor(what: string) {
-    super(
-      404,
-      `This server does not keep ${what}, but only what concerns the accounts and contracts of --only`,
-      'not_kept',
-    );
+    super(404, `This server keeps chosen accounts and contracts alone (--only), not ${what}`, 'not_kept');
   }
 }
 
@@ -46,7 +42,7 @@ const textsOf = (given: Given, names: readonly string[]): string[] =>
 const CONTRACT_PARAMETERS = ['contract_id', 'asset_identifier', 'token', 'asset_identifiers'];
 
 function requireChosen(principals: readonly string[], only: ReadonlySet<string>): void {
-  if (principals.length === 0) throw new NotKeptError('what is asked of all accounts and contracts');
+  if (principals.length === 0) throw new NotKeptError('what concerns others');
   const other = principals.find((principal) => !only.has(principal));
   if (other !== undefined) throw new NotKeptError(`what concerns ${other}`);
 }
@@ -66,7 +62,7 @@ function requireTransaction({ tx_id: id }: Given, read: Reader): Awaitable<void>
 export function requireKept(need: KeptNeed, { params, query }: Asked, read: Reader): Awaitable<void> {
   const { only } = read.chain.rules();
   if (only === null || need === 'headers') return;
-  if (need === 'everything') throw new NotKeptError('what the answer needs');
+  if (need === 'everything') throw new NotKeptError('all that the answer needs');
   const given = { ...query, ...params };
   if (need === 'principal') requireChosen(textsOf(given, ['principal', 'principals']), only);
   else if (need === 'contract') {

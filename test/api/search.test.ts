@@ -228,7 +228,12 @@ test('however many things match, a bounded number of rows is read, and each kind
     },
   });
   const mostRows = 20;
-  const search = searchQueries(counted, async () => false, mostRows);
+  const search = searchQueries(
+    counted,
+    async () => false,
+    () => null,
+    mostRows,
+  );
   const costs: Record<string, number> = {};
   for (const text of [
     'a',

@@ -259,7 +259,12 @@ export function readerOf(
     /** The name system. Names include their namespace: `alice.btc`. */
     names,
     /** What a text may mean, the best matches first. */
-    search: searchQueries(db, async (name) => (await names.findSubdomain(name)) !== undefined, limits.foundRows),
+    search: searchQueries(
+      db,
+      async (name) => (await names.findSubdomain(name)) !== undefined,
+      () => rules().only,
+      limits.foundRows,
+    ),
     /** Chainhooks, for the main thread of a process that writes. */
     get hooks(): HookReads {
       return hooks();
