@@ -17,7 +17,14 @@ function otherSendMany(recorded: RecordedRules, wanted: RulesSetting) {
 }
 
 const EVERYTHING = 'everything';
-const textOf = (only: readonly string[]): string => (only.length === 0 ? EVERYTHING : only.join(' '));
+/** Names that a message has at most. */
+const MOST_NAMED = 10;
+
+function textOf(only: readonly string[]): string {
+  if (only.length === 0) return EVERYTHING;
+  const others = only.length - MOST_NAMED;
+  return only.slice(0, MOST_NAMED).join(' ') + (others > 0 ? ` and ${others} more` : '');
+}
 
 /**
  * How the rules of an index differ from the setting, as a sentence and what to do about it; null where they don't.
@@ -37,7 +44,7 @@ export function differenceOfRules(
       `Remove the setting of the send-many contract of ${network}, or run stackside rebuild with the setting.`,
     ];
   }
-  if (wanted.only === null || textOf(recorded.only) === textOf(wanted.only)) return null;
+  if (wanted.only === null || Bun.deepEquals(recorded.only, wanted.only)) return null;
   return [
     `The index in ${directory} keeps ${textOf(recorded.only)}, but the setting is to keep ${textOf(wanted.only)}.`,
     'Omit --only, or run stackside rebuild with it.',
