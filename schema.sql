@@ -1205,13 +1205,14 @@ CREATE TABLE mined_receipts (
 CREATE TABLE unkept_transactions (
   position      INTEGER PRIMARY KEY,
   tx_id         BLOB NOT NULL,
-  sender_id     INTEGER NOT NULL,
+  -- addresses, which are not in the dictionary: that would keep them for ever
+  sender        TEXT NOT NULL,
   nonce         INTEGER NOT NULL,
-  sponsor_id    INTEGER,
+  sponsor       TEXT,
   sponsor_nonce INTEGER
 ) STRICT;
-CREATE INDEX unkept_transactions_by_sender_nonce ON unkept_transactions (sender_id, nonce);
-CREATE INDEX unkept_transactions_by_sponsor_nonce ON unkept_transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
+CREATE INDEX unkept_transactions_by_sender_nonce ON unkept_transactions (sender, nonce);
+CREATE INDEX unkept_transactions_by_sponsor_nonce ON unkept_transactions (sponsor, sponsor_nonce) WHERE sponsor IS NOT NULL;
 
 -- Drops by the node of transactions that didn't wait: not announced yet, or in a block. They hold once the transaction would
 -- begin to wait, and are kept for 6,000 blocks.

@@ -2,6 +2,7 @@
  * An index of chosen accounts and contracts: whatever is asked of it, on any route, it answers as an index of everything does, or says
  * that it does not keep what the answer needs. The routes are those of the OpenAPI document, so that a new one is tried as well.
  */
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { parsedJson } from '../../src/base/json.ts';
 import { contractOfAsset } from '../../src/chain/token-contracts.ts';
@@ -12,6 +13,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
 import { type GetRoute, getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
@@ -161,6 +163,12 @@ describe('an index of chosen accounts and contracts', () => {
     using whole = ingestOf(events.map(received));
     using kept = ingestOf(events.map(received), { rules: rulesFor(one) });
     const few = tables(kept.path);
+    // Of transactions that are not kept, nothing stays for ever.
+    const principalsIn = (directory: string): number => {
+      using db = new Database(indexPath(directory), { readonly: true });
+      return db.query<{ n: number }, []>('SELECT count(*) AS n FROM principals').get()!.n;
+    };
+    expect(principalsIn(kept.path)).toBeLessThan(principalsIn(whole.path));
     expect(few.transactions?.length).toBeLessThan(tables(whole.path).transactions?.length ?? 0);
     openAt(kept.path, { rules: rulesFor(one) }).ingest.close();
     openAt(kept.path).ingest.close();

@@ -107,7 +107,7 @@ export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes: ChangeWriter, rules: Rules) {
   const rows = mempoolRows(db, dictionaries, changes);
   const rivals = nonceRivals(db, dictionaries, rows, rules);
-  const unkept = unkeptTransactions(db, dictionaries, rules);
+  const unkept = unkeptTransactions(db, rules);
   const receipts = minedReceipts(db);
   const drops = earlyDrops(db);
   const withoutNonce = db.prepare<Stored<'transactions', 'position'>, [Uint8Array]>(

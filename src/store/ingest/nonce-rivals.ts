@@ -13,7 +13,7 @@ import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import type { MempoolRows } from './mempool-rows.ts';
-import { type MempoolRow, type Spends, usersOfNonces } from './stored-rows.ts';
+import { type MempoolRow, type Spends, unkeptUsersOfNonces, usersOfNonces } from './stored-rows.ts';
 
 const { pending: PENDING, replaced_by_fee: REPLACED, replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
@@ -37,18 +37,20 @@ const isReplaceable = ({ state }: MempoolRow): boolean =>
 
 const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.order - b.order;
 
+/** The number of an account that is in no row. */
+const NOBODY = -1;
+
 /** A canonical transaction, whether it is kept or not. */
 export type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
 /** Finds the canonical transactions that spent one of these nonces; one of them may be found twice. */
 function minedUsers(db: Database, rules: Rules): (spends: Spends) => Mined[] {
-  const usersIn = (table: string) =>
-    prepared<Mined, [number, bigint, number, bigint]>(db, usersOfNonces(`SELECT tx_id, position FROM ${table} WHERE`));
-  const kept = usersIn('transactions');
+  const users = (sql: string) => prepared<Mined, [number, bigint, number, bigint]>(db, sql);
+  const kept = users(usersOfNonces('SELECT tx_id, position FROM transactions WHERE'));
   if (rules.only === null) return ({ sender, nonce, payer, payerNonce }) => kept.all(sender, nonce, payer, payerNonce);
-  const unkept = usersIn('unkept_transactions');
+  const unkept = users(unkeptUsersOfNonces('SELECT tx_id, position FROM unkept_transactions WHERE'));
   return ({ sender, nonce, payer, payerNonce }) =>
-    [kept, unkept].flatMap((users) => users.all(sender, nonce, payer, payerNonce));
+    [kept, unkept].flatMap((mined) => mined.all(sender, nonce, payer, payerNonce));
 }
 
 export type NonceRivals = ReturnType<typeof nonceRivals>;
@@ -56,6 +58,9 @@ export type NonceRivals = ReturnType<typeof nonceRivals>;
 /** Resolves which of several rivals is pending. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows, rules: Rules) {
   const spenders = minedUsers(db, rules);
+
+  /** An account that is in no row yet stays so: of a transaction that is not kept, the dictionary needs nobody. */
+  const known = (address: string): number => principals.find(address) ?? NOBODY;
 
   /** The newest canonical transaction that spent one of these nonces; null where none did. */
   function minedBy(spends: Spends): Uint8Array | null {
@@ -74,12 +79,12 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   const replace = (row: MempoolRow, winner: Uint8Array): void =>
     rows.move(row, row.state === REPLACED_AND_DROPPED ? REPLACED_AND_DROPPED : REPLACED, winner);
 
-  function spendsOf({ sender, sponsor }: TransactionContent): Spends {
-    const id = principals.id(sender.address);
+  function spendsOf({ sender, sponsor }: TransactionContent, idOf: (address: string) => number): Spends {
+    const id = idOf(sender.address);
     return {
       sender: id,
       nonce: sender.nonce,
-      payer: sponsor === null ? id : principals.id(sponsor.address),
+      payer: sponsor === null ? id : idOf(sponsor.address),
       payerNonce: sponsor === null ? sender.nonce : sponsor.nonce,
     };
   }
@@ -163,10 +168,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
 
   return {
     /** Rows that spend a nonce of a transaction, with its own row. */
-    of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
+    of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content, known)),
 
     /** Canonical transactions that spent a nonce of a transaction, it among them if it is on the chain. */
-    mined: (content: TransactionContent): Mined[] => spenders(spendsOf(content)),
+    mined: (content: TransactionContent): Mined[] => spenders(spendsOf(content, principals.id)),
 
     /** Those that spent a nonce of a row. */
     minedWith: (row: MempoolRow): Mined[] => spenders(spendsOfRow(row)),
@@ -185,7 +190,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
 
     /** Replaces the rivals of a transaction that joined the chain. */
     ruleOut(mined: TransactionContent): void {
-      for (const row of users(spendsOf(mined)).filter(isReplaceable)) {
+      for (const row of users(spendsOf(mined, known)).filter(isReplaceable)) {
         const winner = minedBy(spendsOfRow(row));
         if (winner !== null) replace(row, winner);
       }

@@ -41,13 +41,20 @@ export interface Spends {
 /**
  * SQL for the rows that spend the nonce of ?1 and ?2 (the origin's account and nonce) or of ?3 and ?4 (the payer's), as
  * origin or as sponsor: an account has one counter for both. A row may be found twice.
- * @param select the statement up to WHERE, from `transactions`, `unkept_transactions` or `mempool_transactions`
+ * @param select the statement up to WHERE, from `transactions` or `mempool_transactions`
  */
 export const usersOfNonces = (select: string): string =>
-  `${select} sender_id = ?1 AND nonce = ?2
-    UNION ALL ${select} sponsor_id = ?1 AND sponsor_nonce = ?2
-    UNION ALL ${select} sender_id = ?3 AND nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)
-    UNION ALL ${select} sponsor_id = ?3 AND sponsor_nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)`;
+  usersBy(`${select} sender_id =`, `${select} sponsor_id =`, (id) => id);
+
+/** The same of `unkept_transactions`, which has addresses. */
+export const unkeptUsersOfNonces = (select: string): string =>
+  usersBy(`${select} sender =`, `${select} sponsor =`, (id) => `(SELECT address FROM principals WHERE id = ${id})`);
+
+const usersBy = (bySender: string, bySponsor: string, account: (id: string) => string): string =>
+  `${bySender} ${account('?1')} AND nonce = ?2
+    UNION ALL ${bySponsor} ${account('?1')} AND sponsor_nonce = ?2
+    UNION ALL ${bySender} ${account('?3')} AND nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)
+    UNION ALL ${bySponsor} ${account('?3')} AND sponsor_nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)`;
 
 /** Finds rows of the table. */
 export function storedRows(db: Database) {

@@ -6,7 +6,6 @@ import type { Database } from 'bun:sqlite';
 import type { ChainTransaction } from '../../chain/block.ts';
 import { positionOf } from '../../chain/position.ts';
 import { isKept, type Rules } from '../../chain/rules.ts';
-import type { Dictionaries } from '../effects/dictionary.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { unkeptTransactionsTable } from '../rows/tables.ts';
 import { RETAINED_BLOCKS } from './block-payloads.ts';
@@ -17,7 +16,7 @@ interface Placed {
   position: number;
 }
 
-export function unkeptTransactions(db: Database, { principals }: Dictionaries, rules: Rules) {
+export function unkeptTransactions(db: Database, rules: Rules) {
   const add = inserterIfAbsent(db, unkeptTransactionsTable);
   const remove = db.prepare<null, [number]>('DELETE FROM unkept_transactions WHERE position = ?1');
   const forget = db.prepare<null, [number]>('DELETE FROM unkept_transactions WHERE position < ?1');
@@ -33,9 +32,9 @@ export function unkeptTransactions(db: Database, { principals }: Dictionaries, r
         add({
           position,
           tx_id: txId,
-          sender_id: principals.id(sender.address),
+          sender: sender.address,
           nonce: sender.nonce,
-          sponsor_id: sponsor === null ? null : principals.id(sponsor.address),
+          sponsor: sponsor?.address ?? null,
           sponsor_nonce: sponsor?.nonce ?? null,
         });
       }

@@ -738,9 +738,9 @@ export const minedReceiptsTable = tableShape('mined_receipts', ['position'], {
 export const unkeptTransactionsTable = tableShape('unkept_transactions', ['position'], {
   position: 'integer',
   tx_id: 'blob',
-  sender_id: 'integer',
+  sender: 'text',
   nonce: 'integer',
-  sponsor_id: 'integer?',
+  sponsor: 'text?',
   sponsor_nonce: 'integer?',
 });
 
