@@ -24,6 +24,7 @@ export interface Rules {
   only: ReadonlySet<string> | null;
 }
 
+/** The rules of an index that was made with some settings: a network without a send-many contract has its usual one. */
 export const rulesOfRecord = ({ sendMany: { mainnet, testnet }, only }: RecordedRules): Rules => ({
   sendMany: new Set([mainnet ?? SEND_MANY.mainnet, testnet ?? SEND_MANY.testnet]),
   only: only.length === 0 ? null : new Set(only),

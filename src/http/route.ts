@@ -209,8 +209,6 @@ export interface Route {
   snapshot: boolean;
   /** What its answers need in an index that began at a block. */
   history: HistoryNeed;
-  /** What its answers need of an index that keeps some accounts and contracts alone. */
-  kept: KeptNeed;
   countedAs: ((request: Request) => string) | null;
   /** Omitted from the OpenAPI document. */
   hidden: boolean;
@@ -252,7 +250,6 @@ export function route<
     mainThread,
     snapshot,
     history,
-    kept: keptNeedOf(declaration),
     countedAs,
     hidden,
     get detail() {

@@ -191,7 +191,6 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, mic
     effectsWriter.apply(effects);
     tip.clear();
   };
-  const effects = (block: Block) => effectsOf(block, rules);
   const mover = tipMover(tip, orphans, apply, rules, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
@@ -201,7 +200,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, mic
     orphans.add(block);
     if (known.tipHeight() !== null) return;
     collectFor(block);
-    apply(effects(block));
+    apply(effectsOf(block, rules));
     collectFor(block);
     setBurnHeight.run(block.burnBlockHeight);
   }
@@ -280,7 +279,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, mic
         return { reverted: [], applied: [] };
       }
       const whole = complete(block, network);
-      const own = whole === block && ready !== undefined ? ready : effects(whole);
+      const own = whole === block && ready !== undefined ? ready : effectsOf(whole, rules);
       const change = growTo(whole, parentStatus === 'orphan' ? parent : null, network, own);
       updateMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);
