@@ -1,12 +1,10 @@
-/** `stackside sql`: output formats, limits, and the commands of the prompt. */
+/** `stackside sql`: output formats and limits. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { createProgram } from '../../src/commands/cli/program.ts';
 import { type Encode, encoderOf } from '../../src/commands/query/formats.ts';
 import type { Format } from '../../src/commands/query/options.ts';
 import { type QueryStart, runQuery } from '../../src/commands/query/run.ts';
-import { answerTo } from '../../src/commands/query/sql.ts';
-import { views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf } from '../support/data/ingest.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
@@ -112,19 +110,6 @@ test('a query is cancelled after its time, and above its memory', async () => {
     tick();
   });
   await expect(greedy).rejects.toThrow('The query needs more than 200 MB of memory and was cancelled.');
-});
-
-test('the prompt lists the views, shows their columns and takes another format', () => {
-  const session: { format: Format } = { format: 'table' };
-  expect(answerTo('.tables', session)).toContain('v1_blocks ');
-  expect(answerTo('.schema', session).match(/^v1_/gm)?.length).toBe(views.length);
-  expect(answerTo(' .schema blocks ', session)).toContain('  tx_count');
-  expect(answerTo('.schema nothing', session)).toBe('There is no view nothing; .tables lists the views.\n');
-  expect(answerTo('.format csv', session)).toBe('');
-  expect(session.format).toBe('csv');
-  expect(answerTo('.format xml', session)).toContain('Give one of table, csv');
-  expect(answerTo('.help', session)).toContain('.quit');
-  expect(answerTo('.nothing', session)).toContain('.help lists');
 });
 
 test('a time that no timer can wait for is refused', async () => {

@@ -30,7 +30,7 @@ export interface OwnProcess {
 export type StartOwnProcess = (args: readonly string[], input?: string) => OwnProcess;
 
 /** The command line of this program: the executable, or Bun with the source. */
-export const program = (): string[] =>
+const program = (): string[] =>
   typeof STACKSIDE_COMMIT === 'undefined'
     ? [process.execPath, '--no-env-file', new URL('../../main.ts', import.meta.url).pathname]
     : [process.execPath];

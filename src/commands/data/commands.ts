@@ -130,10 +130,10 @@ export const exportRecording = command({
 
 export const sql = command({
   name: 'sql',
-  summary: 'Query the index with SQL; without a query, ask for queries at a prompt',
+  summary: 'Query the index with SQL',
   example: 'stackside sql "select block_height, tx_count from v1_blocks limit 10"',
   settingsOf: 'sql',
-  arguments: [['[query]', 'Query; without one, stdin has it, or a prompt asks for it at a terminal']],
+  arguments: [['[query]', 'Query (default: read it from stdin)']],
   options: [
     choiceOption('--format <format>', 'Output format', formats).default('table'),
     numberOption('--timeout <seconds>', 'Seconds after which a query is cancelled', 1, 60, LONGEST_SECONDS),
