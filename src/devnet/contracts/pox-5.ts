@@ -374,12 +374,15 @@ function stakeStx(
   if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refused;
   const firstCycle = cycles.of(burnHeight) + 1;
   const unlockCycle = firstCycle + period;
+  const before = world.staking.stake(sender);
+  // The contract stores shares by cycle, so a late calculation still finds the shares of an earlier stake.
+  const earlier = before === undefined ? [] : [...before.units, { from: before.unlockCycle, units: 0n }];
   const stake: SimulatedStake = {
     staker: sender,
     signer,
     firstCycle,
     unlockCycle,
-    units: [{ from: firstCycle, units: stx }],
+    units: [...earlier, { from: firstCycle, units: stx }],
   };
   const fields = {
     staker: clarity.principal(sender),
@@ -492,7 +495,7 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
       }),
     );
   }
-  const stakes = staking.stakes.filter((stake) => isOn(stake, cycle));
+  const stakes = staking.stakes.filter(({ unlockCycle }) => cycle < unlockCycle);
   const shares = stakes.map(({ staker, units }) => ({ whom: owedTo(staker, null), units: unitsIn(units, cycle) }));
   const { total, rewards, rate } = distribute(shares, 1_000_000n);
   const calculated = print(
