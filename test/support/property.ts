@@ -10,8 +10,8 @@ const USUAL_CASES = 100;
  */
 const PER_CENT = Number(process.env.STACKSIDE_RUNS ?? 100);
 
-/** What chance begins from where STACKSIDE_SEED says it: each machine then draws the same cases again, or others. */
-const SEED = process.env.STACKSIDE_SEED === undefined ? undefined : Number(process.env.STACKSIDE_SEED);
+/** The seed from STACKSIDE_SEED, with which every machine draws the same cases again; undefined if the variable isn't set. */
+const SEED = process.env.STACKSIDE_SEED ? Number(process.env.STACKSIDE_SEED) : undefined;
 
 const SURROGATES = { first: 0xd8_00, count: 0x8_00 };
 const CODE_POINTS = 0x11_00_00;
@@ -33,6 +33,9 @@ export const character = fc.nat(CODE_POINTS - SURROGATES.count - 1).map(
 
 /** The first seed of a machine that counts its seeds upward. */
 export const firstSeed = SEED ?? 1;
+
+/** The seed of properties that share their cases: a new one in each process, unless STACKSIDE_SEED is set. */
+export const drawnSeed = SEED ?? Math.floor(Math.random() * 2 ** 31);
 
 /** A counterexample is shrunk for so long: most of what shrinking gains comes early. Milliseconds. */
 const SHRINK_FOR = 5_000;
@@ -64,6 +67,11 @@ export class Seen {
     const before = this.#counts.get(what);
     if (before === undefined) throw new Error(`nobody asked for ${what}`);
     this.#counts.set(what, before + count);
+  }
+
+  /** The names of what is counted. */
+  get names(): string[] {
+    return [...this.#counts.keys()];
   }
 
   get isEnough(): boolean {
