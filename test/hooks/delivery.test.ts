@@ -5,7 +5,6 @@ import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
 import { list } from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { backoff } from '../../src/hooks/delivery/attempt.ts';
 import { retryAfter } from '../../src/http/outgoing.ts';
 import { received } from '../support/data/ingest.ts';
@@ -407,18 +406,6 @@ describe('test deliveries', () => {
     expect((await status(server, uuid)).consecutive_failures).toBe(0);
     expect((await log(server, uuid)).total).toBe(0);
     expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 99 })).status).toBe(404);
-  });
-
-  test('made up for every filter before there is a block', async () => {
-    await using server = await hookServer({ chainId: 0x8000_0000 });
-    using target = receiver();
-    for (const type of Object.keys(filterSchemas)) {
-      const filter = type === 'balance_change' ? { type, principal: 'ST000000000000000000002AMW42H' } : { type };
-      const made = await server.request('POST', '/chainhooks/me', definition(target.url, [filter]));
-      const { body } = await server.request('POST', `/chainhooks/me/${made.body.uuid}/test`, {});
-      expect([type, body.ok]).toEqual([type, true]);
-      expect([type, payloadMistake(body.payload)]).toEqual([type, null]);
-    }
   });
 });
 

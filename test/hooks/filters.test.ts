@@ -11,10 +11,12 @@ import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Filter, type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
+import { payloadText } from '../../src/hooks/evaluation/payload.ts';
 import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
-import { sampleBlock } from '../../src/hooks/routes/trials.ts';
 import { chainhooksPage, filterTypes, filterTypesFile, pageWithFilters } from '../support/generate/filter-types.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { sampleBlock } from './sample-block.ts';
+import { payloadMistake } from './schemas.ts';
 
 const network = networkOf(0x8000_0000);
 const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
@@ -86,6 +88,11 @@ describe('every filter', () => {
   for (const filter of Object.values(full)) {
     test(`${filter.type} matches what has all it says`, () => {
       expect(matches(filter, sample(filter))).toBe(true);
+    });
+    test(`the payload of a ${filter.type} match fits the payload schema`, () => {
+      const matched = { block: sample(filter), txIndexes: [0], findFunction: () => undefined };
+      const hook = { uuid: '00000000-0000-4000-8000-000000000000', name: filter.type, options: {} };
+      expect(payloadMistake(JSON.parse(payloadText(hook, network, { apply: [matched], rollback: [] })))).toBeNull();
     });
     for (const parameter of Object.keys(filter).filter((name) => name !== 'type')) {
       const changed = { ...filter, [parameter]: other[parameter] } as Filter;

@@ -54,16 +54,20 @@ test('a test reads from the tip down to the first match', async () => {
   });
 });
 
-test('where nothing matches the answer is made up and says how far down the search went', async () => {
+test('a test sends nothing if no block matches, and names the lowest height it searched', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, [nothing]));
-  expect((await direct.trial.test(CONSUMER, uuid, {})).searched_from_height).toBeNull();
+  const refusal = (choice: { before_height?: number } = {}) =>
+    direct.trial.test(CONSUMER, uuid, choice).catch((error: unknown) => error);
+  expect(await refusal()).toMatchObject({ status: 404, message: 'There is no block to search for a match' });
   feed(direct);
   const read = watched(direct);
-  const { payload, searched_from_height: from } = await direct.trial.test(CONSUMER, uuid, {});
-  expect(payload).toMatchObject({ event: { apply: [{ block_identifier: { index: 0 } }] } });
-  expect([from, read]).toEqual([1, Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index)]);
+  const message = 'No block from height 1 on matches the filters; set before_height to 1 to search older blocks';
+  expect(await refusal()).toMatchObject({ status: 404, message });
+  expect(read).toEqual(Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index));
+  expect(await refusal({ before_height: 1 })).toMatchObject({ status: 404 });
+  expect(target.received).toEqual([]);
 });
 
 test('a search goes through so many heights and no more, however high the chain is', async () => {

@@ -1,20 +1,10 @@
-/**
- * Trials of definitions and receivers: previews over past blocks, and test deliveries with a block of the chain, or with a
- * made-up one if no recent block matches. A made-up block has zeros for hashes.
- */
+/** Trials of definitions and receivers: previews over past blocks, and test deliveries with a block of the chain. */
 
-import type { AssetAction, Block, ChainEvent, ChainTransaction } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
-import { BOOT_ADDRESS } from '../../codec/address.ts';
-import { clarity } from '../../codec/clarity-encode.ts';
-import { fromHex } from '../../codec/hex.ts';
-import { type TenureChangeCause, tenureChangeCauses } from '../../codec/tenure-change.ts';
-import type { Payload } from '../../codec/transaction.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { activeHook, conditionsOfDefinition, definitionOf, readDefinition } from '../definition/definition.ts';
-import type { Filter } from '../definition/filter-schemas.ts';
 import { failureOf, isSuccess } from '../delivery/attempt.ts';
 import { type MatchedBlock, type PayloadHook, payloadText, webhookId } from '../evaluation/payload.ts';
 import type { Condition } from '../matching/matching.ts';
@@ -113,18 +103,22 @@ interface TestChoice {
   before_height?: number;
 }
 
+/** Nothing was sent. @param searchedFrom the lowest height that was searched; null if there was no block to search */
+const nothingMatches = (searchedFrom: number | null): HookProblem =>
+  new HookProblem(
+    404,
+    searchedFrom === null
+      ? 'There is no block to search for a match'
+      : `No block from height ${searchedFrom} on matches the filters; set before_height to ${searchedFrom} to search older blocks`,
+  );
+
 /** Makes the function that tests a hook's receiver with one attempt. Nothing is queued, logged or counted. */
-function testDeliveries({ store, history, bring, request, network, clock, chance }: Tried, searches: Search) {
+function testDeliveries({ store, history, bring, request, network, chance }: Tried, searches: Search) {
   const { candidates } = store;
 
-  function madeUp(filter: Filter): MatchedBlock {
-    const block = sampleBlock(filter, networkOrUnknown(network), Math.floor(clock.now() / 1000));
-    return { block, txIndexes: [0], findFunction: () => undefined };
-  }
-
   /**
-   * Chooses the block of a test: the one at the given height, else the newest match, else a made-up block.
-   * @throws HookProblem 400 or 404 for the choice
+   * Chooses the block of a test: the block at the given height, or the newest match.
+   * @throws HookProblem 400 or 404 for the choice, 404 if no block matches
    */
   async function testBlock(record: HookRecord, { block_height: height, before_height: before }: TestChoice) {
     const definition = definitionOf(record);
@@ -135,15 +129,15 @@ function testDeliveries({ store, history, bring, request, network, clock, chance
       if (matched === null) throw invalidField('block_height', `has nothing that ${record.uuid} matches`);
       return { matched, searchedFrom: null };
     }
-    const [first] = definition.filters.events;
-    if (first === undefined) throw new HookProblem(409, 'The chainhook has no filters');
+    if (definition.filters.events.length === 0) throw new HookProblem(409, 'The chainhook has no filters');
     const aboveTip = history.tip().height + 1;
     const { matched, searchedFrom } = await searches.newest(
       record.consumer,
       scan,
       Math.min(before ?? aboveTip, aboveTip),
     );
-    return { matched: matched ?? madeUp(first), searchedFrom };
+    if (matched === null) throw nothingMatches(searchedFrom);
+    return { matched, searchedFrom };
   }
 
   /** @param current reads the hook again, since it may be changed or deleted during the search */
@@ -241,12 +235,12 @@ export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): R
     operationId: 'testChainhook',
     summary: 'Test a receiver',
     description:
-      'Sends one delivery immediately and returns the response of the receiver. The newest matching block among the last thousand is used (fewer if they are large); if none matches, a block is made up with zeros for hashes. `searched_from_height` is the lowest block that was searched. The delivery is neither queued, logged nor counted.',
+      'Sends one delivery immediately and returns the response of the receiver. The delivery contains the newest matching block among the last thousand (fewer if they are large). If no block matches, nothing is sent and the request fails with 404. The delivery is neither queued, logged nor counted.',
     params: uuid,
     body: TestBody,
     optionalBody: true,
     response: TestResponse,
-    notFound: 'Chainhook not found, or the canonical chain has no such block',
+    notFound: 'Chainhook not found, the canonical chain has no such block, or no block matches the filters',
     refusals: {
       ...commands.refusals,
       409: "The chainhook has no filters, or the server can't read the signing secret",
@@ -260,159 +254,3 @@ const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };
 
 /** The chain's network, or a testnet before the first block. */
 const networkOrUnknown = (network: () => Network | null): Network => network() ?? UNKNOWN;
-
-const HASH = new Uint8Array(32);
-const HASH20 = new Uint8Array(20);
-const NO_COST = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 };
-
-/** The parameters of a filter, if given. */
-type Given = Readonly<Record<string, unknown>>;
-
-const textOf = (given: Given, name: string, otherwise: string): string => {
-  const value = given[name];
-  return typeof value === 'string' ? value : otherwise;
-};
-
-function nftValue(value: unknown): Uint8Array {
-  const text = String(value ?? 1);
-  if (text.startsWith('0x')) return fromHex(text);
-  return text.startsWith('-') ? clarity.int(BigInt(text)) : clarity.uint(BigInt(text.replace(/^u/, '')));
-}
-
-interface Parties {
-  sender: string;
-  receiver: string;
-  contract: string;
-}
-
-function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
-  const given: Given = filter;
-  switch (filter.type) {
-    case 'coinbase':
-      return { type: 'coinbase', typeId: 8, data: HASH, altRecipient: null, vrfProof: new Uint8Array(80) };
-    case 'tenure_change':
-      return {
-        type: 'tenure_change',
-        typeId: 7,
-        tenureConsensusHash: HASH20,
-        prevTenureConsensusHash: HASH20,
-        burnViewConsensusHash: HASH20,
-        previousTenureEnd: HASH,
-        previousTenureBlocks: 1,
-        cause: causeOf(given.cause),
-        pubkeyHash: HASH20,
-      };
-    case 'contract_deploy': {
-      const contractName = contract.slice(contract.indexOf('.') + 1);
-      return { type: 'smart_contract', typeId: 6, contractName, clarityVersion: 3, source: ';; a sample' };
-    }
-    case 'stx_event':
-    case 'stx_transfer':
-    case 'balance_change':
-      return {
-        type: 'token_transfer',
-        typeId: 0,
-        recipient: receiver,
-        amount: BigInt(textOf(given, 'min_amount', '1')),
-        memo: new Uint8Array(34),
-      };
-    default:
-      return {
-        type: 'contract_call',
-        typeId: 2,
-        contractId: contract,
-        functionName: textOf(given, 'function_name', 'sample'),
-        functionArgs: new Uint8Array(4),
-      };
-  }
-}
-
-const causeOf = (given: unknown): TenureChangeCause =>
-  tenureChangeCauses.find((cause) => cause === given) ?? 'block_found';
-
-function eventsOf(filter: Filter, { sender, receiver, contract }: Parties): ChainEvent[] {
-  const given: Given = filter;
-  if (filter.type === 'contract_log') {
-    const text = textOf(given, 'contains', 'sample');
-    const value = clarity.ascii(/^[ -~]*$/.test(text) ? text : 'sample');
-    return [{ kind: 'contract_log', contractId: contract, topic: textOf(given, 'topic', 'print'), value }];
-  }
-  const [token, what = 'transfer'] = filter.type === 'balance_change' ? ['stx'] : filter.type.split('_');
-  const action: AssetAction = what === 'mint' || what === 'burn' ? what : 'transfer';
-  const parties = { sender: action === 'mint' ? null : sender, recipient: action === 'burn' ? null : receiver };
-  const amount = textOf(given, 'min_amount', '1');
-  const asset = textOf(given, 'asset_identifier', `${contract}::sample`);
-  if (token === 'stx') return [{ kind: 'stx', action, ...parties, amount, memo: null }];
-  if (token === 'ft') return [{ kind: 'ft', action, ...parties, asset, amount }];
-  if (token === 'nft') return [{ kind: 'nft', action, ...parties, asset, value: nftValue(given.value) }];
-  return [];
-}
-
-/** Makes block 0 with one transaction that the filter matches. @param time Unix seconds */
-export function sampleBlock(filter: Filter, network: Network, time: number): Block {
-  const given: Given = filter;
-  const boot = BOOT_ADDRESS[network.kind];
-  const contract = textOf(given, 'contract_identifier', textOf(given, 'asset_identifier', `${boot}.sample`)).split(
-    '::',
-  )[0]!;
-  const [deployer = boot] = contract.split('.');
-  const sender = textOf(
-    given,
-    'sender',
-    textOf(given, 'principal', filter.type === 'contract_deploy' ? deployer : boot),
-  );
-  const parties = { sender, receiver: textOf(given, 'receiver', textOf(given, 'recipient', boot)), contract };
-  const payload = payloadOf(filter, parties);
-  const statuses = given.status;
-  const transaction: ChainTransaction = {
-    txId: HASH,
-    raw: new Uint8Array(1),
-    sender: { address: sender, nonce: 0n },
-    sponsor: null,
-    fee: filter.type === 'balance_change' ? 1n : 0n,
-    chainId: network.chainId,
-    anchorMode: 3,
-    postConditions: fromHex('0x0200000000'),
-    payload,
-    bitcoinOperation: false,
-    txIndex: 0,
-    status: statusOf(statuses),
-    result: clarity.ok(clarity.bool(true)),
-    cost: NO_COST,
-    vmError: null,
-    contractInterface: payload.type === 'smart_contract' ? '{"functions":[]}' : null,
-    microblock: null,
-    events: eventsOf(filter, parties),
-    genesis: null,
-  };
-  return {
-    height: 0,
-    blockHash: HASH,
-    indexBlockHash: HASH,
-    parentBlockHash: HASH,
-    parentIndexBlockHash: HASH,
-    blockTime: time,
-    burnBlockHash: HASH,
-    burnBlockHeight: 0,
-    burnBlockTime: time,
-    parentBurnBlockTime: null,
-    minerTxId: HASH,
-    parentMicroblockHash: HASH,
-    parentMicroblockSequence: 0,
-    tenureHeight: 0,
-    cost: NO_COST,
-    signerBits: '',
-    signerSignatures: [],
-    announcedTransactions: 1,
-    transactions: [transaction],
-    minerRewards: [],
-    poxUnlockHeights: [null, null, null, null],
-    rewardSet: null,
-  };
-}
-
-function statusOf(given: unknown): ChainTransaction['status'] {
-  const words = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
-  const first: unknown = Array.isArray(given) ? given[0] : 'success';
-  return words.find((word) => word === first) ?? 'success';
-}

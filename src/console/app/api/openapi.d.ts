@@ -4377,7 +4377,7 @@ export interface operations {
             400: components["responses"]["BadRequestChainhook"];
             401: components["responses"]["UnauthorizedChainhook"];
             403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound3"];
+            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
             409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
             413: components["responses"]["PayloadTooLargeChainhook"];
             415: components["responses"]["UnsupportedMediaTypeChainhook"];

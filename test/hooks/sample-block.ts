@@ -1,0 +1,165 @@
+/** Sample blocks, each with one transaction that a given filter matches. Their hashes are zeros. */
+import type { AssetAction, Block, ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
+import type { Network } from '../../src/chain/network.ts';
+import { BOOT_ADDRESS } from '../../src/codec/address.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { fromHex } from '../../src/codec/hex.ts';
+import { type TenureChangeCause, tenureChangeCauses } from '../../src/codec/tenure-change.ts';
+import type { Payload } from '../../src/codec/transaction.ts';
+import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
+
+const HASH = new Uint8Array(32);
+const HASH20 = new Uint8Array(20);
+const NO_COST = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 };
+
+/** The parameters of a filter. */
+type Given = Readonly<Record<string, unknown>>;
+
+const textOf = (given: Given, name: string, otherwise: string): string => {
+  const value = given[name];
+  return typeof value === 'string' ? value : otherwise;
+};
+
+function nftValue(value: unknown): Uint8Array {
+  const text = String(value ?? 1);
+  if (text.startsWith('0x')) return fromHex(text);
+  return text.startsWith('-') ? clarity.int(BigInt(text)) : clarity.uint(BigInt(text.replace(/^u/, '')));
+}
+
+interface Parties {
+  sender: string;
+  receiver: string;
+  contract: string;
+}
+
+function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
+  const given: Given = filter;
+  switch (filter.type) {
+    case 'coinbase':
+      return { type: 'coinbase', typeId: 8, data: HASH, altRecipient: null, vrfProof: new Uint8Array(80) };
+    case 'tenure_change':
+      return {
+        type: 'tenure_change',
+        typeId: 7,
+        tenureConsensusHash: HASH20,
+        prevTenureConsensusHash: HASH20,
+        burnViewConsensusHash: HASH20,
+        previousTenureEnd: HASH,
+        previousTenureBlocks: 1,
+        cause: causeOf(given.cause),
+        pubkeyHash: HASH20,
+      };
+    case 'contract_deploy': {
+      const contractName = contract.slice(contract.indexOf('.') + 1);
+      return { type: 'smart_contract', typeId: 6, contractName, clarityVersion: 3, source: ';; a sample' };
+    }
+    case 'stx_event':
+    case 'stx_transfer':
+    case 'balance_change':
+      return {
+        type: 'token_transfer',
+        typeId: 0,
+        recipient: receiver,
+        amount: BigInt(textOf(given, 'min_amount', '1')),
+        memo: new Uint8Array(34),
+      };
+    default:
+      return {
+        type: 'contract_call',
+        typeId: 2,
+        contractId: contract,
+        functionName: textOf(given, 'function_name', 'sample'),
+        functionArgs: new Uint8Array(4),
+      };
+  }
+}
+
+const causeOf = (given: unknown): TenureChangeCause =>
+  tenureChangeCauses.find((cause) => cause === given) ?? 'block_found';
+
+function eventsOf(filter: Filter, { sender, receiver, contract }: Parties): ChainEvent[] {
+  const given: Given = filter;
+  if (filter.type === 'contract_log') {
+    const text = textOf(given, 'contains', 'sample');
+    const value = clarity.ascii(/^[ -~]*$/.test(text) ? text : 'sample');
+    return [{ kind: 'contract_log', contractId: contract, topic: textOf(given, 'topic', 'print'), value }];
+  }
+  const [token, what = 'transfer'] = filter.type === 'balance_change' ? ['stx'] : filter.type.split('_');
+  const action: AssetAction = what === 'mint' || what === 'burn' ? what : 'transfer';
+  const parties = { sender: action === 'mint' ? null : sender, recipient: action === 'burn' ? null : receiver };
+  const amount = textOf(given, 'min_amount', '1');
+  const asset = textOf(given, 'asset_identifier', `${contract}::sample`);
+  if (token === 'stx') return [{ kind: 'stx', action, ...parties, amount, memo: null }];
+  if (token === 'ft') return [{ kind: 'ft', action, ...parties, asset, amount }];
+  if (token === 'nft') return [{ kind: 'nft', action, ...parties, asset, value: nftValue(given.value) }];
+  return [];
+}
+
+/** Makes block 0 with one transaction that the filter matches. @param time Unix seconds */
+export function sampleBlock(filter: Filter, network: Network, time: number): Block {
+  const given: Given = filter;
+  const boot = BOOT_ADDRESS[network.kind];
+  const contract = textOf(given, 'contract_identifier', textOf(given, 'asset_identifier', `${boot}.sample`)).split(
+    '::',
+  )[0]!;
+  const [deployer = boot] = contract.split('.');
+  const sender = textOf(
+    given,
+    'sender',
+    textOf(given, 'principal', filter.type === 'contract_deploy' ? deployer : boot),
+  );
+  const parties = { sender, receiver: textOf(given, 'receiver', textOf(given, 'recipient', boot)), contract };
+  const payload = payloadOf(filter, parties);
+  const statuses = given.status;
+  const transaction: ChainTransaction = {
+    txId: HASH,
+    raw: new Uint8Array(1),
+    sender: { address: sender, nonce: 0n },
+    sponsor: null,
+    fee: filter.type === 'balance_change' ? 1n : 0n,
+    chainId: network.chainId,
+    anchorMode: 3,
+    postConditions: fromHex('0x0200000000'),
+    payload,
+    bitcoinOperation: false,
+    txIndex: 0,
+    status: statusOf(statuses),
+    result: clarity.ok(clarity.bool(true)),
+    cost: NO_COST,
+    vmError: null,
+    contractInterface: payload.type === 'smart_contract' ? '{"functions":[]}' : null,
+    microblock: null,
+    events: eventsOf(filter, parties),
+    genesis: null,
+  };
+  return {
+    height: 0,
+    blockHash: HASH,
+    indexBlockHash: HASH,
+    parentBlockHash: HASH,
+    parentIndexBlockHash: HASH,
+    blockTime: time,
+    burnBlockHash: HASH,
+    burnBlockHeight: 0,
+    burnBlockTime: time,
+    parentBurnBlockTime: null,
+    minerTxId: HASH,
+    parentMicroblockHash: HASH,
+    parentMicroblockSequence: 0,
+    tenureHeight: 0,
+    cost: NO_COST,
+    signerBits: '',
+    signerSignatures: [],
+    announcedTransactions: 1,
+    transactions: [transaction],
+    minerRewards: [],
+    poxUnlockHeights: [null, null, null, null],
+    rewardSet: null,
+  };
+}
+
+function statusOf(given: unknown): ChainTransaction['status'] {
+  const words = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
+  const first: unknown = Array.isArray(given) ? given[0] : 'success';
+  return words.find((word) => word === first) ?? 'success';
+}
