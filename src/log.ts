@@ -9,7 +9,6 @@ import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
-import type { ComparisonEvent } from './node/comparison.ts';
 import type { FillEvent } from './node/fill.ts';
 import type { StartingAccountEvent } from './node/history.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
@@ -78,7 +77,6 @@ export type LogEvent =
   | ReceiverEvent
   | SnpEvent
   | BroadcastEvent
-  | ComparisonEvent
   | FillEvent
   | StartingAccountEvent
   | TokenLogEvent
@@ -173,8 +171,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   gap_filling: 'info',
   gap_filled: 'info',
   gap_not_filled: 'error',
-  node_mismatch: 'error',
-  node_not_compared: 'warn',
   accounts_not_asked: 'warn',
   tokens_not_asked: 'warn',
   token_not_read: 'debug',

@@ -68,23 +68,6 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
   });
 }
 
-/** Registers the metrics of comparisons with the node. @param totals is read when metrics are collected */
-export function comparisonMetrics(
-  registry: Registry,
-  totals: Readonly<{ compared: number; mismatches: number }>,
-): void {
-  collectedCounter(registry, {
-    name: 'stackside_node_compared_total',
-    help: 'Facts of the index that were compared with the node',
-    read: () => totals.compared,
-  });
-  collectedCounter(registry, {
-    name: 'stackside_node_mismatches_total',
-    help: 'Facts in which index and node differed',
-    read: () => totals.mismatches,
-  });
-}
-
 /** Registers the metrics of accounts that the node is asked about. @param counts is read when metrics are collected */
 export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
   collectedCounter(registry, {

@@ -20,11 +20,6 @@ import {
 } from './facts.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
-export type ComparisonEvent =
-  /** `difference` names what index and node say of a thing. */
-  | { event: 'node_mismatch'; kind: FactKind; difference: string; block_height: number; index_block_hash: string }
-  | { event: 'node_not_compared'; reason: string };
-
 export interface Difference {
   kind: FactKind;
   subject: string;

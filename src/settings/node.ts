@@ -145,16 +145,6 @@ export const nodeSettings = group('Requests to the node', {
     help: 'Block at which an empty index begins, beside a node that has the blocks below; tip: the next block after that of the node',
     accepts: 'a height, or tip',
   }),
-  verifyNode: setting({
-    commands: ['serve'],
-    flag: '--verify-node <seconds>',
-    variables: ['STACKSIDE_VERIFY_NODE'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 10, maximum: 86_400 })], { default: null }),
-    read: integer,
-    absent: 'never',
-    help: 'Interval in seconds between comparisons of the newest changes with the node, as check --node makes them',
-    accepts: 'a number of seconds from 10 to 86400',
-  }),
   maxTipAge: setting({
     commands: servers,
     flag: '--max-tip-age <seconds>',

@@ -12,7 +12,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
-import { accountMetrics, comparisonMetrics } from '../../src/metrics/server.ts';
+import { accountMetrics } from '../../src/metrics/server.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { until } from '../support/time/until.ts';
@@ -87,7 +87,6 @@ test('docs/logs.md explains every metric, and no other', async () => {
   baseMetrics(ofOthers, () => {
     throw new Error('nobody collects them');
   });
-  comparisonMetrics(ofOthers, { compared: 0, mismatches: 0 });
   accountMetrics(ofOthers, { asked: 0, waiting: 0 });
   const streaming = new Registry();
   snpMetrics(streaming, {

@@ -8,7 +8,7 @@ import { Alerts, type Alert as ServerAlert, seriesIn } from '../../src/metrics/a
 import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
-import { accountMetrics, comparisonMetrics } from '../../src/metrics/server.ts';
+import { accountMetrics } from '../../src/metrics/server.ts';
 import { serving } from '../support/servers/serving.ts';
 
 const folder = join(import.meta.dir, '../../packaging/prometheus');
@@ -46,14 +46,13 @@ const watched = spyOn(Registry.prototype, 'registerMetric').mockImplementation(f
 });
 beforeAll(async () => {
   await using _server = await serving();
-  // A server has these with --cluster, --archive, --verify-node and --snp alone. Nothing reads their values here.
+  // A server only has these with --cluster, --archive and --snp. Nothing reads their values here.
   const unread = (): never => {
     throw new Error('read');
   };
   clusterMetrics(new Registry(), 'a host', unread);
   leaseMetrics(new Registry(), unread);
   verificationMetrics(new Registry(), unread);
-  comparisonMetrics(new Registry(), { compared: 0, mismatches: 0 });
   accountMetrics(new Registry(), { asked: 0, waiting: 0 });
   archiveMetrics(new Registry(), unread);
   baseMetrics(new Registry(), unread);

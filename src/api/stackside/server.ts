@@ -173,20 +173,6 @@ export const ServerStatus = Type.Object(
     }),
     node: Type.Object({
       height: orNull('Integer', 'Height of the newest block of the node; null where it can’t be asked'),
-      compared: Type.Union(
-        [
-          Type.Object({
-            height: Type.Integer(),
-            index_block_hash: Type.String(),
-            time: Type.Integer({ description: 'Unix time' }),
-            facts: Type.Integer(),
-            mismatches: Type.Integer({ description: 'Facts that differed' }),
-            mismatch_height: orNull('Integer', 'Height at which a fact differed last'),
-          }),
-          Type.Null(),
-        ],
-        { description: 'The last comparison with the node, with counts since the start; null before the first' },
-      ),
     }),
     events: Type.Union(
       [

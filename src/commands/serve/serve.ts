@@ -61,7 +61,6 @@ import { always, gapFilling } from './gap-filling.ts';
 import { askStartingAccounts, beginHistory, requireWholeForHosts, untilForkBelow } from './history-start.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
-import { verifyNode } from './node-verification.ts';
 import { importOldNames } from './old-names.ts';
 import { readOrReason, serverOperations } from './operations.ts';
 import { queries } from './queries.ts';
@@ -522,11 +521,6 @@ async function startServer(
     const faucets =
       managing === null ? noFaucets : serverFaucets(settings, { ...managing, cluster, snapshots, node, log });
     const served = managing === null ? null : manageHooks(base, managing, cluster);
-    const verification =
-      settings.verifyNode === null
-        ? null
-        : verifyNode({ seconds: settings.verifyNode, snapshots, node, clock, registry, log });
-    if (verification !== null) closing.unshift(verification.stop);
     const rate = new EventRate(clock.now);
     cluster?.start();
     if (managing !== null) {
@@ -565,7 +559,6 @@ async function startServer(
         isSimulated: steering !== undefined,
         host: () => cluster?.host() ?? null,
         archive: () => archiving?.status() ?? null,
-        verified: verification?.last ?? (() => null),
       }),
       history: () => serverHistory(watch.hour),
     };

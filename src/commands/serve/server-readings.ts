@@ -20,7 +20,6 @@ import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/c
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import type { Verified } from './node-verification.ts';
 import { readOrReason } from './operations.ts';
 
 export interface ServerStatusOptions {
@@ -38,8 +37,6 @@ export interface ServerStatusOptions {
   host: () => ServerStatus['cluster'];
   /** The status of the archive; null where this process writes none. */
   archive: () => ServerStatus['archive'];
-  /** The last comparison with the node. */
-  verified: () => Verified | null;
 }
 
 const MILLISECONDS = 1000;
@@ -56,7 +53,6 @@ export function serverStatus({
   isSimulated,
   host,
   archive,
-  verified,
 }: ServerStatusOptions): () => Promise<ServerStatus> {
   const start = clock.monotonic();
   return async () => {
@@ -73,7 +69,7 @@ export function serverStatus({
       state,
       reason,
       index: { height, tip_age_seconds, ...index },
-      node: { height: node_height, compared: comparedOf(verified()) },
+      node: { height: node_height },
       events:
         events === null
           ? null
@@ -113,18 +109,6 @@ const growthOf = (growth: ReturnType<DiskSpace['growth']>): ServerStatus['disk']
         measured_seconds: growth.seconds,
         bytes_per_day: growth.bytesPerDay,
         full_in_seconds: growth.fullInSeconds,
-      };
-
-const comparedOf = (last: Verified | null): ServerStatus['node']['compared'] =>
-  last === null
-    ? null
-    : {
-        height: last.height,
-        index_block_hash: last.indexBlockHash,
-        time: Math.floor(last.at / MILLISECONDS),
-        facts: last.compared,
-        mismatches: last.mismatches,
-        mismatch_height: last.mismatchHeight,
       };
 
 /** Rounds a value to the digits that a chart shows. */

@@ -148,17 +148,7 @@ const status: ServerReadings['status'] = async () => ({
   state: 'ready',
   reason: null,
   index: { height: 140, tip_age_seconds: 4 },
-  node: {
-    height: 140,
-    compared: {
-      height: 140,
-      index_block_hash: `0x${'5a'.repeat(32)}`,
-      time: 1_735_700_000,
-      facts: 61,
-      mismatches: 0,
-      mismatch_height: null,
-    },
-  },
+  node: { height: 140 },
   events: {
     ...{ endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
     latency: { events: 1_000, median_ms: 4.2, p99_ms: 31 },

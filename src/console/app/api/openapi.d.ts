@@ -1605,17 +1605,7 @@ export interface components {
             state: "ready" | "empty" | "behind" | "stale" | "failing" | "unreadable" | "stalled";
             reason: string | null;
             index: { height: number | null; tip_age_seconds: number | null; history_from?: number; only?: string[]; };
-            node: {
-                height: number | null;
-                compared: {
-                    height: number;
-                    index_block_hash: string;
-                    time: number;
-                    facts: number;
-                    mismatches: number;
-                    mismatch_height: number | null;
-                } | null;
-            };
+            node: { height: number | null; };
             events: {
                 endpoint: string;
                 per_second: number;

@@ -44,7 +44,6 @@ export function Overview() {
         {(server) => (
           <>
             <State status={server} />
-            <Differences compared={server.node.compared} />
             <Figures label="The chain now" figures={chainFigures(server, times.data?.last_1h ?? null, pending)} />
           </>
         )}
@@ -97,7 +96,7 @@ function chainFigures(
     {
       name: 'Node’s height',
       value: node.height === null ? '–' : count(node.height),
-      note: node.height === null ? 'the node does not answer' : nodeNote(height, node.height, node.compared),
+      note: node.height === null ? 'the node does not answer' : lag(height, node.height),
     },
     {
       name: 'Bitcoin height',
@@ -118,14 +117,6 @@ function chainFigures(
     });
   }
   return figures;
-}
-
-type Compared = ServerStatus['node']['compared'];
-
-/** How far the index is behind the node, or at which block both agree. */
-function nodeNote(height: number | null, nodeHeight: number, compared: Compared): string {
-  if (compared === null || compared.mismatches > 0 || nodeHeight > (height ?? 0)) return lag(height, nodeHeight);
-  return `the index agrees with the node at block ${count(compared.height)}`;
 }
 
 /** Maximum number of failing chainhooks on the overview. */
@@ -169,22 +160,6 @@ function FailingHooks() {
           </li>
         ))}
       </ul>
-    </section>
-  );
-}
-
-/** The differences that comparisons with the node found; null if there are none. */
-function Differences({ compared }: { compared: Compared }) {
-  if (compared === null || compared.mismatches === 0) return null;
-  const { mismatches, mismatch_height: height } = compared;
-  return (
-    <section class="note bad" aria-label="Differences from the node" aria-live="polite">
-      <h2>The index differed from the node</h2>
-      <p>
-        Comparisons since the server started found {plural(mismatches, 'difference')}, the last at block{' '}
-        {count(height ?? 0)}. The log’s lines <code>node_mismatch</code> say what differed. Run{' '}
-        <code>stackside check --node</code> to see what differs now.
-      </p>
     </section>
   );
 }
