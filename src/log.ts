@@ -50,7 +50,7 @@ type ServerEvent =
   | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
   /** `nearest` is the variable that may have been meant. */
-  | { event: 'variable_unknown'; variable: string; nearest: string | null }
+  | { event: 'variable_ignored'; variable: string; reason: string }
   | { event: 'stopping'; signal: string }
   /** A rebuild begins beside the server, since an upgrade added columns that only a rebuild can fill. */
   | { event: 'rebuild_begun' }
@@ -96,7 +96,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   contracts_deployed: 'info',
   contracts_refused: 'error',
-  variable_unknown: 'warn',
+  variable_ignored: 'warn',
   old_names_imported: 'info',
   metadata_passed_on: 'info',
   proxy_not_trusted: 'warn',

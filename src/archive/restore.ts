@@ -292,7 +292,7 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
   if (chainId !== null && chainId !== identity.chain_id) {
     throw new OperatorError(
       `The archive at ${place.location} is of ${chainOfIdentity(identity)}, but the setting names chain ${chainIdText(chainId)}.`,
-      'Give the archive of the chain that you want, or correct --network or --chain-id.',
+      'Give the archive of the chain that you want, or correct --network.',
     );
   }
   const timeline = await chosenTimeline(place, options.timeline);

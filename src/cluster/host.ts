@@ -52,7 +52,7 @@ export class OtherChainError extends OperatorError {
   constructor(ofLog: number, own: number, who: string) {
     super(
       `The cluster's log is of ${chainWords(ofLog)}, and ${who} of ${chainWords(own)}.`,
-      `Check --network, --chain-id and the node. A host of the log has --chain-id ${chainIdText(ofLog)} and a data directory that ` +
+      `Check --network and the node. A host of the log has --network ${chainIdText(ofLog)} and a data directory that ` +
         'no other chain had; a log of another chain has a --cluster-prefix of its own.',
     );
   }

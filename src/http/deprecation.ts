@@ -28,6 +28,10 @@ export interface DeprecationPolicy {
   sunset: number | null;
 }
 
+/** Makes the policy of a setting: on, off, or the time of the sunset in Unix milliseconds. */
+export const deprecationPolicy = (setting: boolean | number): DeprecationPolicy =>
+  typeof setting === 'number' ? { enabled: true, sunset: setting } : { enabled: setting, sunset: null };
+
 export const NO_SUNSET: DeprecationPolicy = { enabled: true, sunset: null };
 
 interface DeprecatedRoute {

@@ -7,18 +7,14 @@ import { Value } from '@sinclair/typebox/value';
 import type { TenureLoad } from '../store/model/block.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
-export interface FeeSettings {
-  /** Factor for the node's estimates while blocks are full. */
-  modifier: number;
-  /** Number of tenures before the current one to examine. */
-  pastTenures: number;
-  /** Share of a limit, from 0 to 1, at which previous tenures count as full. */
-  pastFullness: number;
-  /** Share of a limit, from 0 to 1, at which the current tenure counts as full. */
-  currentFullness: number;
-  /** Minimum number of blocks before the current tenure is examined. */
-  currentBlocks: number;
-}
+/** Tenures before the current one to examine. */
+export const PAST_TENURES = 5;
+/** Share of a limit at which previous tenures count as full. */
+const PAST_FULLNESS = 0.9;
+/** Share of a limit at which the current tenure counts as full. */
+const CURRENT_FULLNESS = 0.5;
+/** Blocks that the current tenure needs before it is examined. */
+const MIN_CURRENT_BLOCKS = 5;
 
 /** The limits of a tenure. */
 export type TenureLimits = Omit<TenureLoad, 'blocks'>;
@@ -95,11 +91,11 @@ function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
  * Whether tenures are not full, so that the minimum fee is enough.
  * @param loads of the present tenure and of those before it that are examined; newest first
  */
-export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits, settings: FeeSettings): boolean {
+export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits): boolean {
   const [current, ...past] = loads;
-  if (current === undefined || past.length < settings.pastTenures) return true;
-  if (current.blocks >= settings.currentBlocks && below(current, limits, settings.currentFullness)) return true;
-  return below(weightedMean(past), limits, settings.pastFullness);
+  if (current === undefined || past.length < PAST_TENURES) return true;
+  if (current.blocks >= MIN_CURRENT_BLOCKS && below(current, limits, CURRENT_FULLNESS)) return true;
+  return below(weightedMean(past), limits, PAST_FULLNESS);
 }
 
 const FeeRequest = Type.Object({ transaction_payload: Type.String(), estimated_len: Type.Optional(Type.Number()) });

@@ -10,26 +10,27 @@ import { hostCheck } from '../http/hosts.ts';
 import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
 import { bodyToPassOn, headersWithout, upstream } from '../http/upstream.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
+import { isQuiet, PAST_TENURES, tenureLimits, withFees } from './fee-estimates.ts';
 import type { NodeRpc } from './rpc.ts';
 
 export interface ProxyOptions {
   node: NodeRpc;
   /** URL of the node's RPC interface, without a trailing slash. */
   url: string;
-  /** Maximum bytes of a request body. */
-  bodyLimit: number;
   /** Timeout until the node's answer begins, in milliseconds. */
   timeoutMs?: number;
   /** Name of this process in `Via` headers. */
   via: string;
-  /** Settings of fee estimates; null for the node's own estimates. */
-  fees: FeeSettings | null;
+  /** Factor for the node's fee estimates while tenures are full; null to pass on the node's own estimates. */
+  feeModifier: number | null;
   /** File with more URLs to which transactions are broadcast. */
   extraEndpointsFile: string | null;
   snapshots: Snapshots;
   log: (event: BroadcastEvent) => void;
 }
+
+/** Maximum bytes of a request body that is passed on to the node or to another service. */
+export const MAX_PROXY_BODY_BYTES = 10_000_000;
 
 /** Maximum retries of a read that a busy node answers with 503. */
 const BUSY_RETRIES = 10;
@@ -37,7 +38,7 @@ const BUSY_WAIT_MS = 50;
 
 /** Forwards requests to the node. */
 export function nodeProxy(options: ProxyOptions): Forward {
-  const { node, url, bodyLimit, timeoutMs, via, fees, extraEndpointsFile, snapshots, log } = options;
+  const { node, url, timeoutMs, via, feeModifier, extraEndpointsFile, snapshots, log } = options;
   const limits = tenureLimits(node);
   const broadcast = extraBroadcasts(extraEndpointsFile, log);
   const { ask, passedBack, textOf } = upstream({
@@ -60,12 +61,12 @@ export function nodeProxy(options: ProxyOptions): Forward {
   }
 
   /** The node's estimates, with the minimum fee while tenures are not full. */
-  async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>, settings: FeeSettings) {
+  async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>, modifier: number) {
     const answer = parsedJson(text);
     const request = parsedJson(new TextDecoder().decode(body));
-    const loads = await snapshots.read((read) => read.tenures.loads(settings.pastTenures));
-    const quiet = isQuiet(loads, await limits(), settings);
-    const changed = withFees(answer, request, quiet, settings.modifier);
+    const loads = await snapshots.read((read) => read.tenures.loads(PAST_TENURES));
+    const quiet = isQuiet(loads, await limits());
+    const changed = withFees(answer, request, quiet, modifier);
     const ours = headersWithout(headers, ['content-length']);
     return passedBack(new Response(changed === null ? text : JSON.stringify(changed), { status: 200, headers: ours }));
   }
@@ -73,17 +74,19 @@ export function nodeProxy(options: ProxyOptions): Forward {
   return async (request) => {
     const path = pathAndQuery(request.url);
     const route = path.split('?')[0];
-    const body = await bodyToPassOn(request, bodyLimit);
+    const body = await bodyToPassOn(request, MAX_PROXY_BODY_BYTES);
     if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
       // Not awaited: only the node's answer counts, and failures of other endpoints are logged.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
     }
-    // Estimates are changed here, so the node must not compress its answer.
-    const estimates = fees !== null && body !== null && request.method === 'POST' && route === '/v2/fees/transaction';
-    if (estimates) request.headers.delete('accept-encoding');
+    const isEstimate = request.method === 'POST' && route === '/v2/fees/transaction';
+    if (feeModifier === null || body === null || !isEstimate)
+      return passedBack(await askPatiently(path, request, body));
+    // The estimates are changed here, so the node must not compress its answer.
+    request.headers.delete('accept-encoding');
     const response = await askPatiently(path, request, body);
-    if (!estimates || response.status !== 200) return passedBack(response);
-    return withOurFees(await textOf(response), response.headers, body, fees);
+    if (response.status !== 200) return passedBack(response);
+    return withOurFees(await textOf(response), response.headers, body, feeModifier);
   };
 }
 
@@ -192,15 +195,13 @@ export function requireOtherServers(prefixes: readonly ProxyPrefix[], api: { hos
 }
 
 export interface PrefixProxyOptions extends ProxyPrefix {
-  /** Maximum bytes of a request body. */
-  bodyLimit: number;
   /** Name of this process in `Via` headers. */
   via: string;
   timeoutMs?: number;
 }
 
 /** Forwards requests below a prefix. The path after the prefix is appended to the service's URL. */
-export function prefixProxy({ prefix, url, bodyLimit, via, timeoutMs }: PrefixProxyOptions): Forward {
+export function prefixProxy({ prefix, url, via, timeoutMs }: PrefixProxyOptions): Forward {
   const { ask, passedBack } = upstream({
     name: `The service of ${prefix}`,
     url,
@@ -211,6 +212,6 @@ export function prefixProxy({ prefix, url, bodyLimit, via, timeoutMs }: PrefixPr
   });
   return async (request) => {
     const target = pathAndQuery(withPlainPath(request.url));
-    return passedBack(await ask(target, request, await bodyToPassOn(request, bodyLimit)));
+    return passedBack(await ask(target, request, await bodyToPassOn(request, MAX_PROXY_BODY_BYTES)));
   };
 }

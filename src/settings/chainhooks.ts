@@ -124,16 +124,7 @@ export const hookSettings = group('Chainhooks', {
     variables: ['STACKSIDE_HOOK_TIMEOUT'],
     type: Type.Number({ minimum: 0.1, maximum: 300, default: 20 }),
     read: decimal,
-    help: 'Maximum time for a receiver to answer a delivery',
-    accepts: 'seconds from 0.1 to 300',
-  }),
-  hookConnectTimeout: setting({
-    commands: servers,
-    flag: '--hook-connect-timeout <seconds>',
-    variables: ['STACKSIDE_HOOK_CONNECT_TIMEOUT'],
-    type: Type.Number({ minimum: 0.1, maximum: 300, default: 5 }),
-    read: decimal,
-    help: 'Maximum time to connect to a receiver, as part of --hook-timeout',
+    help: 'Time a receiver has to answer a delivery; connecting may take a quarter of it',
     accepts: 'seconds from 0.1 to 300',
   }),
   hookBudget: setting({

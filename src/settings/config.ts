@@ -5,19 +5,10 @@ import { apiSettings, realtimeSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
 import { clusterSettings } from './cluster.ts';
 import { compareSettings } from './compare.ts';
-import { dataSettings, networkChainId, requireSameChain, valueIndexSettings } from './data.ts';
+import { dataSettings, valueIndexSettings } from './data.ts';
 import { faucetSettings } from './faucets.ts';
 import { eventSettings, nodeSettings, simulatedNodeSettings, snpSettings, withSnp } from './node.ts';
-import {
-  type CommandName,
-  type Found,
-  type Grouped,
-  group,
-  resolve,
-  type Source,
-  servers,
-  setting,
-} from './setting.ts';
+import { type CommandName, type Grouped, group, resolve, type Source, servers, setting } from './setting.ts';
 import { tokenSettings } from './tokens.ts';
 
 const logSettings = group('Log', {
@@ -89,15 +80,6 @@ export interface Reading<C extends CommandName> {
 export const settingsOfCommand = (command: CommandName): [name: SettingName, declared: Grouped][] =>
   (Object.entries(settings) as [SettingName, Grouped][]).filter(([, { commands }]) => commands.includes(command));
 
-/** Sets the chain id by the network's name, if one was given. @throws OperatorError if they contradict each other */
-function withNetwork(found: Map<SettingName, Found>): void {
-  const [network, chainId] = [found.get('network'), found.get('chainId')];
-  const name = network?.value as Settings['network'] | undefined;
-  if (network === undefined || name === undefined || name === null) return;
-  requireSameChain(name, (chainId?.value ?? null) as Settings['chainId']);
-  found.set('chainId', { value: networkChainId(name), source: network.source });
-}
-
 /**
  * The settings of a command: a flag overrides a variable, a variable overrides the default.
  * @param given values of flags, by setting name
@@ -111,8 +93,7 @@ export function readSettingsOf<C extends CommandName>(
   const found = new Map(
     settingsOfCommand(command).map(([name, declared]) => [name, resolve(declared, command, given[name], environment)]),
   );
-  withNetwork(found);
-  withSnp(found);
+  withSnp(found, environment);
   return {
     settings: Object.fromEntries([...found].map(([name, { value }]) => [name, value])) as SettingsOf<C>,
     sources: Object.fromEntries([...found].map(([name, { source }]) => [name, source])) as Reading<C>['sources'],

@@ -1,7 +1,6 @@
 /** Settings of the data directory, of the chain in it, and of the indexes by which contracts are found by decoded values. */
 import { Type } from '@sinclair/typebox';
 import { PUBLIC_KEY } from '../archive/signing.ts';
-import { OperatorError } from '../base/errors.ts';
 import { SEND_MANY } from '../chain/memo-transfers.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import type { RulesSetting } from '../chain/rules.ts';
@@ -13,8 +12,8 @@ import { group, integer, servers, setting, textOrNone, yesOrNo } from './setting
 /** The reference API's names of modes, and Stackside's. */
 const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly: 'read', writeonly: 'write' };
 
-const CUSTOM_CHAIN_ID = '(?:testnet=0x[0-9a-fA-F]{1,8}|mainnet=0x0{0,7}1)';
-const CUSTOM_CHAIN_IDS = `^(?:${CUSTOM_CHAIN_ID}(?:,${CUSTOM_CHAIN_ID})*)?$`;
+/** Chain ids by the names of their networks. */
+const networks: Readonly<Record<string, number>> = { mainnet: MAINNET_CHAIN_ID, testnet: TESTNET_CHAIN_ID };
 
 /** A send-many contract of a network. @param letters second letters of the network's addresses */
 const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
@@ -69,30 +68,14 @@ export const dataSettings = group('Data and chain', {
   }),
   network: setting({
     commands: ['serve', 'import', 'fill', 'restore'],
-    flag: '--network <name>',
-    variables: ['STACKSIDE_NETWORK'],
-    type: Type.Union([Type.Null(), Type.Literal('mainnet'), Type.Literal('testnet')], { default: null }),
-    help: 'Name of a network, in place of its chain id: mainnet or testnet',
-    accepts: 'mainnet or testnet',
-  }),
-  chainId: setting({
-    commands: ['serve', 'import', 'fill', 'restore'],
-    flag: '--chain-id <id>',
-    variables: ['STACKSIDE_CHAIN_ID', 'STACKS_CHAIN_ID'],
+    flag: '--network <name|id>',
+    variables: ['STACKSIDE_NETWORK', 'STACKS_CHAIN_ID'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),
-    read: (text) => (/^0x[0-9a-fA-F]{1,8}$/.test(text) ? Number(text) : integer(text)),
+    read: (text) => networks[text] ?? (/^0x[0-9a-fA-F]{1,8}$/.test(text) ? Number(text) : integer(text)),
     show: (id) => (id === null ? '' : chainIdText(id)),
     absent: "the first block's",
-    help: 'Chain id, such as 0x00000001 for mainnet; events of another chain are refused',
-    accepts: 'a number such as 0x80000000',
-  }),
-  customChainIds: setting({
-    commands: ['serve', 'import'],
-    flag: null,
-    variables: ['STACKSIDE_CUSTOM_CHAIN_IDS', 'CUSTOM_CHAIN_IDS'],
-    type: Type.String({ pattern: CUSTOM_CHAIN_IDS, default: '' }),
-    help: 'Chain ids of test networks; unnecessary, since every chain id but 0x00000001 is a test network; the chain id of a mainnet is refused',
-    accepts: 'testnet= with a chain id such as 0x12345678, several with commas; mainnet is 0x00000001 alone',
+    help: 'Network of the node, by name or chain id; Stackside rejects events of any other chain',
+    accepts: 'mainnet, testnet, or a chain id such as 0x80000000',
   }),
   skipChainCheck: setting({
     commands: ['serve'],
@@ -264,16 +247,6 @@ export const rulesIn = (settings: {
   sendMany: { mainnet: settings.sendManyMainnet, testnet: settings.sendManyTestnet },
   only: onlyIn(settings.only),
 });
-
-/** The chain id of a network's name. */
-export const networkChainId = (network: 'mainnet' | 'testnet'): number =>
-  network === 'mainnet' ? MAINNET_CHAIN_ID : TESTNET_CHAIN_ID;
-
-/** Checks that a network's name and a chain id agree; null names no chain. @throws OperatorError where they differ */
-export function requireSameChain(network: 'mainnet' | 'testnet' | null, chainId: number | null): void {
-  if (network === null || chainId === null || chainId === networkChainId(network)) return;
-  throw new OperatorError('--network and --chain-id name different chains.', 'Give only one of them.');
-}
 
 /** Parses a text such as `SP….name:field`; null if it is invalid. Names in contracts contain no colon. */
 function choiceOf(text: string): { contract: string; scope: string } | null {

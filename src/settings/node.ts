@@ -58,18 +58,8 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     flag: '--snp <url>',
     variables: ['STACKSIDE_SNP', SHARED_URL],
     type: Type.Union([Type.Null(), Type.String({ pattern: REDIS_URL })], { default: null }),
-    help: `Redis of stacks-node-publisher, from which events are taken in place of the event port; ${SHARED_URL} counts if SNP_EVENT_STREAMING is true`,
+    help: `Redis of stacks-node-publisher, from which Stackside takes events instead of at the event port; ${SHARED_URL} counts only if SNP_EVENT_STREAMING is true`,
     accepts: 'the URL of a Redis server, such as redis://user:password@127.0.0.1:6379/0; rediss:// is TLS',
-  }),
-  snpStreaming: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_SNP_EVENT_STREAMING', 'SNP_EVENT_STREAMING'],
-    type: Type.Union([Type.Null(), Type.Boolean()], { default: null }),
-    read: yesOrNo,
-    absent: 'true if --snp is given',
-    help: 'true: take events from stacks-node-publisher; false: take them at the event port, whatever --snp says',
-    accepts: 'true or false',
   }),
   snpKeyPrefix: setting({
     commands: ['serve'],
@@ -93,21 +83,21 @@ export const snpSettings = group('Events from stacks-node-publisher', {
   }),
 });
 
-/** Switches `snp` off if `snpStreaming` is false, or if its URL is the shared one and `snpStreaming` isn't given. */
-export function withSnp(found: Map<string, Found>): void {
-  const [url, streaming] = [found.get('snp'), found.get('snpStreaming')];
-  if (url === undefined || streaming === undefined) return;
-  const isOn = streaming.value ?? url.source?.name !== SHARED_URL;
-  if (isOn === false) found.set('snp', { value: null, source: streaming.source });
-}
-
-/** Checks that streaming has a URL if it is on. @throws OperatorError */
-export function requireSnpUrl({ snp, snpStreaming }: { snp: string | null; snpStreaming: boolean | null }): void {
-  if (snp !== null || snpStreaming !== true) return;
-  throw new OperatorError(
-    'SNP_EVENT_STREAMING is true, but nothing names the Redis of stacks-node-publisher.',
-    `Set ${SHARED_URL}, or give --snp.`,
-  );
+/**
+ * Ignores the publisher's own variable of the URL unless SNP_EVENT_STREAMING is true.
+ * @throws OperatorError if streaming is on but no URL is given
+ */
+export function withSnp(found: Map<string, Found>, environment: NodeJS.ProcessEnv): void {
+  const url = found.get('snp');
+  if (url === undefined) return;
+  const isStreaming = yesOrNo(environment.SNP_EVENT_STREAMING ?? '') === true;
+  if (url.value === null && isStreaming) {
+    throw new OperatorError(
+      'SNP_EVENT_STREAMING is true, but nothing names the Redis of stacks-node-publisher.',
+      `Set ${SHARED_URL}, or give --snp.`,
+    );
+  }
+  if (url.source?.name === SHARED_URL && !isStreaming) found.set('snp', { value: null, source: null });
 }
 
 export const nodeSettings = group('Requests to the node', {
@@ -155,15 +145,6 @@ export const nodeSettings = group('Requests to the node', {
     help: "Age of the newest block above which /ready answers 503 while the node's RPC interface can't be reached; 0 for no limit",
     accepts: 'a number of seconds from 0 to 31536000',
   }),
-  proxyBodyLimit: setting({
-    commands: servers,
-    flag: '--proxy-body-limit <bytes>',
-    variables: ['STACKSIDE_PROXY_BODY_LIMIT', 'STACKS_CORE_PROXY_BODY_LIMIT'],
-    type: Type.Integer({ minimum: 1_000_000, maximum: 100_000_000, default: 10_000_000 }),
-    read: integer,
-    help: 'Maximum size of a request body that is passed on to the node, in bytes',
-    accepts: 'a number of bytes from 1000000 to 100000000',
-  }),
   proxyPrefix: setting({
     commands: servers,
     flag: '--proxy-prefix <prefix=url>',
@@ -199,42 +180,6 @@ export const nodeSettings = group('Requests to the node', {
     read: decimal,
     help: "With --fee-estimator: factor that the node's estimates are multiplied by while tenures are full",
     accepts: 'a number above 0, 1000 at most',
-  }),
-  feePastTenures: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_FEE_PAST_TENURES', 'STACKS_CORE_FEE_PAST_TENURE_FULLNESS_WINDOW'],
-    type: Type.Integer({ minimum: 1, maximum: 100, default: 5 }),
-    read: integer,
-    help: 'With --fee-estimator: number of previous tenures to examine',
-    accepts: 'a number from 1 to 100',
-  }),
-  feePastFullness: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_FEE_PAST_FULLNESS', 'STACKS_CORE_FEE_PAST_DIMENSION_FULLNESS_THRESHOLD'],
-    type: Type.Number({ minimum: 0, maximum: 1, default: 0.9 }),
-    read: decimal,
-    help: 'With --fee-estimator: share of a limit at which previous tenures count as full',
-    accepts: 'a number from 0 to 1',
-  }),
-  feeCurrentFullness: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_FEE_CURRENT_FULLNESS', 'STACKS_CORE_FEE_CURRENT_DIMENSION_FULLNESS_THRESHOLD'],
-    type: Type.Number({ minimum: 0, maximum: 1, default: 0.5 }),
-    read: decimal,
-    help: 'With --fee-estimator: share of a limit at which the current tenure counts as full',
-    accepts: 'a number from 0 to 1',
-  }),
-  feeCurrentBlocks: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_FEE_CURRENT_BLOCKS', 'STACKS_CORE_FEE_CURRENT_BLOCK_COUNT_MINIMUM'],
-    type: Type.Integer({ minimum: 1, maximum: 10_000, default: 5 }),
-    read: integer,
-    help: 'With --fee-estimator: minimum number of blocks before the current tenure is examined',
-    accepts: 'a number from 1 to 10000',
   }),
 });
 

@@ -1,13 +1,10 @@
-/** Unknown variables and flags: typing mistakes, which would otherwise go unnoticed, and a removed setting. */
-
-import { OperatorError } from '../base/errors.ts';
+/** Variables that have no effect: typing mistakes, and variables of the reference API that Stackside doesn't support. */
 import { nearestName } from '../base/nearest-name.ts';
 import { ownVariables } from './describe.ts';
-import { yesOrNo } from './setting.ts';
 
 const PREFIX = 'STACKSIDE_';
 
-/** Variables of the tests, which the program inherits when a test runs it. The contributors' page names each. */
+/** Variables that only the tests read. A program that a test starts inherits them; CONTRIBUTING.md describes each. */
 export const testVariables: readonly string[] = [
   'STACKSIDE_BINARY',
   'STACKSIDE_RUNS',
@@ -15,54 +12,47 @@ export const testVariables: readonly string[] = [
   'STACKSIDE_TEST_CLARITY',
 ];
 
-/** Variables of `stackside/test`, which a server that the same tests start inherits. */
+/** Variables of `stackside/test`. A server that the same tests start inherits them. */
 export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
 
-/** The most similar variable, compared without the prefix; null if none is similar. */
+/** Variables of the reference API that operators may have set, and what Stackside does instead. */
+const unsupportedVariables: Readonly<Record<string, string>> = {
+  CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
+  STACKS_API_STORE_RAW_EVENTS: 'Stackside always keeps the events in its journal.',
+  STACKS_CORE_PROXY_BODY_LIMIT: 'The limit is 10 MB.',
+  STACKS_CORE_FEE_PAST_TENURE_FULLNESS_WINDOW: 'Stackside examines 5 tenures.',
+  STACKS_CORE_FEE_PAST_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.9.',
+  STACKS_CORE_FEE_CURRENT_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.5.',
+  STACKS_CORE_FEE_CURRENT_BLOCK_COUNT_MINIMUM: 'The minimum is 5 blocks.',
+};
+
+/** Returns the most similar variable, compared without the prefix; null if none is similar. */
 function nearest(name: string, names: readonly string[]): string | null {
   const words = names.map((known) => known.slice(PREFIX.length));
   const word = nearestName(name.slice(PREFIX.length), words);
   return word === null ? null : (names[words.indexOf(word)] ?? null);
 }
 
-export interface UnknownVariable {
+/** A variable that is set but has no effect. */
+export interface IgnoredVariable {
   variable: string;
-  /** The variable that was probably meant; null if none is similar. */
-  nearest: string | null;
+  /** One or two sentences for the operator. */
+  reason: string;
 }
 
-/** The variables with Stackside's prefix that nothing reads. */
-export function unknownVariables(environment: NodeJS.ProcessEnv): UnknownVariable[] {
+/** Returns the variables that are set but have no effect: those with Stackside's prefix, then those of the reference API. */
+export function ignoredVariables(environment: NodeJS.ProcessEnv): IgnoredVariable[] {
   const own = ownVariables();
   const known = new Set([...own, ...testVariables, ...testSupportVariables]);
-  return Object.keys(environment)
+  const unknown = Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !known.has(name))
     .toSorted()
-    .map((variable) => ({ variable, nearest: nearest(variable, own) }));
-}
-
-/** The warning about such a variable. */
-export const unknownVariableText = ({ variable, nearest: meant }: UnknownVariable): string =>
-  `${variable} is not a setting and has no effect.${meant === null ? '' : ` Did you mean ${meant}?`}`;
-
-/** The removed flag by which servers and imports kept no journal. */
-export const NO_JOURNAL = '--no-journal';
-
-const refusal = (given: string): OperatorError =>
-  new OperatorError(
-    `${given} is given, but the journal is always kept.`,
-    'Omit it; to save disk space, give --journal-keep.',
-  );
-
-/**
- * Refuses the removed flag.
- * @param flag whether the flag was given
- * @throws OperatorError
- */
-export function requireJournal(flag: boolean, environment: NodeJS.ProcessEnv): void {
-  if (flag) throw refusal(NO_JOURNAL);
-  for (const name of ['STACKSIDE_JOURNAL', 'STACKS_API_STORE_RAW_EVENTS']) {
-    const text = environment[name] ?? '';
-    if (yesOrNo(text) === false) throw refusal(`${name}=${text}`);
-  }
+    .map((variable) => {
+      const meant = nearest(variable, own);
+      return { variable, reason: `It is not a setting.${meant === null ? '' : ` Did you mean ${meant}?`}` };
+    });
+  const unsupported = Object.entries(unsupportedVariables)
+    .filter(([variable]) => (environment[variable] ?? '') !== '')
+    .map(([variable, instead]) => ({ variable, reason: `Stackside doesn't support it. ${instead}` }));
+  return [...unknown, ...unsupported];
 }

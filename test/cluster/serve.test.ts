@@ -231,7 +231,7 @@ test('a host of another chain than the log ends before its first entry, and says
   const refusal = {
     exitCode: 1,
     message: "The cluster's log is of testnet (chain 0x80000000), and this host of mainnet (chain 0x00000001).",
-    remedy: expect.stringContaining('--chain-id 0x80000000'),
+    remedy: expect.stringContaining('--network 0x80000000'),
   };
   const mainnet = host(log, { network: 'mainnet' });
   await expect(mainnet).rejects.toBeInstanceOf(OperatorError);

@@ -132,7 +132,7 @@ const outputs: Readonly<Record<string, Put>> = {
 /** Names that say one compression, none, or a directory that isn't there. */
 const inputNames = ['in.tsv', 'in.tsv.gz', 'in.tsv.zst', 'in'];
 const outputNames = ['out', 'out.gz', 'out.zst', 'gone/out'];
-const oddFlags = [['--chain-id', 'x'], ['--network', 'moon'], ['--no-such-flag'], ['--log-level', '']];
+const oddFlags = [['--network', 'moon'], ['--no-such-flag'], ['--log-level', '']];
 
 const commands: readonly ((paths: { input: string; output: string }, prng: Prng) => string[])[] = [
   ({ input }) => ['import', input],

@@ -35,7 +35,6 @@ const texts = [
   '/metadata=http://127.0.0.1:2',
   'redis://127.0.0.1:2',
   'postgres://127.0.0.1/log',
-  'testnet=0x12345678',
   ...['SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many'],
   `ed25519:${Buffer.alloc(32, 1).toString('base64')}`,
   'text',
@@ -69,15 +68,14 @@ describe('stackside settings', () => {
         const variable = declared.variables[position];
         return variable === undefined ? [] : [{ name, variable, text: textFor(name, declared) }];
       });
-      const shown = await settingsIn(Object.fromEntries(set.map(({ variable, text }) => [variable, text])));
+      // The publisher's URL counts only if streaming is on.
+      const streaming = position === 0 ? {} : { SNP_EVENT_STREAMING: 'true' };
+      const variables = Object.fromEntries(set.map(({ variable, text }) => [variable, text]));
+      const shown = await settingsIn({ ...variables, ...streaming });
       const defaults = await usual;
       for (const { name, variable } of set) {
         const { value, ...source } = shown[printedName(name)]!;
-        expect([name, source]).toEqual([
-          name,
-          // A network's name is also its chain id.
-          { source: 'variable', variable: name === 'chainId' && position === 0 ? 'STACKSIDE_NETWORK' : variable },
-        ]);
+        expect([name, source]).toEqual([name, { source: 'variable', variable }]);
         expect([name, value]).not.toEqual([name, defaults[printedName(name)]?.value]);
       }
     });
@@ -86,7 +84,7 @@ describe('stackside settings', () => {
   test('has each flag in force, before its variable', async () => {
     const set = serving.flatMap(([name, declared]) => {
       const [flag, value] = declared.flag?.split(' ') ?? [];
-      if (flag === undefined || name === 'network') return [];
+      if (flag === undefined) return [];
       return [{ name, flag, given: value === undefined ? [flag] : [flag, textFor(name, declared)] }];
     });
     const variables = { STACKSIDE_API_PORT: '5', STACKSIDE_LOG_LEVEL: 'warn' };
@@ -139,15 +137,6 @@ test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no ex
   ]);
 });
 
-test('STACKSIDE_JOURNAL=false stackside import is refused: there is always a journal', async () => {
-  const { code, stderr } = await stacksideIn({ STACKSIDE_JOURNAL: 'false' }, 'import', '-', '--data', at('bare'));
-  expect([code, stderr]).toEqual([
-    1,
-    'STACKSIDE_JOURNAL=false is given, but the journal is always kept.\nOmit it; to save disk space, give --journal-keep.\n',
-  ]);
-  expect(existsSync(at('bare'))).toBe(false);
-});
-
 test('stackside import --log-level info logs at info, and without the flag errors alone', async () => {
   await stackside('devnet', '--blocks', '3', '--out', at('again.tsv'));
   const spoken = await stackside('import', at('again.tsv'), '--data', at('spoken'), '--log-level', 'info');
@@ -157,7 +146,7 @@ test('stackside import --log-level info logs at info, and without the flag error
 
 test('an unknown STACKSIDE_ variable is warned of, with the setting that was meant', async () => {
   const { stderr } = await stacksideIn({ STACKSIDE_API_PROT: '1', STACKSIDE_RUNS: '100' }, 'settings');
-  expect(stderr).toBe('STACKSIDE_API_PROT is not a setting and has no effect. Did you mean STACKSIDE_API_PORT?\n');
+  expect(stderr).toBe('STACKSIDE_API_PROT has no effect. It is not a setting. Did you mean STACKSIDE_API_PORT?\n');
 });
 
 /** What a server logs while it takes a chain, at a level. */
@@ -178,9 +167,9 @@ test('stackside serve --log-level debug says more than info, and begins with the
   const [debug, info] = await Promise.all([logOf('debug'), logOf('info')]);
   const events = (lines: Record<string, unknown>[]) => new Set(lines.map(({ msg }) => msg));
   expect(events(debug).difference(events(info))).toEqual(new Set(['event_taken']));
-  expect(info.find(({ msg }) => msg === 'variable_unknown')).toMatchObject({
+  expect(info.find(({ msg }) => msg === 'variable_ignored')).toMatchObject({
     variable: 'STACKSIDE_API_PROT',
-    nearest: 'STACKSIDE_API_PORT',
+    reason: 'It is not a setting. Did you mean STACKSIDE_API_PORT?',
   });
   expect(info.find(({ msg }) => msg === 'started')).toMatchObject({
     settings: { data: at('level-info'), api_port: 0, event_port: 0, hook_limit: 3 },

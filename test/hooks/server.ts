@@ -56,14 +56,13 @@ export async function hookServer(
     ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8', hookRetryCap: '0.02' }, {}),
     hookAccess: 'open',
     hookTimeout: LONG,
-    hookConnectTimeout: LONG,
     ...given,
   };
   const said: LogEvent[] = [];
   const log = (event: LogEvent) => {
     said.push(event);
   };
-  const options = { directory, chainId: settings.chainId, log, ...(after === undefined ? {} : { after }) };
+  const options = { directory, chainId: settings.network, log, ...(after === undefined ? {} : { after }) };
   const { ingest, machine, own } = openedHooks(options);
   const registry = new Registry();
   const snapshots = openSnapshots(directory, { before: ingest.publish });

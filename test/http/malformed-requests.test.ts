@@ -12,8 +12,8 @@ let threaded: Serving;
 
 beforeAll(async () => {
   node = standInNode();
-  alone = await serving({ nodeRpc: node.url, proxyBodyLimit: '2000000' });
-  threaded = await serving({ nodeRpc: node.url, proxyBodyLimit: '2000000', threads: '1' });
+  alone = await serving({ nodeRpc: node.url });
+  threaded = await serving({ nodeRpc: node.url, threads: '1' });
 });
 afterAll(async () => {
   await alone[Symbol.asyncDispose]();

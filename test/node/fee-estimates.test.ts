@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type FeeSettings, isQuiet, type TenureLimits, withFees } from '../../src/node/fee-estimates.ts';
+import { isQuiet, type TenureLimits, withFees } from '../../src/node/fee-estimates.ts';
 import type { TenureLoad } from '../../src/store/model/block.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -15,13 +15,6 @@ const limits: TenureLimits = {
   writeLength: 100,
   size: 100,
 };
-const settings: FeeSettings = {
-  modifier: 2,
-  pastTenures: 3,
-  pastFullness: 0.9,
-  currentFullness: 0.5,
-  currentBlocks: 5,
-};
 const load = (blocks: number, share: number, more: Partial<TenureLoad> = {}): TenureLoad => ({
   blocks,
   runtime: share,
@@ -33,24 +26,29 @@ const load = (blocks: number, share: number, more: Partial<TenureLoad> = {}): Te
   ...more,
 });
 const full = load(9, 95);
+const past = Array<TenureLoad>(5).fill(full);
 
 describe('blocks have room', () => {
   const cases: [what: string, loads: TenureLoad[], quiet: boolean][] = [
     ['before the first tenure', [], true],
-    ['with fewer tenures than are looked at', [full, full, full], true],
-    ['while the present tenure is half empty, whatever was before', [load(5, 49), full, full, full], true],
-    ['but the present tenure is too short to tell', [load(4, 10), full, full, full], false],
-    ['but one dimension of the present is half full', [load(9, 10, { size: 50 }), full, full, full], false],
-    ['but all is full', [full, full, full, full], false],
-    ['since the newest of those before count most: 20, 95, 95 weigh 57.5', [full, load(9, 20), full, full], true],
+    ['with fewer tenures than are examined', [full, full, full, full, full], true],
+    ['while the present tenure is half empty, whatever was before', [load(5, 49), ...past], true],
+    ['but the present tenure is too short to tell', [load(4, 10), ...past], false],
+    ['but one dimension of the present is half full', [load(9, 10, { size: 50 }), ...past], false],
+    ['but all is full', [full, ...past], false],
     [
-      'but the newest of those before are full: 95, 95, 60 weigh 89.2, in one dimension 91',
-      [full, load(9, 95, { writeCount: 99 }), full, load(9, 60, { writeCount: 60 })],
+      'since the newest of those before count most: 20, 95, 95, 95, 95 weigh 70',
+      [full, load(9, 20), ...past.slice(1)],
+      true,
+    ],
+    [
+      'but the newest of those before are full: 95, 95, 90, 80, 60 weigh 89.7, in one dimension 91',
+      [full, load(9, 95, { writeCount: 99 }), full, load(9, 90), load(9, 80), load(9, 60)],
       false,
     ],
   ];
   for (const [what, loads, quiet] of cases) {
-    test(what, () => expect(isQuiet(loads, limits, settings)).toBe(quiet));
+    test(what, () => expect(isQuiet(loads, limits)).toBe(quiet));
   }
 });
 

@@ -189,7 +189,7 @@ test('it needs a node that has the block below', async () => {
   isAway = (path) => path.startsWith('/v3/sortitions');
   expect(String(await problemOf(directory.path, '9'))).toContain('sortition');
   isAway = () => false;
-  expect(String(await problemOf(directory.path, '9', { chainId: '1' }))).toContain('The node is of chain');
+  expect(String(await problemOf(directory.path, '9', { network: '1' }))).toContain('The node is of chain');
 });
 
 test('what a node says that cannot be is no answer, and ends nothing', async () => {

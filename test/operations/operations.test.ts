@@ -251,7 +251,7 @@ test('a port that is in use is named', async () => {
 
 test('with the check of chains, a node of another chain is refused, and one that is not there is waited for', async () => {
   const starting = (chainId: string, nodeRpc: string) =>
-    serving({ chainId, nodeRpc }, undefined, { SKIP_STACKS_CHAIN_ID_CHECK: 'false' });
+    serving({ network: chainId, nodeRpc }, undefined, { SKIP_STACKS_CHAIN_ID_CHECK: 'false' });
   node.answer('/v2/info', () => Response.json(TESTNET_INFO));
   await using same = await starting('0x80000000', node.url);
   expect((await same.get('/health')).status).toBe(200);

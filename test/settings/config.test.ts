@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { readSettings, settings } from '../../src/settings/config.ts';
 import { valueIndexesIn } from '../../src/settings/data.ts';
-import { requireSnpUrl } from '../../src/settings/node.ts';
 
 describe('settings', () => {
   test('a flag beats our variable, which beats the other one, which beats the default', () => {
@@ -13,21 +12,11 @@ describe('settings', () => {
     expect(readSettings({ eventPort: '3' }, ours).eventPort).toBe(3);
   });
 
-  test('--network and --chain-id must say the same chain, from whichever place each comes', () => {
-    const disagreeing: [given: Record<string, string>, variables: Record<string, string>][] = [
-      [{ network: 'mainnet', chainId: '0x80000000' }, {}],
-      [{ network: 'testnet', chainId: '1' }, {}],
-      [{ network: 'testnet', chainId: '0x80000001' }, {}],
-      [{ network: 'testnet' }, { STACKS_CHAIN_ID: '0x00000001' }],
-      [{ chainId: '0x80000000' }, { STACKSIDE_NETWORK: 'mainnet' }],
-    ];
-    for (const [given, variables] of disagreeing) {
-      expect(() => readSettings(given, variables)).toThrow(OperatorError);
-      expect(() => readSettings(given, variables)).toThrow('--network and --chain-id name different chains.');
-    }
-    expect(readSettings({ network: 'mainnet', chainId: '1' }, {}).chainId).toBe(1);
-    expect(readSettings({ network: 'testnet' }, { STACKS_CHAIN_ID: '0x80000000' }).chainId).toBe(0x8000_0000);
-    expect(readSettings({ chainId: '0x80000001' }, {}).chainId).toBe(0x8000_0001);
+  test('--network is a name or a chain id', () => {
+    expect(readSettings({ network: 'mainnet' }, {}).network).toBe(1);
+    expect(readSettings({ network: '0x80000001' }, {}).network).toBe(0x8000_0001);
+    expect(readSettings({ network: 'testnet' }, { STACKS_CHAIN_ID: '0x00000001' }).network).toBe(0x8000_0000);
+    expect(() => readSettings({ network: 'moon' }, {})).toThrow('--network is "moon".');
   });
 
   test('the URL of stacks-node-publisher counts by its own variable only where streaming is on', () => {
@@ -38,8 +27,7 @@ describe('settings', () => {
     expect(of({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'true' })).toBe(url);
     expect(of({ snp: other }, { SNP_REDIS_URL: url })).toBe(other);
     expect(of({}, { STACKSIDE_SNP: other })).toBe(other);
-    expect(of({ snp: other }, { STACKSIDE_SNP_EVENT_STREAMING: 'false' })).toBeNull();
-    expect(() => requireSnpUrl(readSettings({}, { SNP_EVENT_STREAMING: 'true' }))).toThrow(
+    expect(() => readSettings({}, { SNP_EVENT_STREAMING: 'true' })).toThrow(
       'SNP_EVENT_STREAMING is true, but nothing names the Redis of stacks-node-publisher.',
     );
   });
@@ -53,11 +41,11 @@ describe('settings', () => {
   });
 
   const read: [variables: Record<string, string>, expected: Partial<ReturnType<typeof readSettings>>][] = [
-    [{ STACKS_CHAIN_ID: '0x80000000' }, { chainId: 0x8000_0000 }],
+    [{ STACKS_CHAIN_ID: '0x80000000' }, { network: 0x8000_0000 }],
     [{ STACKS_CORE_EVENT_HOST: 'http://0.0.0.0' }, { eventHost: '0.0.0.0' }],
     [{ STACKS_API_MODE: 'readonly' }, { mode: 'read' }],
-    [{ STACKSIDE_SUNSET: '2028-02-29' }, { sunset: Date.UTC(2028, 1, 29) }],
-    [{ STACKSIDE_SUNSET: '2027-06-30T14:00:00+02:00' }, { sunset: Date.UTC(2027, 5, 30, 12) }],
+    [{ STACKSIDE_DEPRECATED: '2028-02-29' }, { deprecated: Date.UTC(2028, 1, 29) }],
+    [{ STACKSIDE_DEPRECATED: '2027-06-30T14:00:00+02:00' }, { deprecated: Date.UTC(2027, 5, 30, 12) }],
     [
       { TESTNET_SEND_MANY_CONTRACT_ID: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many' },
       { sendManyTestnet: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many', sendManyMainnet: null },
@@ -67,7 +55,7 @@ describe('settings', () => {
       { sendManyMainnet: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many' },
     ],
     [{ STACKS_API_MODE: 'writeonly' }, { mode: 'write' }],
-    [{ STACKSIDE_NETWORK: 'mainnet' }, { chainId: 1 }],
+    [{ STACKSIDE_NETWORK: 'mainnet' }, { network: 1 }],
     [{ STACKSIDE_API_PORT: '' }, { apiPort: 3999 }],
     [{ STACKSIDE_NODE_RPC: 'https://node.example/' }, { nodeRpc: 'https://node.example' }],
     [{ STACKS_CORE_RPC_HOST: 'node', STACKS_CORE_RPC_PORT: '1' }, { nodeRpc: 'http://node:1' }],
@@ -91,9 +79,9 @@ describe('settings', () => {
     [{ eventBodyLimit: '10' }, {}, '--event-body-limit is "10".'],
     [{ hookAccess: 'closed' }, {}, '--hook-access is "closed".'],
     [{ allowedHosts: 'https://api.example.org' }, {}, '--allowed-hosts is "https://api.example.org".'],
-    [{ sunset: '2027-02-30' }, {}, '--sunset is "2027-02-30".'],
-    [{ sunset: '2027-06-30T12:00' }, {}, '--sunset is "2027-06-30T12:00".'],
-    [{}, { STACKSIDE_SUNSET: '2027-02-29T00:00:00Z' }, 'STACKSIDE_SUNSET is "2027-02-29T00:00:00Z".'],
+    [{ deprecated: '2027-02-30' }, {}, '--deprecated is "2027-02-30".'],
+    [{ deprecated: '2027-06-30T12:00' }, {}, '--deprecated is "2027-06-30T12:00".'],
+    [{}, { STACKSIDE_DEPRECATED: '2027-02-29T00:00:00Z' }, 'STACKSIDE_DEPRECATED is "2027-02-29T00:00:00Z".'],
     [{ logLevel: 'loud' }, {}, '--log-level is "loud".'],
     [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
     [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],

@@ -8,7 +8,7 @@ import { createProgram } from '../../src/commands/cli/program.ts';
 import { readSettings, readSettingsOf, settings, settingsOfCommand } from '../../src/settings/config.ts';
 import { absentText, changedSettings, jsonValue, printedValue } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';
-import { testSupportVariables, testVariables, unknownVariables } from '../../src/settings/unknown.ts';
+import { ignoredVariables, testSupportVariables, testVariables } from '../../src/settings/unknown.ts';
 import { pageWithSettings, settingsPage } from '../support/generate/settings-table.ts';
 
 const root = join(import.meta.dir, '../..');
@@ -170,8 +170,7 @@ describe('what is printed of settings', () => {
 
   test('in the log are those that differ from their defaults, and no secret', () => {
     expect(changedSettings(used)).toEqual({
-      network: 'testnet',
-      chain_id: '0x80000000',
+      network: '0x80000000',
       api_port: 0,
       deprecated: 'off',
       node_rpc: 'https://user:***@example.org',
@@ -190,8 +189,8 @@ describe('what is printed of settings', () => {
   });
 });
 
-describe('a variable that begins as a setting and is none', () => {
-  test('is named with the setting that was meant, where one is near', () => {
+describe('variables without an effect', () => {
+  test('a typing mistake is reported with the setting that was probably meant, if one is similar', () => {
     const environment = {
       STACKSIDE_API_PROT: '1',
       STACKSIDE_HOOK_LIMITS: '1',
@@ -199,14 +198,20 @@ describe('a variable that begins as a setting and is none', () => {
       STACKSIDE_API_PORT: '1',
       STACKS_API_PROT: '1',
     };
-    expect(unknownVariables(environment)).toEqual([
-      { variable: 'STACKSIDE_API_PROT', nearest: 'STACKSIDE_API_PORT' },
-      { variable: 'STACKSIDE_HOOK_LIMITS', nearest: 'STACKSIDE_HOOK_LIMIT' },
-      { variable: 'STACKSIDE_UNHEARD_OF', nearest: null },
+    expect(ignoredVariables(environment)).toEqual([
+      { variable: 'STACKSIDE_API_PROT', reason: 'It is not a setting. Did you mean STACKSIDE_API_PORT?' },
+      { variable: 'STACKSIDE_HOOK_LIMITS', reason: 'It is not a setting. Did you mean STACKSIDE_HOOK_LIMIT?' },
+      { variable: 'STACKSIDE_UNHEARD_OF', reason: 'It is not a setting.' },
     ]);
   });
 
-  test('is quiet where it is one of the tests, and then documented for contributors', () => {
+  test('a variable of the reference API that Stackside does not support is reported with what applies instead', () => {
+    expect(ignoredVariables({ STACKS_CORE_PROXY_BODY_LIMIT: '5000000', CUSTOM_CHAIN_IDS: '' })).toEqual([
+      { variable: 'STACKS_CORE_PROXY_BODY_LIMIT', reason: "Stackside doesn't support it. The limit is 10 MB." },
+    ]);
+  });
+
+  test('variables of the tests are not reported, and CONTRIBUTING.md describes each', () => {
     const read = [...new Bun.Glob('{test,bench}/**/*.ts').scanSync(root)].flatMap((file) =>
       [...readFileSync(join(root, file), 'utf8').matchAll(/process\.env\.(STACKSIDE_\w+)/g)].map(
         ([, name = '']) => name,
@@ -214,7 +219,7 @@ describe('a variable that begins as a setting and is none', () => {
     );
     expect([...new Set(read)].toSorted()).toEqual(testVariables.toSorted());
     const others = [...read, ...testSupportVariables];
-    expect(unknownVariables(Object.fromEntries(others.map((name) => [name, '1'])))).toEqual([]);
+    expect(ignoredVariables(Object.fromEntries(others.map((name) => [name, '1'])))).toEqual([]);
     const contributors = pages.find(({ name }) => name === 'CONTRIBUTING.md')?.text ?? '';
     expect(testVariables.filter((name) => !contributors.includes(name))).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../../settings/describe.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
-import { NO_JOURNAL, requireJournal, unknownVariables, unknownVariableText } from '../../settings/unknown.ts';
+import { ignoredVariables } from '../../settings/unknown.ts';
 
 export interface Declaration<C extends CommandName, Options, Arguments extends readonly unknown[]> {
   name: string;
@@ -150,13 +150,12 @@ export const command = <C extends CommandName, Options = unknown, Arguments exte
   declared: Declaration<C, Options, Arguments>,
 ): Declaration<C, Options, Arguments> => declared;
 
-/** Warns on stderr of variables that look like settings but aren't. */
-function warnOfUnknownVariables(): void {
-  for (const unknown of unknownVariables(process.env)) process.stderr.write(`${unknownVariableText(unknown)}\n`);
+/** Warns on stderr about variables that have no effect. */
+function warnOfIgnoredVariables(): void {
+  for (const { variable, reason } of ignoredVariables(process.env)) {
+    process.stderr.write(`${variable} has no effect. ${reason}\n`);
+  }
 }
-
-/** The commands that write a journal, and formerly accepted a flag to write none. */
-const writing: ReadonlySet<CommandName> = new Set(['serve', 'demo', 'import']);
 
 /** Adds a command to the program, or to another command. */
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
@@ -175,16 +174,13 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
     one.flag === null ? [] : [{ setting, option: optionOf(one.flag, one, settingsOf) }],
   );
   for (const { option } of flags) made.addOption(option);
-  const writes = writing.has(settingsOf);
-  if (writes) made.addOption(new Option(NO_JOURNAL).hideHelp());
   made.settingsOf = settingsOf;
 
   made.action(async (...received: unknown[]) => {
     // Commander passes the arguments, the options and the command.
     const given = received.slice(0, -2) as unknown as Arguments;
-    if (writes) requireJournal(made.getOptionValue('journal') === false, process.env);
     const reading = readSettingsOf(settingsOf, givenBy(made, flags), process.env);
-    if (!logs) warnOfUnknownVariables();
+    if (!logs) warnOfIgnoredVariables();
     const { data = null } = reading.settings as { data?: string };
     await onData(data, () => run(reading, made.opts() as Options, ...given));
   });

@@ -42,7 +42,7 @@ export async function beginWithArchive(
   { openLog, clock }: { openLog: OpenLog; clock: Clock },
   log: Log,
 ): Promise<void> {
-  const { cluster: url, clusterPrefix, archive, data: directory, chainId } = settings;
+  const { cluster: url, clusterPrefix, archive, data: directory, network: chainId } = settings;
   if (url === null || archive === null) return;
   const isBegun = isUnfinished(directory, 'restore');
   if (!isBegun && (existsSync(indexPath(directory)) || existsSync(journalPath(directory)))) return;

@@ -202,7 +202,7 @@ export async function restoreFromArchive(
   place: PlaceReads,
   choice: ArchiveChoice,
 ): Promise<string> {
-  const { data: directory, chainId } = settings;
+  const { data: directory, network: chainId } = settings;
   const lines = progressLines(process.stderr);
   const indexes = secondaryIndexReport();
   await interruptible(

@@ -111,7 +111,7 @@ export function follower(ingest: Ingest, source: JournalSource, isOfHooks: (type
 
 /** Opens the present data, which no server may change from now on. @throws OperatorError while one does */
 function openPresent(settings: SettingsOf<'fill'>, into: string): Ingest {
-  const { data, chainId, logLevel } = settings;
+  const { data, network: chainId, logLevel } = settings;
   try {
     return openIngest({ directory: data, chainId, machine: silentMachine, log: createLog(logLevel) });
   } catch (error) {

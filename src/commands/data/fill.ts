@@ -145,7 +145,7 @@ export async function runFill(
   const authorization = requireToken(settings.nodeAuthFile);
   const ingest = openIngest({
     directory: data,
-    chainId: settings.chainId,
+    chainId: settings.network,
     machine: silentMachine,
     rules: rulesIn(settings),
     log: createLog(settings.logLevel),

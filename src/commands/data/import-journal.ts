@@ -160,7 +160,7 @@ export const importJournal = (settings: SettingsOf<'import'>, from: string): Pro
 async function importFrom(settings: SettingsOf<'import'>, source: JournalSource): Promise<void> {
   const ingest = openIngest({
     directory: settings.data,
-    chainId: settings.chainId,
+    chainId: settings.network,
     machine: silentMachine,
     rules: rulesIn(settings),
     load: 'bulk',

@@ -201,7 +201,7 @@ export async function runImport(
   for (const file of files) requireInput(file);
   const ingest = openIngest({
     directory: settings.data,
-    chainId: settings.chainId,
+    chainId: settings.network,
     machine: silentMachine,
     rules: rulesIn(settings),
     load: 'bulk',

@@ -11,6 +11,7 @@ import { Turns } from '../../base/turns.ts';
 import type { Faucets } from '../../faucets/faucets.ts';
 import type { ChangeServing } from '../../hooks/routes/changes.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
+import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type ApiServer, startApi } from '../../http/server.ts';
@@ -19,7 +20,13 @@ import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import { changeMetrics, liveMetrics } from '../../metrics/live.ts';
 import { requestMetrics } from '../../metrics/requests.ts';
-import { nodeProxy, parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node/proxy.ts';
+import {
+  MAX_PROXY_BODY_BYTES,
+  nodeProxy,
+  parseProxyPrefixes,
+  prefixProxy,
+  requireOtherServers,
+} from '../../node/proxy.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -86,7 +93,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     snapshots,
     version: serverVersion,
     log,
-    deprecation: { enabled: settings.deprecated, sunset: settings.sunset },
+    deprecation: deprecationPolicy(settings.deprecated),
     operations,
     hooks,
     steering,
@@ -130,7 +137,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
       turns,
       clock,
       listen,
-      bodyLimit: settings.proxyBodyLimit,
+      bodyLimit: MAX_PROXY_BODY_BYTES,
       pushed: {
         ...realtime,
         stop() {
@@ -167,26 +174,17 @@ function saySubstitutes(settings: Settings, log: Log): void {
 
 /** The proxy of each prefix. @throws OperatorError if a prefix leads to the API itself */
 function prefixForwards(settings: Settings, via: string): PrefixForward[] {
-  const { proxyPrefix, proxyBodyLimit: bodyLimit, apiHost: host, apiPort: port } = settings;
+  const { proxyPrefix, apiHost: host, apiPort: port } = settings;
   const prefixes = parseProxyPrefixes(proxyPrefix);
   if (prefixes === null) throw new Error('prefixes are checked when the settings are read');
   requireOtherServers(prefixes, { host, port });
-  return prefixes.map((one) => ({ prefix: one.prefix, forward: prefixProxy({ ...one, bodyLimit, via }) }));
+  return prefixes.map((one) => ({ prefix: one.prefix, forward: prefixProxy({ ...one, via }) }));
 }
 
 const proxySettings = (settings: Settings) => ({
   url: settings.nodeRpc,
-  bodyLimit: settings.proxyBodyLimit,
   extraEndpointsFile: settings.extraTxEndpoints,
-  fees: settings.feeEstimator
-    ? {
-        modifier: settings.feeModifier,
-        pastTenures: settings.feePastTenures,
-        pastFullness: settings.feePastFullness,
-        currentFullness: settings.feeCurrentFullness,
-        currentBlocks: settings.feeCurrentBlocks,
-      }
-    : null,
+  feeModifier: settings.feeEstimator ? settings.feeModifier : null,
 });
 
 const realtimeSettings = ({ pingInterval, pingTimeout, clientBacklog }: Settings) => ({

@@ -14,6 +14,7 @@ import { createLog, reportingDropped } from '../../log.ts';
 import { RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics } from '../../metrics/server.ts';
+import { MAX_PROXY_BODY_BYTES } from '../../node/proxy.ts';
 import { nodeRpc } from '../../node/rpc.ts';
 import { CommitCount } from '../../store/ingest/writer.ts';
 import { openSnapshots } from '../../store/read/snapshots.ts';
@@ -82,7 +83,7 @@ async function start(
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },
     address: { hostname: settings.apiHost, port, shared },
-    mainThread: forwardTo(mainThread, settings.proxyBodyLimit),
+    mainThread: forwardTo(mainThread, MAX_PROXY_BODY_BYTES),
     internalToken,
     rates,
     requestCounts: new RequestCounts(requests),

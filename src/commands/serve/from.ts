@@ -93,7 +93,7 @@ async function passOver(given: From, state: DataState): Promise<void> {
 /** Restores, and says in the log how far that is. @throws OperatorError */
 async function restore(given: From): Promise<void> {
   const { settings, clock, log } = given;
-  const { data: directory, chainId } = settings;
+  const { data: directory, network: chainId } = settings;
   const place = await opened(given, directory);
   const { location } = place;
   const archive = await requireIdentity(place);

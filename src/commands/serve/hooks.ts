@@ -41,7 +41,7 @@ function rulesOf(settings: Settings): HookRules {
     },
     alertUrl: settings.hookAlert,
     timeoutMs: settings.hookTimeout * SECOND,
-    connectTimeoutMs: settings.hookConnectTimeout * SECOND,
+    connectTimeoutMs: (settings.hookTimeout * SECOND) / 4,
     budgetMs: settings.hookBudget * HOUR,
     retryCapMs: settings.hookRetryCap * SECOND,
     concurrency: settings.hookConcurrency,

@@ -28,8 +28,7 @@ import type { NodeRpc } from '../../node/rpc.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
 import { rulesIn, valueIndexesIn } from '../../settings/data.ts';
 import { changedSettings } from '../../settings/describe.ts';
-import { requireSnpUrl } from '../../settings/node.ts';
-import { unknownVariables } from '../../settings/unknown.ts';
+import { ignoredVariables } from '../../settings/unknown.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { isOffered } from '../../store/files/new-index.ts';
 import { type BringEntries, nothingToBring } from '../../store/files/older-entries.ts';
@@ -214,7 +213,6 @@ function systemOf(
 async function requireAgreement(settings: Settings): Promise<void> {
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   if (settings.mode !== 'read') {
-    requireSnpUrl(settings);
     requireArchivable(settings);
   }
 }
@@ -478,7 +476,7 @@ async function startServer(
     const cluster =
       writing === null ? null : await joinCluster({ settings, ...writing, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
-    if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
+    if (!settings.skipChainCheck) await requireNodesChain(node, settings.network ?? ingest?.chainId() ?? null);
     const commits = ingest?.commits ?? new CommitCount();
     const turns = new Turns(clock);
     const snapshots = environment.openSnapshots(settings.data, {
@@ -610,7 +608,7 @@ async function startServer(
 
 const ingestSettings = (settings: Settings) => ({
   directory: settings.data,
-  chainId: settings.chainId,
+  chainId: settings.network,
   rules: rulesIn(settings),
   valueIndexes: valueIndexesIn(settings),
 });
@@ -700,7 +698,7 @@ const STOPPED = 0;
 export async function runServe({ settings, sources }: Reading<'serve'>): Promise<void> {
   const { env: variables } = process;
   const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
-  for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
+  for (const ignored of ignoredVariables(variables)) presenter.log({ event: 'variable_ignored', ...ignored });
   try {
     const { from } = settings;
     const { log, environment } = presenter;

@@ -66,6 +66,6 @@ export async function requireNodesChain(node: NodeRpc, chainId: number | null): 
   if (chainId === null || nodes === chainId) return;
   throw new OperatorError(
     `The node is of chain ${chainIdText(nodes)}, the data of chain ${chainIdText(chainId)}.`,
-    `Check --node-rpc, or give --chain-id ${chainIdText(nodes)} with a --data directory of its own.`,
+    `Check --node-rpc, or give --network ${chainIdText(nodes)} with a --data directory of its own.`,
   );
 }

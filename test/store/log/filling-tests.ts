@@ -117,7 +117,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
       message: expect.stringMatching(
         /^The cluster's log is of mainnet \(chain 0x00000001\), and this host of testnet \(chain 0x80000000\)\.$/,
       ),
-      remedy: expect.stringContaining('--chain-id 0x00000001'),
+      remedy: expect.stringContaining('--network 0x00000001'),
     };
     {
       // One whose settings say it ends without an event.

@@ -110,7 +110,7 @@ export const Failed = ({ message, retry }: { message: string; retry: () => void 
 const NOT_FOUND = 404;
 const GONE = 410;
 const SWITCHED_OFF =
-  'This server does not serve deprecated routes, and no other route has these data: `--deprecated` is off, or the date of `--sunset` has passed.';
+  'This server does not serve deprecated routes, and no other route has these data: `--deprecated` is off, or its date has passed.';
 
 interface ShowProps<T> {
   loaded: Loaded<T>;
