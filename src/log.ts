@@ -59,7 +59,7 @@ type ServerEvent =
   | { event: 'new_index_ready' }
   /** The server could not restart because of the disk, and tries again. */
   | { event: 'start_failed'; cause: unknown }
-  /** Dropped lines of the log, the ready line and the terminal's page. */
+  /** Dropped lines of the log, the ready line and the banner. */
   | { event: 'log_lines_dropped'; lines: number }
   /** This host of a cluster ended by an error that only the operator can resolve. */
   | { event: 'host_ended'; problem: string; remedy: string }

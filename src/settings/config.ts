@@ -18,7 +18,7 @@ const logSettings = group('Log', {
     variables: ['STACKSIDE_LOG_FORMAT'],
     type: Type.Union([Type.Null(), Type.Literal('pretty'), Type.Literal('json')], { default: null }),
     absent: 'pretty on a terminal, json elsewhere',
-    help: 'Form of the log: lines for people, or JSON objects; pretty on a terminal also shows the progress there',
+    help: 'Form of the log: lines for people, or JSON objects',
     accepts: 'pretty or json',
   }),
   logLevel: setting({

@@ -675,7 +675,7 @@ export const nextSignal = (names: readonly NodeJS.Signals[]): Promise<NodeJS.Sig
  * @throws OperatorError that ended a host of a cluster
  */
 export async function serveUntilSignal(
-  { log, ready, end }: Presenter,
+  { log, ready }: Presenter,
   running: Running,
   signalled = nextSignal(['SIGINT', 'SIGTERM']),
 ): Promise<void> {
@@ -684,7 +684,6 @@ export async function serveUntilSignal(
   }
   await ready(running);
   const ended = await (running.failed === null ? signalled : Promise.race([signalled, running.failed]));
-  end();
   if (ended instanceof OperatorError) log({ event: 'host_ended', problem: ended.message, remedy: ended.remedy });
   else log({ event: 'stopping', signal: ended });
   await running.stop();

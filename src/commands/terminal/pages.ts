@@ -1,8 +1,7 @@
-/** The texts that `serve` and `demo` print on a terminal. */
+/** The banners that `serve` and `demo` print on a terminal. */
 import type { Readiness } from '../../api/operations.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { observerToml } from '../../node/observer-toml.ts';
-import { duration, spanText } from '../cli/progress.ts';
 
 /** A URL for a browser on this machine, which can't open "any address". */
 export const browserUrl = (url: string): string => url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
@@ -17,10 +16,6 @@ const networkText = (chainId: number | null): string =>
   chainId === null
     ? 'decided by the first block'
     : `${networkOf(chainId).kind}, chain id ${chainIdText(chainId)}${chainId === 1 ? '' : ' (addresses of test networks)'}`;
-
-/** The line after the first block has decided the network. */
-export const networkLine = (chainId: number): string =>
-  `The first block has decided the network: ${networkText(chainId)}.`;
 
 const nodeText = (nodeRpc: string, height: number | null): string =>
   height === null ? `${nodeRpc} does not answer` : `${nodeRpc} answers, at height ${height.toLocaleString('en')}`;
@@ -95,46 +90,4 @@ export function demoPage({ api, interval, accounts }: DemoPage): string {
   const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain whose contracts run for real,';
   const blocks = interval === 0 ? 'whose blocks stackside devnet mine makes' : `with a new block every ${seconds}`;
   return `Stackside serves a ${chain} ${blocks}. Ctrl-C ends it.\n\n${lines}\n${keys}`;
-}
-
-/** A status, and its kind. */
-export interface Status {
-  kind: Readiness['state'];
-  text: string;
-}
-
-const count = (number: number): string => number.toLocaleString('en');
-const rateText = (rate: number | null): string[] =>
-  rate === null || rate <= 0 ? [] : [`${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} blocks/s`];
-const ageText = (seconds: number | null): string[] =>
-  seconds === null ? [] : [`newest block ${spanText(seconds)} old`];
-const nodeState = (height: number | null): string =>
-  height === null ? "the node's RPC does not answer" : `the node's RPC answers, at height ${count(height)}`;
-
-/**
- * The status line, which is redrawn while a server runs.
- * @param rate blocks per second; null if unknown
- */
-export function statusLine(readiness: Readiness, rate: number | null): Status {
-  const { state: kind, reason, height, node_height: nodeHeight, tip_age_seconds: age } = readiness;
-  const at = `Height ${count(height ?? 0)}`;
-  const text = (parts: readonly string[]): Status => ({ kind, text: parts.join(' · ') });
-  switch (kind) {
-    case 'empty':
-      return text(["Waiting for the node's first block", nodeState(nodeHeight)]);
-    case 'behind': {
-      const [have, all] = [height ?? 0, nodeHeight ?? 0];
-      // A host of a cluster may lag behind the log even if it has all blocks of its node.
-      if (have >= all) return text([`Not ready. ${reason}`]);
-      const share = `${((have / all) * 100).toFixed(1)}%`;
-      const left = rate === null || rate <= 0 ? [] : [`ETA ${duration((all - have) / rate)}`];
-      return text([`${at} of ${count(all)} (${share})`, ...rateText(rate), ...left]);
-    }
-    case 'stale':
-      return text([at, ...rateText(rate), ...ageText(age), nodeState(nodeHeight)]);
-    case 'ready':
-      return text([at, ...ageText(age), nodeHeight === null ? nodeState(null) : 'in step with the node']);
-    default:
-      return text([`Not ready. ${reason}`]);
-  }
 }

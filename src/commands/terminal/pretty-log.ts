@@ -1,11 +1,16 @@
 /** The log as lines for people. */
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
 import { printableText } from '../cli/output.ts';
+import type { Output } from '../cli/progress.ts';
 
 /** Colors of levels, from the terminal's palette. */
 const colors = { debug: '\u001b[2m', info: '\u001b[36m', warn: '\u001b[33m', error: '\u001b[31m' } as const;
 const PLAIN = '\u001b[0m';
 const LONGEST_LEVEL = 5;
+
+/** Whether the log has colors on an output, by the process's variables (`TERM`, `NO_COLOR`). */
+export const hasColors = (output: Output, variables: NodeJS.ProcessEnv): boolean =>
+  output.isTTY === true && variables.TERM !== 'dumb' && (variables.NO_COLOR ?? '') === '';
 
 /** Values that need no quotes; others are written as JSON, which has no control characters. */
 const BARE = /^[\w./:@%+,-]+$/;
@@ -33,16 +38,14 @@ export interface PrettyLogOptions {
   /** The minimum level to print. */
   level: Level;
   colors: boolean;
-  /** Events that are shown in another way. */
-  hidden?: ReadonlySet<LogEvent['event']>;
   print: (line: string) => void;
   /** The clock, in Unix milliseconds. */
   now: () => number;
 }
 
 /** Creates a log for people. */
-export function prettyLog({ level, colors: colored, hidden, print, now }: PrettyLogOptions): Log {
+export function prettyLog({ level, colors: colored, print, now }: PrettyLogOptions): Log {
   return (event) => {
-    if (isLogged(event.event, level) && hidden?.has(event.event) !== true) print(prettyLine(event, now(), colored));
+    if (isLogged(event.event, level)) print(prettyLine(event, now(), colored));
   };
 }
