@@ -1201,19 +1201,6 @@ CREATE TABLE mined_receipts (
   receipt_block_height INTEGER NOT NULL
 ) STRICT;
 
--- Transactions of the newest 6,000 blocks that are not kept (`kept_principals`), whose nonces are spent all the same.
-CREATE TABLE unkept_transactions (
-  position      INTEGER PRIMARY KEY,
-  tx_id         BLOB NOT NULL,
-  -- addresses, which are not in the dictionary: that would keep them for ever
-  sender        TEXT NOT NULL,
-  nonce         INTEGER NOT NULL,
-  sponsor       TEXT,
-  sponsor_nonce INTEGER
-) STRICT;
-CREATE INDEX unkept_transactions_by_sender_nonce ON unkept_transactions (sender, nonce);
-CREATE INDEX unkept_transactions_by_sponsor_nonce ON unkept_transactions (sponsor, sponsor_nonce) WHERE sponsor IS NOT NULL;
-
 -- Drops by the node of transactions that didn't wait: not announced yet, or in a block. They hold once the transaction would
 -- begin to wait, and are kept for 6,000 blocks.
 CREATE TABLE early_drops (
@@ -1471,12 +1458,6 @@ CREATE TABLE send_many_contracts (
   -- mainnet or testnet
   network     TEXT PRIMARY KEY,
   contract_id TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- The addresses and contracts that the operator chose: the index has the transactions that concern one of them, and no others
--- (chain/rules.ts). Without a row it has all.
-CREATE TABLE kept_principals (
-  principal TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
 -- What the operator asked to find by decoded values: logs of a contract by their fields, calls of it by their arguments.

@@ -170,11 +170,7 @@ const indexes = [
     .get()!;
   process.stderr.write(`made ${path}\n`);
   const reader = new Database(path, { readonly: true });
-  const search = searchQueries(
-    reader,
-    async () => false,
-    () => null,
-  );
+  const search = searchQueries(reader, async () => false);
   const searches = Object.entries(textsOf(transactions)).map(([name, text]) => ({
     name,
     text,

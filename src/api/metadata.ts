@@ -375,7 +375,6 @@ export function metadataRoutes(version: string, { source, copies }: TokenMetadat
       ...single,
       hidden,
       path: `${base}/ft/{principal}`,
-      kept: 'contract',
       operationId: 'getFtMetadata',
       summary: 'Metadata of a fungible token',
       description:
@@ -401,7 +400,6 @@ export function metadataRoutes(version: string, { source, copies }: TokenMetadat
       ...single,
       hidden,
       path: `${base}/nft/{principal}/{token_id}`,
-      kept: 'contract',
       operationId: 'getNftMetadata',
       summary: 'Metadata of a non-fungible token',
       description: 'Returns the URI of a non-fungible token (SIP-009), with the document that it leads to.',
@@ -422,7 +420,6 @@ export function metadataRoutes(version: string, { source, copies }: TokenMetadat
       ...single,
       hidden,
       path: `${base}/sft/{principal}/{token_id}`,
-      kept: 'contract',
       operationId: 'getSftMetadata',
       summary: 'Metadata of a semi-fungible token',
       description:

@@ -5,9 +5,8 @@
 
 import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/map-ahead.ts';
-import { SEND_MANY } from '../chain/memo-transfers.ts';
+import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { networkOf } from '../chain/network.ts';
-import type { RulesSetting } from '../chain/rules.ts';
 import type { PlaceReads } from '../places/files.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
 import type { BaseTable } from '../store/base/tables.ts';
@@ -39,7 +38,12 @@ export interface ChosenBase extends BaseManifest {
 /** Why a base that is not after the end is of no use, as the end of a sentence; null where it is. */
 async function unfitOf(
   base: BaseManifest,
-  { chainId, lastFrom, isOfTimeline, rules }: Pick<ChoosingOptions, 'chainId' | 'lastFrom' | 'isOfTimeline' | 'rules'>,
+  {
+    chainId,
+    lastFrom,
+    isOfTimeline,
+    sendMany,
+  }: Pick<ChoosingOptions, 'chainId' | 'lastFrom' | 'isOfTimeline' | 'sendMany'>,
 ): Promise<string | null> {
   if (base.chain_id !== chainId) return 'it is of another chain than the archive';
   if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
@@ -47,12 +51,8 @@ async function unfitOf(
   if (base.position > last) return `the entries from ${base.needs} on end with entry ${last}`;
   if (!(await isOfTimeline(base))) return 'it is of another timeline';
   const { kind } = networkOf(base.chain_id);
-  const [made, wanted] = [base.send_many[kind] ?? SEND_MANY[kind], rules?.sendMany[kind] ?? null];
+  const [made, wanted] = [base.send_many[kind] ?? SEND_MANY[kind], sendMany?.[kind] ?? null];
   if (wanted !== null && wanted !== made) return `it was made with the send-many contract ${made}`;
-  // A new index keeps everything, unless its operator chooses.
-  if ((rules?.only ?? []).join() !== base.only.join()) {
-    return base.only.length === 0 ? 'it keeps everything' : `it keeps ${base.only.join(' ')} only`;
-  }
   return null;
 }
 
@@ -66,7 +66,7 @@ export interface ChoosingOptions {
   lastFrom: (base: BaseManifest) => Promise<number>;
   /** Whether the timeline that is restored has the entry of a base that is not after its end. */
   isOfTimeline: (base: BaseManifest) => Promise<boolean>;
-  rules?: RulesSetting | undefined;
+  sendMany?: SendManySetting | undefined;
   /** Called with each base that is skipped, and why, as the end of a sentence. */
   skipped: (name: string, why: string) => void;
 }
@@ -214,7 +214,7 @@ function load(place: PlaceReads, loader: BaseLoader, { table, part }: TablePart,
 
 /** Loads the rows of a base into a new index. @throws ArchiveDamagedError that names the part or the base */
 export async function loadBase({ staging, place, base, report, making, turn }: LoadingOptions): Promise<void> {
-  const loader = openBaseLoader(staging, { sendMany: base.send_many, only: base.only });
+  const loader = openBaseLoader(staging, base.send_many);
   if (loader === null) return;
   try {
     const parts = partsOf(place, base, loader.tables);

@@ -141,7 +141,7 @@ function manifestOf(
 ): BaseManifest {
   const entry = journal.read(state.position.id);
   if (entry === undefined) throw journal.missing(state.position.id);
-  const { schema, position, chainId, tip, highest, needs, rules } = state;
+  const { schema, position, chainId, tip, highest, needs, sendMany } = state;
   return {
     format: BASE_FORMAT,
     program,
@@ -156,8 +156,7 @@ function manifestOf(
     highest,
     // What the journal lacks, the index can do without.
     needs: Math.max(needs, journal.trimmedTo() + 1),
-    send_many: { mainnet: rules.sendMany.mainnet, testnet: rules.sendMany.testnet },
-    only: [...rules.only],
+    send_many: { mainnet: sendMany.mainnet, testnet: sendMany.testnet },
     tables,
   };
 }

@@ -81,8 +81,6 @@ const Manifest = Type.Object({
   needs: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   /** The send-many contracts that the rows were made with; null for the usual one. */
   send_many: Type.Object({ mainnet: Contract, testnet: Contract }),
-  /** The addresses and contracts that the rows are of; none where they are of all. */
-  only: Type.Array(Type.String({ maxLength: 200 })),
   tables: Type.Array(Table, { maxItems: 1_000 }),
 });
 export type BaseManifest = Static<typeof Manifest>;

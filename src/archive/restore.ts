@@ -62,7 +62,7 @@ interface BaseLoading {
   parts: number;
 }
 
-export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'rules' | 'log'> {
+export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'sendMany' | 'log'> {
   directory: string;
   place: PlaceReads;
   /** The chain that the archive must have; null for any. */
@@ -245,10 +245,10 @@ async function makeFiles(
   last: number,
   base: ChosenBase | null,
 ): Promise<void> {
-  const { directory, place, making, machine, rules, log } = options;
+  const { directory, place, making, machine, sendMany, log } = options;
   const staging = stagingOf(directory, 'restore');
   if (base !== null) await makeBase(options, timeline, staging, base);
-  const given = rules === undefined ? {} : { rules };
+  const given = sendMany === undefined ? {} : { sendMany };
   const ingest = openIngest({ directory: staging, chainId, ...given, machine, log, load: 'bulk' });
   try {
     await applyEntries(ingest, options, timeline, last);
@@ -271,13 +271,13 @@ function begunWith(directory: string): string | null | undefined {
 
 /** The base to begin with: that of an interrupted restore, even if a newer one was made since. */
 async function baseOf(options: ArchiveRestoreOptions, timeline: Timeline, chainId: number): Promise<ChosenBase | null> {
-  const { directory, place, until, base: choice = null, rules, skipped = () => {} } = options;
+  const { directory, place, until, base: choice = null, sendMany, skipped = () => {} } = options;
   const begun = begunWith(directory);
   if (begun === null) return null;
   if (begun !== undefined) return begunBase(place, begun);
   const isOnly = (await timelinesIn(place)).timelines.length === 1;
   return chosenBase({
-    ...{ place, chainId, choice, rules, skipped },
+    ...{ place, chainId, choice, sendMany, skipped },
     isAfter: (base) => isBaseBeyond(base, until),
     lastFrom: ({ needs, position }) => lastFrom(place, timeline, needs, position),
     // Where there is one timeline, a base that doesn't fit is damaged, and that is said.

@@ -36,8 +36,7 @@ export interface Involvement {
 
 /** Amounts are micro-STX. */
 export type Effect =
-  /** `transactions` of it are kept. */
-  | { kind: 'block'; sign: Sign; block: Block; transactions: number }
+  | { kind: 'block'; sign: Sign; block: Block }
   | { kind: 'transaction'; sign: Sign; position: number; transaction: ChainTransaction }
   | { kind: 'event'; sign: Sign; position: number; index: number; event: ChainEvent }
   | { kind: 'involvement'; sign: Sign; position: number; principal: string; involvement: Involvement }
@@ -62,7 +61,7 @@ export type Effect =
   /** Change of a principal's balance, and the number of transactions, rewards and STX events that caused it. */
   | ({ kind: 'account'; sign: Sign; principal: string } & AccountMove)
   /** One more block on the Bitcoin block that it is anchored to. */
-  | { kind: 'anchor'; sign: Sign; block: Block; transactions: number }
+  | { kind: 'anchor'; sign: Sign; block: Block }
   /** The microblocks that a block confirmed. */
   | { kind: 'microblocks'; sign: Sign; height: number; microblocks: readonly Microblock[] }
   /** Number of a contract's logs in a block. */

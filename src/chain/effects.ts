@@ -7,12 +7,11 @@ import type { Block, ChainTransaction, Microblock, MinerReward } from './block.t
 import { dayOf } from './day.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
-import { memoTransfers } from './memo-transfers.ts';
+import { memoTransfers, type SendMany } from './memo-transfers.ts';
 import { isNameContract, type NameChange, nameChangeOf, unprintedChange } from './name-system.ts';
 import { positionOf } from './position.ts';
 import { type PoxReading, poxReading, stackingLock } from './pox/reading.ts';
 import type { StakingChange } from './pox/staking.ts';
-import { followsTokens, isKept, type Rules } from './rules.ts';
 import { tokenContract, tokenNews } from './token-contracts.ts';
 
 /**
@@ -65,15 +64,11 @@ const PORTIONS: Portions = { events: 75_000, accounts: 50_000 };
 /**
  * The effects of a block on its parent's state, generated lazily: a genesis block has more than a million. Block 1 includes
  * block 0's transactions.
- *
- * An index of chosen principals has the effects that the chain would have without the transactions that are not kept: a kept one
- * keeps its place, and the block its header.
+ * @param sendMany contracts whose prints are memos; must be the same when a block is applied and when it is reverted
  */
-export function* effectsOf(block: Block, rules: Rules, portions = PORTIONS): Generator<Effect> {
-  const kept = block.transactions.map((transaction) => isKept(transaction, rules));
-  const transactions = kept.filter((isOne) => isOne).length;
-  yield { kind: 'block', sign: 1, block, transactions };
-  yield { kind: 'anchor', sign: 1, block, transactions };
+export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS): Generator<Effect> {
+  yield { kind: 'block', sign: 1, block };
+  yield { kind: 'anchor', sign: 1, block };
   const microblocks = microblocksOf(block);
   if (microblocks.length > 0) yield { kind: 'microblocks', sign: 1, height: block.height, microblocks };
   const tokens = new TokenSums();
@@ -85,7 +80,6 @@ export function* effectsOf(block: Block, rules: Rules, portions = PORTIONS): Gen
   const calls = new Map<string, number>();
   let supply = 0n;
   for (const [place, transaction] of block.transactions.entries()) {
-    if (kept[place] === false) continue;
     const position = positionOf(block.height, place);
     yield { kind: 'transaction', sign: 1, position, transaction };
     const { payload, unknownStatus } = transaction;
@@ -101,7 +95,7 @@ export function* effectsOf(block: Block, rules: Rules, portions = PORTIONS): Gen
       if (event.kind === 'contract_log') count(logs, event.contractId);
       else if (event.kind === 'unknown') yield unknownKind('event', event.type);
     }
-    yield* stackingEffects(transaction, position, block.burnBlockHeight, rules);
+    yield* stackingEffects(transaction, position, block.burnBlockHeight);
     for (const portion of involvementsOf(transaction, portions.events)) {
       for (const [principal, involvement] of portion) {
         yield { kind: 'involvement', sign: 1, position, principal, involvement };
@@ -110,30 +104,28 @@ export function* effectsOf(block: Block, rules: Rules, portions = PORTIONS): Gen
       if (accounts.size >= portions.accounts) yield* accounts.effects();
     }
     accounts.act(transaction);
-    for (const transfer of memoTransfers(transaction, rules.sendMany)) {
+    for (const transfer of memoTransfers(transaction, sendMany)) {
       yield { kind: 'memo_transfer', sign: 1, position, transfer };
     }
     supply += minted(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
-    // After some operations alone, what names are would be wrong.
-    if (rules.only === null) yield* nameEffects(transaction, position);
-    yield* metadataEffects(transaction, position, rules);
+    yield* nameEffects(transaction, position);
+    yield* metadataEffects(transaction, position);
   }
   for (const [index, reward] of block.minerRewards.entries()) {
-    if (rules.only?.has(reward.recipient) === false) continue;
     yield { kind: 'miner_reward', sign: 1, height: block.height, index, reward };
     accounts.reward(reward.recipient, rewardTotal(reward));
     // The fees in a reward are STX that existed; only the coinbase is new.
     supply += reward.coinbase;
   }
-  if (block.rewardSet !== null && rules.only === null) {
+  if (block.rewardSet !== null) {
     yield { kind: 'reward_set', sign: 1, height: block.height, rewardSet: block.rewardSet };
   }
   for (const [contract, count] of logs) yield { kind: 'contract_logs', sign: 1, contract, logs: count };
   yield* accounts.effects();
   yield { kind: 'tallies', sign: 1, types, functions };
   yield { kind: 'activity', sign: 1, day: dayOf(block.blockTime), calls, ...tokens.events };
-  yield { kind: 'totals', sign: 1, transactions, supply, balances: accounts.balances };
+  yield { kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances: accounts.balances };
   if (supply !== 0n) yield { kind: 'supply', sign: 1, height: block.height, supply };
   // After the accounts' effects, whose rows count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
@@ -318,15 +310,14 @@ const withCycle = (change: StakingChange, readings: readonly (PoxReading | null)
   change.kind === 'bond_distribution' ? { ...change, cycle: cycleOf(readings, index) } : change;
 
 /** The effects of a transaction's stacking and staking prints. @param burnHeight the Bitcoin height of its block */
-function stackingEffects({ events }: ChainTransaction, position: number, burnHeight: number, rules: Rules): Effect[] {
+function stackingEffects({ events }: ChainTransaction, position: number, burnHeight: number): Effect[] {
   const effects: Effect[] = [];
   const readings = Array.from(events, poxReading);
   for (const [index, event] of events.entries()) {
     const reading = readings[index] ?? null;
     const lock = stackingLock(event, reading);
     if (lock !== null) effects.push({ kind: 'lock', sign: 1, position, index, lock });
-    // After some prints alone, what their contracts hold would be wrong.
-    if (reading === null || rules.only !== null) continue;
+    if (reading === null) continue;
     if (reading.kind === 'stacking') {
       effects.push({ kind: 'stacking_print', sign: 1, position, index, print: reading.print });
     } else if (reading.kind === 'unread') {
@@ -377,18 +368,17 @@ function nameEffects(transaction: ChainTransaction, position: number): Effect[] 
 }
 
 /** The effects of a transaction on contracts of tokens, and on their tokens that are not fungible. */
-function* metadataEffects(transaction: ChainTransaction, position: number, rules: Rules): Generator<Effect> {
+function* metadataEffects(transaction: ChainTransaction, position: number): Generator<Effect> {
   const { payload, sender, status, contractInterface, events } = transaction;
   if (status !== 'success') return;
   if (payload.type === 'smart_contract' && contractInterface !== null) {
     const token = tokenContract(contractInterface);
     const contract = `${sender.address}.${payload.contractName}`;
-    if (token !== null && followsTokens(contract, rules))
-      yield { kind: 'token_contract', sign: 1, position, contract, token };
+    if (token !== null) yield { kind: 'token_contract', sign: 1, position, contract, token };
   }
   for (const [index, event] of events.entries()) {
     const news = tokenNews(event, sender.address);
-    if (news === null || !followsTokens(news.contract, rules)) continue;
+    if (news === null) continue;
     if ('token' in news) yield { kind: 'token_mint', sign: 1, position, index, mint: news };
     else yield { kind: 'token_update', sign: 1, position, index, update: news };
   }

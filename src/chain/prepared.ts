@@ -5,10 +5,10 @@
 import type { Block } from './block.ts';
 import type { Effect } from './effect.ts';
 import { effectsOf } from './effects.ts';
+import type { SendMany } from './memo-transfers.ts';
 import { networkOf } from './network.ts';
 import { type AnnouncedTransactions, announcedTransactions, blockOf, chainIdOf } from './normalise.ts';
 import { PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
-import type { Rules } from './rules.ts';
 
 /** What the writer needs of an event, in place of its payload. */
 export type PreparedPayload =
@@ -31,8 +31,9 @@ const isWhole = ({ block_height, events }: ReadBlock): boolean => block_height >
  * Makes a function that prepares events. It returns null for an event that is left to the writer: one of a kind that is cheap,
  * or one that can't be read, of which the writer says why.
  * @param known the chain id of the data; null while it is unknown, then that of the first signed transaction is used
+ * @param sendMany contracts whose prints are memos
  */
-export function preparer(known: number | null, rules: Rules): Prepare {
+export function preparer(known: number | null, sendMany: SendMany): Prepare {
   let chainId = known;
 
   function prepared(path: string, text: string): PreparedPayload | null {
@@ -45,7 +46,7 @@ export function preparer(known: number | null, rules: Rules): Prepare {
     if (found?.certain) chainId = found.chainId;
     if (chainId === null || !isWhole(payload.block)) return null;
     const block = blockOf(payload.block, networkOf(chainId));
-    return { kind: 'prepared_block', chainId, block, effects: [...effectsOf(block, rules)] };
+    return { kind: 'prepared_block', chainId, block, effects: [...effectsOf(block, sendMany)] };
   }
 
   return (path, text) => {

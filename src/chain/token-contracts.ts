@@ -184,12 +184,6 @@ function updateOf(event: ChainEvent, sender: string): MetadataUpdate | null {
   };
 }
 
-/** The contract of an asset identifier; a contract identifier is its own. */
-export function contractOfAsset(asset: string): string {
-  const end = asset.indexOf('::');
-  return end < 0 ? asset : asset.slice(0, end);
-}
-
 /** A mint of a token that is not fungible. */
 export interface TokenMint {
   contract: string;
@@ -202,7 +196,7 @@ function mintOf(event: ChainEvent): TokenMint | null {
     if (event.action !== 'mint') return null;
     const decoded = decodeClarity(event.value);
     if (!decoded.ok || decoded.value.type !== 'uint') return null;
-    return { contract: contractOfAsset(event.asset), family: 'nft', token: decoded.value.value };
+    return { contract: event.asset.slice(0, event.asset.indexOf('::')), family: 'nft', token: decoded.value.value };
   }
   const print = printOf(event, SFT_MINT);
   if (event.kind !== 'contract_log' || print === null || textOf(print.get('type')) !== SFT_MINT) return null;

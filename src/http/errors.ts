@@ -110,13 +110,8 @@ export class ShapedError extends ApiError {
   }
 }
 
-/** The index lacks what the answer needs, as its operator chose. A form of errors without a code has it at the end of the text. */
-export class LackingIndexError extends ApiError {
-  override readonly name: string = 'LackingIndexError';
-}
-
 /** An index that began at a block can't give the answer. */
-export class HistoryError extends LackingIndexError {
+export class HistoryError extends ApiError {
   override readonly name = 'HistoryError';
   constructor(
     status: 404 | 503,
@@ -169,7 +164,7 @@ export const Problem = Type.Object(
     code: Type.Optional(
       Type.String({
         description:
-          'Error code for programs, where the status alone does not tell the error. A 404 with `before_history` is of a server that began at a block: what was not found may be older. One with `not_kept` is of a server of chosen accounts and contracts (`--only`).',
+          'Error code for programs, where the status alone does not tell the error. A 404 with `before_history` is of a server that began at a block: what was not found may be older.',
       }),
     ),
     error: Type.String({ description: 'Phrase of the HTTP status' }),
@@ -193,7 +188,7 @@ export const problems: ErrorShape = {
 /** The error shape of some v1 and v2 routes, which their clients read. */
 export const bareErrors: ErrorShape = {
   schema: BareError,
-  body: (error) => ({ error: error instanceof LackingIndexError ? `${error.message} (${error.code})` : error.message }),
+  body: (error) => ({ error: error instanceof HistoryError ? `${error.message} (${error.code})` : error.message }),
   unavailable: unavailableBody,
   failed: { error: UNEXPECTED },
 };

@@ -71,10 +71,10 @@ export const mempoolAndAnyFork = (read: Reader): string | null => {
 export const principal = chainAndBurnTip;
 
 /** The tag of answers with memos of STX transfers, which depend on the send-many contract that the index was made with. */
-export const memos = (read: Reader): string | null => {
+export const memos = async (read: Reader): Promise<string | null> => {
   const tip = chainAndBurnTip(read);
   if (tip === null) return null;
-  const contracts = [...read.chain.rules().sendMany].join();
+  const contracts = [...(await read.chain.sendMany())].join();
   return `${tip}-${Bun.hash.crc32(contracts).toString(16)}`;
 };
 

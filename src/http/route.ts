@@ -14,7 +14,6 @@ import type { Forward } from './forward.ts';
 import { type Heights, NotedHeight } from './heights.ts';
 import { errorSince, type HistoryNeed, namedSince, requireWholeHistory, withoutPayouts } from './history.ts';
 import { jsonParts } from './json.ts';
-import { type KeptNeed, NotKeptError, requireKept } from './kept.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -117,11 +116,6 @@ interface Declaration<
   etag: ETagKind<Values<P>> | null;
   /** What the answers need in an index that began at a block; `none` for a route that doesn't read the index. */
   history: HistoryNeed;
-  /**
-   * What the answers need of an index that keeps some accounts and contracts alone. Default: `everything`; `headers` for a route
-   * whose `history` is `none`.
-   */
-  kept?: KeptNeed;
   /** Whether the answers have payouts of Bitcoin blocks, which blocks that were filled from the node lack. */
   payouts?: boolean;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
@@ -195,10 +189,6 @@ const LONG_COST = 10;
 
 const costOf = ({ cost, long = false, access }: AnyDeclaration): number =>
   cost ?? (access === undefined ? (long ? LONG_COST : 1) : 0);
-
-/** What the answers of a route need of an index that keeps some accounts and contracts alone. */
-const keptNeedOf = ({ kept, history }: AnyDeclaration): KeptNeed =>
-  kept ?? (history === 'none' ? 'headers' : 'everything');
 
 export interface Route {
   method: Method;
@@ -275,9 +265,7 @@ export function route<
       };
       const failed = (error: unknown, request: Request, noted: NotedHeight): Awaitable<Response> => {
         const response = noted.named(failure(error, request, errors));
-        // The document says once of all routes that they may lack what is not kept.
-        const isOfAll = error instanceof UnknownRouteError || error instanceof NotKeptError;
-        if (!context.checkResponses || isOfAll) return response;
+        if (!context.checkResponses || error instanceof UnknownRouteError) return response;
         return checkedError(path, operation(declaration).responses, response).then(() => response);
       };
       const answerOrFailure = (request: Request): Awaitable<Response> => {
@@ -345,7 +333,6 @@ function answering(
 ) {
   const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true, history } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
-  const need = keptNeedOf(declaration);
   const success = plainText ? respond.plainText : respond.jsonText;
 
   /** The current ETag; null for an answer that must not be stored. */
@@ -429,8 +416,7 @@ function answering(
   const read = (asked: AnyAsked, noted: NotedHeight) =>
     heights.read(asked.request, noted, (reader) => {
       const from = history === 'none' ? null : reader.chain.historyFrom();
-      const kept = requireKept(need, asked, reader);
-      const made = andThen(kept, () => (from === null ? readFor(reader, asked) : readSince(from, reader, asked)));
+      const made = from === null ? readFor(reader, asked) : readSince(from, reader, asked);
       return declaration.payouts === true ? andThen(made, (make) => withoutPayouts(reader, make)) : made;
     });
   const readLong = (asked: AnyAsked, noted: NotedHeight) =>

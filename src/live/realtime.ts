@@ -2,7 +2,6 @@
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
-import { contractOfAsset } from '../chain/token-contracts.ts';
 import { ApiError, problem } from '../http/errors.ts';
 import { RateLimitError, type RateLimiter } from '../http/rate-limit.ts';
 import type { Pushed } from '../http/server.ts';
@@ -13,7 +12,6 @@ import { type FeedEvent, startFeed } from './feed.ts';
 import { type ConnectionEvent, closeCodes, connectionGuard, type EndReason, type LiveMetrics } from './guard.ts';
 import type { SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions, type Subscriptions } from './subscriptions.ts';
-import { subjectOf, type Topic } from './topics.ts';
 import { RpcConnection } from './websocket.ts';
 
 export type RealtimeEvent = FeedEvent | ConnectionEvent;
@@ -91,7 +89,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     socket.terminate();
   };
   const stopFeed = startFeed({ snapshots, subscriptions, log, clock });
-  refuseWhatIsMissing(snapshots, subscriptions).catch((cause) => {
+  refuseBalances(snapshots, subscriptions).catch((cause) => {
     if (!(cause instanceof NoSnapshotError)) log({ event: 'push_failed', cause });
   });
   const beat = heartbeat(pingIntervalMs, clock.monotonic, (late) => {
@@ -201,26 +199,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
 }
 
-/** Why an index of chosen accounts and contracts can't serve a topic; null where it can. */
-function notKept(topic: Topic, only: ReadonlySet<string>): string | null {
-  if (topic.kind === 'nft-event') return 'this server does not keep the tokens of all contracts (not_kept)';
-  const of = subjectOf(topic);
-  const isOfToken = topic.kind === 'nft-asset-event' || topic.kind === 'nft-collection-event';
-  const isOfAccount = topic.kind === 'address-transaction' || topic.kind === 'address-stx-balance';
-  if (!isOfToken && !isOfAccount) return null;
-  const subject = isOfToken ? contractOfAsset(of) : of;
-  return only.has(subject) ? null : `this server does not keep what concerns ${subject} (not_kept)`;
-}
-
-/** Refuses what the index can't say: what an account ever had where it began at a block, and what it does not keep. */
-const refuseWhatIsMissing = (snapshots: Snapshots, subscriptions: Subscriptions): Promise<void> =>
+/** Refuses the topic with all that an account ever sent, received and paid, if the index began at a block. */
+const refuseBalances = (snapshots: Snapshots, subscriptions: Subscriptions): Promise<void> =>
   snapshots.read(async (read) => {
-    const [from, { only }] = [read.chain.historyFrom(), read.chain.rules()];
-    const older = `address-stx-balance needs older blocks: the history of this server begins at block ${from}`;
-    subscriptions.refuse((topic) => {
-      if (from !== null && topic.kind === 'address-stx-balance') return older;
-      return only === null ? null : notKept(topic, only);
-    });
+    const from = read.chain.historyFrom();
+    if (from === null) return;
+    const reason = `address-stx-balance needs older blocks: the history of this server begins at block ${from}`;
+    subscriptions.refuse('address-stx-balance', reason);
   });
 
 /** The heartbeat of connections. */

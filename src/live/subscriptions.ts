@@ -20,8 +20,8 @@ const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBS
 export interface Subscriptions {
   /** Adds a subscription. @returns null, or the reason why it is refused */
   add(subscriber: Subscriber, topic: Topic, spelled: string): string | null;
-  /** Sets what further subscriptions are refused. @param reasonOf returns null for a topic that is not */
-  refuse(reasonOf: (topic: Topic) => string | null): void;
+  /** Refuses further subscriptions to a kind of topics, for a reason. */
+  refuse(kind: TopicKind, reason: string): void;
   remove(subscriber: Subscriber, topic: Topic): void;
   /** Removes all subscriptions of a connection, for example when it closes. */
   removeAll(subscriber: Subscriber): void;
@@ -65,7 +65,7 @@ export function subscriptions(): Subscriptions {
   /** Number of subscribers with topics. */
   let subscribers = 0;
   let first = () => {};
-  let refusalOf = (_topic: Topic): string | null => null;
+  const refusals = new Map<TopicKind, string>();
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
 
   function subscribedTo(topic: Topic): Subscribed {
@@ -93,8 +93,8 @@ export function subscriptions(): Subscriptions {
 
   return {
     add(subscriber, named, spelled) {
-      const refused = refusalOf(named);
-      if (refused !== null) return refused;
+      const refused = refusals.get(named.kind);
+      if (refused !== undefined) return refused;
       const own = subscriber.topics;
       const isNew = byKey.get(named.key)?.spellings.has(subscriber) !== true;
       if (isNew && own instanceof Set && own.size >= MOST_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;
@@ -109,9 +109,7 @@ export function subscriptions(): Subscriptions {
       return null;
     },
 
-    refuse(reasonOf) {
-      refusalOf = reasonOf;
-    },
+    refuse: (kind, reason) => void refusals.set(kind, reason),
 
     remove(subscriber, { key }) {
       const topic = removeFromKey(key, subscriber);

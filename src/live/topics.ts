@@ -41,9 +41,6 @@ export const nftCollectionTopic = (asset: string): Topic => ({
   key: `nft-collection-event:${asset}`,
 });
 
-/** The principal, asset or transaction that a topic is of; empty for one without a subject. */
-export const subjectOf = ({ kind, key }: Topic): string => key.slice(kind.length + 1);
-
 /** Maximum characters of an asset identifier: an address of 41, and names of contract and asset of 128 each. */
 export const MAX_ASSET = 300;
 /** Maximum characters of a token's value in hex, as in a path. */

@@ -6,7 +6,6 @@ import { memoizeByObject } from '../base/cache.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
 import { signerBits } from '../chain/normalise.ts';
-import { contractOfAsset } from '../chain/token-contracts.ts';
 import { BOOT_ADDRESS, splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
@@ -459,7 +458,7 @@ const ftFact = (asset: string, principal: string): Fact => ({
   changes: true,
   index: async (reader, { height }) => ({ balance: String(await reader.facts.ftBalance(asset, principal, height)) }),
   async node(node, at) {
-    const value = await readOnly(node, contractOfAsset(asset), 'get-balance', clarity.principal(principal), at);
+    const value = await readOnly(node, contractOf(asset), 'get-balance', clarity.principal(principal), at);
     if (value instanceof NoAnswer) return value;
     return value.type === 'uint' ? { balance: String(value.value) } : new NoAnswer('get-balance gives no number');
   },
@@ -472,7 +471,7 @@ const nftFact = (asset: string, value: Uint8Array): Fact => ({
   changes: true,
   index: async (reader, { height }) => ({ owner: (await reader.facts.nftOwner(asset, value, height)) ?? 'none' }),
   async node(node, at) {
-    const owner = await readOnly(node, contractOfAsset(asset), 'get-owner', value, at);
+    const owner = await readOnly(node, contractOf(asset), 'get-owner', value, at);
     if (owner instanceof NoAnswer) return owner;
     if (owner.type === 'none') return { owner: 'none' };
     const known = owner.type === 'some' && owner.value.type === 'principal' ? owner.value.value : null;
@@ -480,6 +479,7 @@ const nftFact = (asset: string, value: Uint8Array): Fact => ({
   },
 });
 
+const contractOf = (asset: string): string => asset.slice(0, asset.indexOf('::'));
 const tokenOf = (asset: string): string => asset.slice(asset.indexOf('::') + 2);
 
 /**
@@ -487,7 +487,7 @@ const tokenOf = (asset: string): string => asset.slice(asset.indexOf('::') + 2);
  * the contract's business.
  */
 async function readsLedger(reader: Reader, asset: string, functionName: string, parameter: string, read: string) {
-  const contract = await reader.facts.contract(contractOfAsset(asset));
+  const contract = await reader.facts.contract(contractOf(asset));
   if (contract === undefined) return false;
   const source = sourceOf(contract.raw)
     .replace(/;;[^\n]*/g, '')
@@ -503,37 +503,31 @@ async function readsLedger(reader: Reader, asset: string, functionName: string, 
 /**
  * The facts of a block, each of what it touched and no later block did: from a block down, each comes once. In an index that
  * begins at a block, what depends on blocks below is none: accounts that the node was not asked about, tokens of contracts that
- * were deployed below. In one of chosen accounts and contracts, only what it keeps is.
+ * were deployed below.
  * @param height of a canonical block @param upTo height of the last block that counts as a later one
  */
 export async function factsOf(reader: Reader, height: number, upTo: number): Promise<Fact[]> {
   const [block, touched] = [await reader.facts.block(height), await reader.facts.touched(height, upTo)];
   if (block === undefined) return [];
-  const { only } = reader.chain.rules();
-  const keeps = (principal: string): boolean => only === null || only.has(principal);
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
     // Both facts are in the block, which is asked for once.
     const sent = memoizeByObject((node: AskedNode) => nodeBlock(node, bare(block.index_block_hash)));
-    if (only === null) facts.push(blockFact(block, touched.transactions, sent));
-    facts.push(sortitionFact(block, sent));
+    facts.push(blockFact(block, touched.transactions, sent), sortitionFact(block, sent));
     const own = touched.transactions.filter(isInBody);
     facts.push(...own.map((transaction) => transactionFact(block, transaction)));
   }
   for (const principal of touched.principals) {
-    const isKnown = keeps(principal) && (await reader.principals.knowledge(principal)) === 'known';
-    if (isKnown) facts.push(accountFact(principal));
+    if ((await reader.principals.knowledge(principal)) === 'known') facts.push(accountFact(principal));
   }
   facts.push(...touched.contracts.map(contractFact));
-  if (only === null) facts.push(...touched.cycles.map(rewardSetFact));
+  facts.push(...touched.cycles.map(rewardSetFact));
   for (const { asset, principal } of touched.ft) {
-    if (!keeps(contractOfAsset(asset)) && !keeps(principal)) continue;
     if (await readsLedger(reader, asset, 'get-balance', 'principal', 'ft-get-balance')) {
       facts.push(ftFact(asset, principal));
     }
   }
   for (const { asset, value } of touched.nft) {
-    if (!keeps(contractOfAsset(asset))) continue;
     if (await readsLedger(reader, asset, 'get-owner', 'uint', 'nft-get-owner?')) facts.push(nftFact(asset, value));
   }
   return facts;

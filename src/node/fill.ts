@@ -4,7 +4,6 @@
  */
 import { lazy } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
 import { exactJson } from '../base/json.ts';
 import type { Block } from '../chain/block.ts';
 import type { Network } from '../chain/network.ts';
@@ -152,13 +151,7 @@ export async function fillTo(
   }: FillOptions,
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
-  const [start, only] = await snapshots.read(async ({ chain }) => [await chain.start(), chain.rules().only]);
-  if (only !== null) {
-    throw new OperatorError(
-      'An index of chosen accounts and contracts (--only) fills no blocks from the node: what miners are paid depends on the fees of all transactions.',
-      'Fill a data directory that keeps everything, and rebuild it with --only.',
-    );
-  }
+  const start = await snapshots.read((reader) => reader.chain.start());
   const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
   const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, accounts: 0, unanswered: 0 };
   const maker = new BlockMaker(node, authorization, {

@@ -9,10 +9,10 @@ import { OperatorError } from '../base/errors.ts';
 import { exactJson } from '../base/json.ts';
 import type { Block } from '../chain/block.ts';
 import { effectsOf } from '../chain/effects.ts';
+import type { SendMany } from '../chain/memo-transfers.ts';
 import type { Network } from '../chain/network.ts';
 import { blockOfText } from '../chain/normalise.ts';
 import { PayloadError, parseJson } from '../chain/payload-reader.ts';
-import type { Rules } from '../chain/rules.ts';
 import { BOOT_ADDRESS, principalBytes } from '../codec/address.ts';
 import { bootTransaction, deploymentPayload, unlockPayload } from '../codec/boot-transaction.ts';
 import { DecodeError } from '../codec/bytes-reader.ts';
@@ -280,7 +280,7 @@ function changesOf(block: Block): BlockChanges {
     accounts.set(principal, found);
     return found;
   };
-  for (const effect of effectsOf(block, ALL_ACCOUNTS)) {
+  for (const effect of effectsOf(block, NO_SEND_MANY)) {
     if (effect.kind === 'account') of(effect.principal).total += effect.balance;
     else if (effect.kind === 'supply') minted += effect.supply;
   }
@@ -292,7 +292,7 @@ function changesOf(block: Block): BlockChanges {
   return { accounts, minted };
 }
 /** Memos of transfers change neither accounts nor supply. */
-const ALL_ACCOUNTS: Rules = { sendMany: new Set(), only: null };
+const NO_SEND_MANY: SendMany = new Set();
 
 /** The answers about one state of the chain, each asked once. */
 class StateAfter {

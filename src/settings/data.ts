@@ -1,9 +1,8 @@
 /** Settings of the data directory, of the chain in it, and of the indexes by which contracts are found by decoded values. */
 import { Type } from '@sinclair/typebox';
 import { PUBLIC_KEY } from '../archive/signing.ts';
-import { SEND_MANY } from '../chain/memo-transfers.ts';
+import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
-import type { RulesSetting } from '../chain/rules.ts';
 import { canonicalPrincipal } from '../codec/address.ts';
 import { isWithin } from '../codec/clarity-fields.ts';
 import type { ValueIndexChoice } from '../store/model/contract.ts';
@@ -30,10 +29,6 @@ const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
     help: `Contract of ${network} whose prints are the memos of the STX transfers before them; once the index has blocks, only a rebuild changes the contract`,
     accepts: `a contract identifier of ${network}, such as ${SEND_MANY[network]}`,
   });
-
-const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
-
-const isPrincipal = (word: string): boolean => canonicalPrincipal(word) !== null;
 
 /** What the archive is for commands that read the journal. */
 const OLDER_ENTRIES = 'Archive with the entries that the journal no longer has';
@@ -88,17 +83,6 @@ export const dataSettings = group('Data and chain', {
   }),
   sendManyMainnet: sendMany('mainnet', 'PM'),
   sendManyTestnet: sendMany('testnet', 'TN'),
-  only: setting({
-    commands: ['serve', 'import', 'fill', 'rebuild', 'restore'],
-    flag: '--only <address|contract>',
-    repeatable: true,
-    variables: ['STACKSIDE_ONLY'],
-    type: Type.String({ default: '' }),
-    read: (text) => (text.trim() === EVERYTHING || wordsOf(text).every(isPrincipal) ? text : null),
-    absent: "the index's; a new index keeps everything",
-    help: 'Account or contract that the index keeps, with the headers of all blocks and no other transactions; the flag may be repeated; once the index has blocks, only a rebuild changes it',
-    accepts: 'an address or a contract identifier, several of which are separated by blanks; or everything',
-  }),
   importThreads: setting({
     commands: ['import', 'rebuild'],
     flag: '--import-threads <number>',
@@ -228,24 +212,13 @@ export const dataSettings = group('Data and chain', {
   }),
 });
 
-/** The word for an index that keeps all accounts and contracts. */
-const EVERYTHING = 'everything';
-
-/** The addresses and contracts of a setting, in the order of their texts; null where it names none. */
-function onlyIn(text: string): string[] | null {
-  const words = wordsOf(text);
-  if (words.length === 0) return null;
-  return [...new Set(words.map(canonicalPrincipal))].filter((one) => one !== null).sort();
-}
-
-/** The rules that the settings are for. */
-export const rulesIn = (settings: {
+/** The send-many contracts that the settings name. */
+export const sendManyIn = (settings: {
   sendManyMainnet: string | null;
   sendManyTestnet: string | null;
-  only: string;
-}): RulesSetting => ({
-  sendMany: { mainnet: settings.sendManyMainnet, testnet: settings.sendManyTestnet },
-  only: onlyIn(settings.only),
+}): SendManySetting => ({
+  mainnet: settings.sendManyMainnet,
+  testnet: settings.sendManyTestnet,
 });
 
 /** Parses a text such as `SP….name:field`; null if it is invalid. Names in contracts contain no colon. */
@@ -256,6 +229,8 @@ function choiceOf(text: string): { contract: string; scope: string } | null {
   if (contract === null || !contract.includes('.') || !isWhole) return null;
   return { contract, scope };
 }
+
+const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
 function valueIndex(declared: { flag: string; variable: `STACKSIDE_${string}`; help: string; accepts: string }) {
   const { flag, variable, help, accepts } = declared;

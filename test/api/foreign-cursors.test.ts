@@ -35,7 +35,6 @@ const reader = stub<Reader>(Object.assign(Promise.resolve(page), page), {
   file: 1,
   tip: null,
   historyFrom: null,
-  rules: { sendMany: new Set(), only: null },
   blockHash: undefined,
   state: undefined,
   withoutPayouts: [],

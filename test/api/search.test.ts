@@ -228,12 +228,7 @@ test('however many things match, a bounded number of rows is read, and each kind
     },
   });
   const mostRows = 20;
-  const search = searchQueries(
-    counted,
-    async () => false,
-    () => null,
-    mostRows,
-  );
+  const search = searchQueries(counted, async () => false, mostRows);
   const costs: Record<string, number> = {};
   for (const text of [
     'a',

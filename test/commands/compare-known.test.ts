@@ -2,7 +2,6 @@
 import { expect, test } from 'bun:test';
 import { type Difference, differencesOf } from '../../src/commands/compare/differences.ts';
 import {
-  commonReasons,
   type Found,
   isCompared,
   type KnownReason,
@@ -365,20 +364,4 @@ test('each known reason fits what it is for, and nothing near it', () => {
     // A field that no reason names is never known.
     expect(reasonOf([known[0], 'results[*].whatever', 1, 2])).toBeNull();
   }
-});
-
-test('what a server does not keep is told apart from what it answers otherwise', () => {
-  const problem = { statusCode: 404, code: 'not_kept', error: 'Not Found', message: 'it is not kept' };
-  const reasonOf = (ours: object) => {
-    const found = { route: '/v1/names', target: '/v1/names', ours, theirs: ['a.btc'] };
-    return (
-      reasonFor(commonReasons, { path: STATUS, at: STATUS, ours: 404, theirs: 200, isOrder: false }, found)?.here ??
-      null
-    );
-  };
-  const known = '404 with `not_kept`, of a server of chosen accounts and contracts (`--only`)';
-  expect(reasonOf(problem)).toBe(known);
-  expect(reasonOf({ error: 'it is not kept (not_kept)' })).toBe(known);
-  expect(reasonOf({ ...problem, code: 'before_history' })).toBeNull();
-  expect(reasonOf({ error: 'Not found' })).toBeNull();
 });

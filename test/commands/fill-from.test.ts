@@ -73,7 +73,7 @@ async function run({ data, into, from, lie }: Given): Promise<unknown> {
     nodeRpc: 'http://node',
     nodeAuthFile,
     ...{ network: null, chainId: null, logLevel: 'error' as const },
-    ...{ sendManyMainnet: null, sendManyTestnet: null, only: '', archive: null },
+    ...{ sendManyMainnet: null, sendManyTestnet: null, archive: null },
   };
   const output = { write: () => true };
   const options = { from, into, rate: 1_000_000 };

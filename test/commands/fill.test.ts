@@ -20,12 +20,8 @@ while (chain.tip.height < 20) {
 const blocks = events.filter(({ path }) => path === '/new_block');
 
 /** Runs the command over an index of ten blocks. */
-async function filled(
-  rpc: NodeRpc,
-  { token = RPC_TOKEN as string | null, blocksThere = 11, mode = 0o600, only = [] as string[] } = {},
-) {
-  const rules = { sendMany: { mainnet: null, testnet: null }, only };
-  using directory = ingestOf(blocks.slice(0, blocksThere).map(received), { rules });
+async function filled(rpc: NodeRpc, { token = RPC_TOKEN as string | null, blocksThere = 11, mode = 0o600 } = {}) {
+  using directory = ingestOf(blocks.slice(0, blocksThere).map(received));
   const file = join(directory.path, 'node.token');
   if (token !== null) writeFileSync(file, `${token}\n`, { mode });
   const settings = {
@@ -33,7 +29,7 @@ async function filled(
     nodeRpc: 'http://node',
     nodeAuthFile: token === null ? null : file,
     ...{ network: null, chainId: null, logLevel: 'error' as const },
-    ...{ sendManyMainnet: null, sendManyTestnet: null, only: '', archive: null },
+    ...{ sendManyMainnet: null, sendManyTestnet: null, archive: null },
   };
   const output = { write: () => true };
   const printed = await runFill(settings, rpc, { rate: 1_000_000 }, output).catch((error: unknown) => error);
@@ -63,11 +59,6 @@ test('each error is two lines that say what to do, and blocks before it stay', a
     [
       filled(node, { token: null }),
       { exitCode: EXIT.operator, message: expect.stringContaining('--node-auth-file') },
-      10,
-    ],
-    [
-      filled(node, { only: ['ST000000000000000000002AMW42H'] }),
-      { exitCode: EXIT.operator, message: expect.stringContaining('(--only) fills no blocks from the node') },
       10,
     ],
     [filled(node, { mode: 0o644 }), { exitCode: EXIT.operator, remedy: expect.stringContaining('chmod 600') }, 10],
@@ -106,7 +97,7 @@ test('a directory without an index, and one without a block, are refused', async
     nodeRpc: 'http://node',
     nodeAuthFile: null,
     ...{ network: null, chainId: null, logLevel: 'error' as const },
-    ...{ sendManyMainnet: null, sendManyTestnet: null, only: '', archive: null },
+    ...{ sendManyMainnet: null, sendManyTestnet: null, archive: null },
   };
   await expect(runFill(settings, rpcOf(served(chain)), { rate: 1 })).rejects.toThrow(OperatorError);
 });

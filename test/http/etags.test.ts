@@ -170,7 +170,7 @@ function readerOf(of: State): Reader {
       tip: () => tip,
       newestArrival: () => hashOf(of.newestArrival),
       blockHash: () => hashOf(of.block),
-      rules: () => ({ sendMany: new Set([of.sendMany]), only: null }),
+      sendMany: async () => new Set([of.sendMany]),
     },
     names: { version: async () => of.attachments },
     burnRewards: { newestHash: async () => hashOf(of.newestBurnBlock) ?? null },

@@ -1,7 +1,6 @@
 /** Connections over real sockets: the wire, heartbeats, and clients that read too slowly. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
-import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { GRACE_MS } from '../../src/http/listener.ts';
 import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
@@ -448,48 +447,4 @@ test('a server that began at a block refuses what has all that an account ever s
   };
   expect(await joined(`block,address-stx-balance:${ADDRESS}`)).toBe(reason);
   expect(await joined(`block,address-transaction:${ADDRESS}`)).toBeNull();
-});
-
-test('a server of chosen accounts and contracts refuses what concerns others, and pushes whole blocks', async () => {
-  const chain = new SimulatedChain({ seed: 3, accounts: 6, transactionsPerBlock: 4 });
-  const mined = () => chain.mine(chain.tip.height === 0 ? null : chain.tip.indexBlockHash).events;
-  const begun = [chain.genesis(), ...mined()];
-  using directory = ingestOf(begun.map(received), {
-    rules: { sendMany: { mainnet: null, testnet: null }, only: [ADDRESS] },
-  });
-  await using few = await serving({}, directory.path);
-  const socket = new WebSocket(`${few.api.replace('http', 'ws')}/extended/v1/ws`);
-  const got: { error?: unknown; result?: unknown; method?: string; params?: { txs: string[] } }[] = [];
-  socket.onmessage = ({ data }) => got.push(JSON.parse(data));
-  const other = 'ST000000000000000000002AMW42H';
-  const asked = [
-    { event: 'address_tx_update', address: other },
-    { event: 'address_tx_update', address: ADDRESS },
-    { event: 'nft_event' },
-    { event: 'nft_collection_event', asset_identifier: `${other}.bns::names` },
-    { event: 'block' },
-  ];
-  socket.onopen = () => {
-    for (const [id, params] of asked.entries()) {
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'subscribe', params }));
-    }
-  };
-  await until(() => got.length === asked.length);
-  const lacks = `this server does not keep what concerns ${other}`;
-  expect(got).toMatchObject([
-    { error: { data: `${lacks} (not_kept)` } },
-    { result: { address: ADDRESS } },
-    { error: { data: 'this server does not keep the tokens of all contracts (not_kept)' } },
-    { error: { data: `${lacks}.bns (not_kept)` } },
-    { result: {} },
-  ]);
-  const events = mined();
-  await few.post(events);
-  await until(() => got.some(({ method }) => method === 'block'));
-  const block = JSON.parse(events.find(({ path }) => path === '/new_block')!.body) as {
-    transactions: { txid: string }[];
-  };
-  const pushed = got.find(({ method }) => method === 'block')?.params?.txs ?? [];
-  expect(pushed.toSorted()).toEqual(block.transactions.map(({ txid }) => txid).toSorted());
-  socket.close();
 });

@@ -7,8 +7,8 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { comparison, type KindReport, TipLostError } from '../../src/node/comparison.ts';
 import { type FactKind, factsOf } from '../../src/node/facts.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
-import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
@@ -52,22 +52,6 @@ test('index and node agree in every fact, and every kind has some', async () => 
   expect(differences(found)).toEqual([]);
   expect(found.height).toBe(chain.tip.height);
   for (const { kind, compared: count } of found.reports.values()) expect([kind, count > 0]).toEqual([kind, true]);
-});
-
-test('of an index of chosen accounts and contracts, what it keeps is compared', async () => {
-  const named = new Set(events.flatMap(({ body }) => body.match(/\bST[0-9A-Z]{28,41}(\.[a-zA-Z][\w-]*)?/g) ?? []));
-  const only = [...named].sort().filter((_, place) => place % 4 === 0);
-  using directory = ingestOf(events.map(received), { rules: { sendMany: { mainnet: null, testnet: null }, only } });
-  const few = openSnapshots(directory.path);
-  const [found, all] = [await compared(few, rpcOf(node)), await compared(snapshots, rpcOf(node))];
-  few.close();
-  expect(differences(found)).toEqual([]);
-  const counted = ({ reports }: Compared, kind: FactKind) => reports.get(kind)?.compared ?? 0;
-  for (const kind of ['accounts', 'transactions'] as const) {
-    expect(counted(found, kind)).toBeGreaterThan(0);
-    expect(counted(found, kind)).toBeLessThan(counted(all, kind));
-  }
-  expect([counted(found, 'blocks'), counted(found, 'sortitions') > 0]).toEqual([0, true]);
 });
 
 test('each fact comes once up to a block, with the last block that touched it', async () => {

@@ -1,6 +1,5 @@
 /** `--from-block`: a server that begins at a block of a chain that its node has. */
 import { afterAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { initCluster } from '../../src/commands/cluster/cluster.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
@@ -8,7 +7,6 @@ import { startServing } from '../../src/commands/serve/serve.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { answerRpc } from '../../src/devnet/rpc.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
@@ -167,16 +165,6 @@ test('hosts that share a log do not begin at a block', async () => {
   using directory = dataDirectory();
   const problem = await problemOf(directory.path, 'tip', { cluster: 'postgres://127.0.0.1:1/nothing' });
   expect(String(problem)).toContain('--from-block begins the index of one host');
-});
-
-test('a host of a cluster with an archive keeps everything', async () => {
-  const rules = { sendMany: { mainnet: null, testnet: null }, only: ['ST000000000000000000002AMW42H'] };
-  const begun = [...devnetEvents({ seed: 1, blocks: 2, mempool: false })];
-  using directory = ingestOf(begun.map(received), { rules });
-  using other = dataDirectory();
-  const shared = { cluster: 'postgres://127.0.0.1:1/nothing', archive: join(other.path, 'archive') };
-  const problem = await problemOf(directory.path, null, shared);
-  expect(String(problem)).toContain('the archive of a cluster has bases of everything');
 });
 
 test('it needs a node that has the block below', async () => {

@@ -45,7 +45,7 @@ export function slowReads(world: World, { isSlow, isOver, inUse }: SlowReads): O
       get(target, name) {
         const member = (target as Group)[name as string];
         // What is read at once, in the turn of whoever asks.
-        if (name === 'hooks' || name === 'height' || name === 'historyFrom' || name === 'rules') return member;
+        if (name === 'hooks' || name === 'height' || name === 'historyFrom') return member;
         if (typeof member === 'object' && member !== null) return slow(member);
         if (typeof member !== 'function') return member;
         return async (...asked: unknown[]) => {

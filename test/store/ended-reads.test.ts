@@ -218,7 +218,6 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     unasked: ({ principals: of }) => of.unasked(0, 10),
     start: ({ chain }) => chain.start(),
     isKnown: ({ principals: of }) => of.isKnown(holder),
-    isKept: async ({ transactions }) => transactions.isKept(new Uint8Array(32)),
     factsOfBlock: ({ facts }) => facts.block(height),
     touched: ({ facts }) => facts.touched(height, height),
     account: ({ facts }) => facts.account(holder, height),

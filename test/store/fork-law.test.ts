@@ -28,7 +28,7 @@ import { mempoolModel, noncesOf, spendsOf } from '../support/events/mempool-mode
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, assertSeeds, drawnSeed, Seen, timeout } from '../support/property.ts';
 
-const rules = { sendMany: new Set(Object.values(SEND_MANY)), only: null };
+const sendMany = new Set(Object.values(SEND_MANY));
 
 /** Shrunk cases of failures that were mended; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [
@@ -78,16 +78,8 @@ const valueIndexes: ValueIndexChoice[] = (['logs', 'calls'] as const).flatMap((s
   ['pox-4', 'pox-5', 'bns'].map((name) => ({ subject, contract: `ST000000000000000000002AMW42H.${name}`, scope: '' })),
 );
 
-/** Principals of a stream, as an index of chosen ones keeps them: every third. */
-function chosenIn(events: readonly NodeEvent[]): string[] {
-  const named = new Set(events.flatMap(({ body }) => body.match(/\bS[TN][0-9A-Z]{28,41}(\.[a-zA-Z][\w-]*)?/g) ?? []));
-  return [...named].sort().filter((_, place) => place % 3 === 0);
-}
-
-/** @param only principals that are kept; none for an index of everything */
-function after(events: readonly NodeEvent[], only: readonly string[] = []): { tables: Tables; problems: string[] } {
-  const rules = { sendMany: { mainnet: null, testnet: null }, only };
-  using directory = ingestOf(events.map(received), { valueIndexes, rules });
+function after(events: readonly NodeEvent[]): { tables: Tables; problems: string[] } {
+  using directory = ingestOf(events.map(received), { valueIndexes });
   return { tables: tables(directory.path), problems: problemsIn(directory.path) };
 }
 
@@ -115,27 +107,6 @@ test(
         const forked = after(events);
         expect(forked.problems).toEqual([]);
         expect(forked.tables).toEqual(expected);
-      }),
-      { seen, ...settings },
-    );
-  },
-  timeout,
-);
-
-test(
-  'so does an index of chosen accounts and contracts',
-  () => {
-    const seen = new Seen({ 'transactions that are not kept': 1 });
-    assertProperty(
-      fc.property(forks(), (generated) => {
-        const events = eventsOf(generated);
-        const only = chosenIn(events);
-        const straight = after(winningChain(events), only);
-        const forked = after(events, only);
-        expect(forked.problems).toEqual([]);
-        expect(forked.tables).toEqual(straight.tables);
-        const all = after(winningChain(events)).tables.transactions?.length ?? 0;
-        seen.add('transactions that are not kept', all - (straight.tables.transactions?.length ?? 0));
       }),
       { seen, ...settings },
     );
@@ -226,14 +197,14 @@ test(
           const apply = storedEffects(db);
           const stages = [tablesThrough(db)];
           for (const block of blocks) {
-            apply(effectsOf(block, rules));
+            apply(effectsOf(block, sendMany));
             stages.push(tablesThrough(db));
           }
           seen.add('blocks', blocks.length);
           seen.add('changed tables', Object.values(stages.at(-1)!).filter((rows) => rows.length > 0).length);
           for (const block of blocks.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(undone(effectsOf(block, rules)));
+            apply(undone(effectsOf(block, sendMany)));
           }
           expect(tablesThrough(db)).toEqual(stages.pop()!);
         } finally {
@@ -252,9 +223,8 @@ test(
     using directory = dataDirectory();
     using db = openWriter(directory.path);
     const before = tablesThrough(db);
-    const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
-    const settings = ['kept_principals', 'send_many_contracts'];
-    const all = Object.keys(before).filter((table) => ![...ofBitcoin, ...settings].includes(table));
+    const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions', 'send_many_contracts'];
+    const all = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
     expect([...chainTables, 'totals', 'staking_totals'].sort()).toEqual(all);
     const seen = new Seen({ blocks: 3, 'changed tables': 3 });
     /** The tables after the blocks, each of which is reverted before the next comes. */
@@ -265,7 +235,7 @@ test(
         for (const [index, block] of blocks.entries()) {
           if (index > 0) empty();
           expect(index === 0 || tablesThrough(db)).toEqual(index === 0 || before);
-          apply(effectsOf(block, rules));
+          apply(effectsOf(block, sendMany));
           if (isStored) store();
         }
         store();
@@ -292,7 +262,7 @@ test(
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path);
-    const effects = (block: Block) => effectsOf(block, rules, { events: 2, accounts: 2 });
+    const effects = (block: Block) => effectsOf(block, sendMany, { events: 2, accounts: 2 });
     /** The tables after each block, and after all were undone. */
     const stagesOf = (blocks: readonly Block[], effects: (block: Block) => Iterable<Effect>): Tables[] => {
       db.run('BEGIN');
@@ -312,7 +282,7 @@ test(
     assertProperty(
       fc.property(anyBlocks(), (blocks) => {
         seen.add('blocks', blocks.length);
-        expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block, rules)));
+        expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block, sendMany)));
       }),
       { seen, cases: 2 },
     );

@@ -395,9 +395,7 @@ test('however many share a nonce, each is looked up a few times when all come ba
     } as unknown as MempoolRows;
     using open = openNew();
     using db = new Database(indexPath(open.directory), { readonly: true });
-    nonceRivals(db, {} as unknown as Dictionaries, rows, { sendMany: new Set(), only: null }).resolve(
-      all.map(({ tx_id }) => tx_id),
-    );
+    nonceRivals(db, {} as unknown as Dictionaries, rows).resolve(all.map(({ tx_id }) => tx_id));
     expect([...moved.keys()].sort((a, b) => a - b)).toEqual(all.slice(0, -1).map(({ id }) => id));
     expect(found).toBeLessThan(4 * N);
   }

@@ -110,9 +110,9 @@ describe('a rebuild beside a writer', () => {
 
   test('refuses another send-many contract, which the server would refuse', () => {
     using directory = ingestOf(events);
-    const rules = { sendMany: { mainnet: null, testnet: 'ST000000000000000000002AMW42H.other' }, only: [] };
-    expect(() => beside(directory.path, { rules })).toThrow('The server would refuse a new one.');
-    expect(beside(directory.path, { beside: false, rules }).isInstalled).toBe(true);
+    const sendMany = { mainnet: null, testnet: 'ST000000000000000000002AMW42H.other' };
+    expect(() => beside(directory.path, { sendMany })).toThrow('another send-many contract of testnet');
+    expect(beside(directory.path, { beside: false, sendMany }).isInstalled).toBe(true);
   });
 });
 

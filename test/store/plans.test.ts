@@ -88,8 +88,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ...walkedRows,
   'transaction-search.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'transaction-search.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'rules.sendMany': [{ step: /^SCAN send_many_contracts$/, reason: 'a row for each network at most' }],
-  'rules.only': [{ step: /^SCAN kept_principals$/, reason: 'what an operator names' }],
+  'send-many.recorded': [{ step: /^SCAN send_many_contracts$/, reason: 'a row for each network at most' }],
   'transaction-search.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'facts.cycles': [{ step: /^SCAN reward_cycles$/, reason: 'a row for each reward cycle' }],
   ...Object.fromEntries(

@@ -2,7 +2,6 @@
 import { expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../../src/chain/memo-transfers.ts';
-import type { RulesSetting } from '../../src/chain/rules.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
@@ -66,24 +65,15 @@ async function answers(directory: string) {
 const withUsual = { total: 3, bulk: [`2 ${USUAL_MEMO}`], memos: ['2 0xbb', '1 none'] };
 const withOurs = { total: 3, bulk: [`1 ${OUR_MEMO}`], memos: ['2 none', '1 0xaa'] };
 
-const rulesFor = (sendMany: SendManySetting): RulesSetting => ({ sendMany, only: [] });
-
 const rebuild = (directory: string, sendMany: SendManySetting) =>
-  rebuildIndex({
-    directory,
-    chainId: null,
-    machine: silentMachine,
-    rules: rulesFor(sendMany),
-    log: () => {},
-    force: false,
-  });
+  rebuildIndex({ directory, chainId: null, machine: silentMachine, sendMany, log: () => {}, force: false });
 
 const problems = (directory: string): string[] =>
   checkDirectory(directory, { deep: silentMachine }).flatMap((result) => result.problems);
 
 function refusal(directory: string, sendMany: SendManySetting): OperatorError {
   try {
-    openAt(directory, { rules: rulesFor(sendMany) }).ingest.close();
+    openAt(directory, { sendMany }).ingest.close();
   } catch (error) {
     if (error instanceof OperatorError) return error;
     throw error;
@@ -94,9 +84,9 @@ function refusal(directory: string, sendMany: SendManySetting): OperatorError {
 test('the prints of the contract that an index was made with are memos, through forks, restarts and rebuilds', async () => {
   using usual = ingestOf(events);
   expect(await answers(usual.path)).toMatchObject(withUsual);
-  using directory = ingestOf(events.slice(0, 3), { rules: rulesFor(SET) });
+  using directory = ingestOf(events.slice(0, 3), { sendMany: SET });
   // What no setting names is as the index was made with.
-  for (const options of [{}, { rules: rulesFor(USUAL) }]) openAt(directory.path, options).ingest.close();
+  for (const options of [{}, { sendMany: USUAL }]) openAt(directory.path, options).ingest.close();
   {
     using open = openAt(directory.path);
     for (const event of events.slice(3)) open.ingest.receive(event);
@@ -123,7 +113,7 @@ test('an index with blocks refuses another contract, and a rebuild accepts it, w
   expect(after).toMatchObject(withOurs);
   for (const [at, tag] of after.tags.entries()) expect(tag).not.toBe(before.tags[at]!);
   expect(problems(directory.path)).toEqual([]);
-  openAt(directory.path, { rules: rulesFor(SET) }).ingest.close();
+  openAt(directory.path, { sendMany: SET }).ingest.close();
   expect(refusal(directory.path, OTHER).message).toContain(`made with the send-many contract ${OURS}`);
   rebuild(directory.path, SEND_MANY);
   expect(await answers(directory.path)).toEqual(before);
@@ -131,11 +121,11 @@ test('an index with blocks refuses another contract, and a rebuild accepts it, w
 
 test('an index without blocks accepts any contract, and one with blocks has none of another network', async () => {
   using directory = ingestOf([]);
-  for (const sendMany of [OTHER, SET]) openAt(directory.path, { rules: rulesFor(sendMany) }).ingest.close();
+  for (const sendMany of [OTHER, SET]) openAt(directory.path, { sendMany }).ingest.close();
   {
     using open = openAt(directory.path);
     for (const event of events) open.ingest.receive(event);
   }
   expect(await answers(directory.path)).toMatchObject(withOurs);
-  openAt(directory.path, { rules: rulesFor({ mainnet: `${alice.address}.other`, testnet: OURS }) }).ingest.close();
+  openAt(directory.path, { sendMany: { mainnet: `${alice.address}.other`, testnet: OURS } }).ingest.close();
 });

@@ -338,7 +338,6 @@ export const namespaces = [
   route({
     ...family,
     path: '/v2/prices/namespaces/{tld}',
-    kept: 'everything',
     operationId: 'getNamespacePrice',
     history: 'none',
     summary: 'Price of a namespace',
@@ -354,7 +353,6 @@ export const namespaces = [
   route({
     ...family,
     path: '/v2/prices/names/{name}',
-    kept: 'everything',
     operationId: 'getNamePrice',
     summary: 'Price of a name',
     description: 'Returns the price of a name in micro-STX, computed from the price function of its namespace.',

@@ -216,7 +216,6 @@ const FIELD =
 export const contractSearch = [
   route({
     path: '/stackside/v1/logs',
-    kept: 'contract',
     operationId: 'searchLogs',
     summary: 'Logs of several contracts',
     description: `Returns what contracts printed on the canonical chain, in one list: up to ${MOST_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 whose fields are compared: it may have fewer results than \`limit\`, or none, and a cursor of the next page all the same. What is rare is found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
@@ -241,7 +240,6 @@ export const contractSearch = [
   route({
     ...common,
     path: '/stackside/v1/smart-contracts/{contract_id}/logs',
-    kept: 'contract',
     operationId: 'searchContractLogs',
     summary: 'Logs of a contract by decoded values',
     description: `Returns what a contract printed on the canonical chain by the fields of the printed values. ${COST}`,
@@ -266,7 +264,6 @@ export const contractSearch = [
   route({
     ...common,
     path: '/stackside/v1/smart-contracts/{contract_id}/calls',
-    kept: 'contract',
     operationId: 'searchContractCalls',
     summary: 'Calls of a contract by function and arguments',
     description: `Returns transactions of the canonical chain that call a contract, failed ones too; calls between contracts are no transactions. ${COST}`,

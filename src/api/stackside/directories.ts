@@ -1,7 +1,6 @@
 /** Directories of contracts, tokens and names, and single tokens and names in full. Stackside's own routes. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { dayIn, dayText } from '../../chain/day.ts';
-import { contractOfAsset } from '../../chain/token-contracts.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
@@ -275,7 +274,6 @@ export function directories({ copies }: TokenMetadata): Route[] {
     }),
     route({
       path: '/stackside/v1/tokens/nft/{asset_identifier}/{value}',
-      kept: 'contract',
       operationId: 'getCollectionToken',
       summary: 'Token of a collection',
       description:
@@ -289,7 +287,7 @@ export function directories({ copies }: TokenMetadata): Route[] {
       handle: async ({ params: { asset_identifier: asset, value }, read }) => {
         const owner = await read.tokenLists.nftOwner(asset, value);
         if (owner === undefined) throw notFound(NEVER_MINTED);
-        const [contractId, number] = [contractOfAsset(asset), numberOf(value)];
+        const [contractId, number] = [asset.slice(0, asset.indexOf('::')), numberOf(value)];
         const token = number === null ? undefined : await read.tokenMetadata.token(contractId, number);
         const document = number === null ? null : await read.tokenMetadata.document(contractId, number, null);
         return { value: clarity(value), owner, token_uri: token?.uri ?? null, metadata: metadata(document) };

@@ -79,7 +79,6 @@ const NO_FORK = 'Fork not found: no orphaned block has this hash';
 export const forks = [
   route({
     path: '/stackside/v1/forks',
-    kept: 'headers',
     operationId: 'getForks',
     summary: 'Forks',
     description:

@@ -308,7 +308,6 @@ const seen = (one: SeenTransaction | null): Static<typeof Seen> | null =>
 const activity = [
   route({
     path: '/stackside/v1/principals/{principal}/activity',
-    kept: 'principal',
     operationId: 'getPrincipalActivity',
     summary: 'What a principal did, in brief',
     description:
@@ -328,7 +327,6 @@ const activity = [
   }),
   route({
     path: '/stackside/v1/principals/{principal}/balance-history',
-    kept: 'principal',
     operationId: 'getPrincipalBalanceHistory',
     summary: 'Balance of a principal over time',
     description:
@@ -361,7 +359,6 @@ export const principalHistory = [
   ...activity,
   route({
     path: '/stackside/v1/principals/{principal}/history',
-    kept: 'principal',
     operationId: 'getPrincipalHistory',
     summary: 'Account history of a principal',
     description:

@@ -76,11 +76,10 @@ function item(found: Found): Static<typeof Item> {
 export const searches = [
   route({
     path: '/stackside/v1/search',
-    kept: 'headers',
     operationId: 'search',
     summary: 'Search by a part of a name or id',
     description:
-      'Returns what a text may mean, while somebody types it: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. What equals the text comes first, then what begins with it, then what has it elsewhere. What left the chain is found by its whole id alone. Each search reads a bounded number of rows: where very many things match, a longer text finds the others. A server of chosen accounts and contracts finds what it keeps.',
+      'Returns what a text may mean, while somebody types it: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. What equals the text comes first, then what begins with it, then what has it elsewhere. What left the chain is found by its whole id alone. Each search reads a bounded number of rows: where very many things match, a longer text finds the others.',
     tag: 'Stackside',
     query: {
       q: Type.String({ maxLength: LONGEST, description: 'Text to search for', examples: ['token'] }),

@@ -165,11 +165,6 @@ export const ServerStatus = Type.Object(
       height: orNull('Integer', 'Height of the newest block; null before the first one'),
       tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),
       history_from: Type.Optional(HistoryFrom),
-      only: Type.Optional(
-        Type.Array(Type.String(), {
-          description: 'The accounts and contracts that the server keeps; missing if it keeps all',
-        }),
-      ),
     }),
     node: Type.Object({
       height: orNull('Integer', 'Height of the newest block of the node; null where it can’t be asked'),

@@ -80,7 +80,6 @@ const transfer = ({ txId, block, ...of }: FtTransfer, { symbol, decimals }: Unit
 export const tokenLists = [
   route({
     path: '/stackside/v1/tokens/ft/{asset_identifier}/transfers',
-    kept: 'contract',
     operationId: 'getTokenTransfers',
     summary: 'Transfers of a fungible token',
     description: 'Returns the transfers, mints and burns of a fungible token, whoever made them.',
@@ -101,7 +100,6 @@ export const tokenLists = [
   }),
   route({
     path: '/stackside/v1/tokens/nft/{asset_identifier}/mints',
-    kept: 'contract',
     operationId: 'getCollectionMints',
     summary: 'Tokens of a collection',
     description:

@@ -254,7 +254,6 @@ const UNKNOWN = 'Transaction not found';
 export const rawTransactions = [
   route({
     path: '/stackside/v1/transactions/{tx_id}/raw',
-    kept: 'transaction',
     operationId: 'getTransactionBytes',
     summary: 'Serialized transaction',
     description:

@@ -62,7 +62,6 @@ const atBlock = (lastNonce: bigint | null): NonceState => ({
 export const addressBalances = [
   route({
     path: '/extended/v1/address/{principal}/stx',
-    kept: 'principal',
     operationId: 'getAccountStxBalance',
     summary: 'STX balance of an address',
     description:
@@ -82,7 +81,6 @@ export const addressBalances = [
   }),
   route({
     path: '/extended/v1/address/{principal}/balances',
-    kept: 'principal',
     operationId: 'getAccountBalance',
     summary: 'All balances of an address',
     description:
@@ -106,7 +104,6 @@ export const addressBalances = [
   }),
   route({
     path: '/extended/v1/address/{principal}/nonces',
-    kept: 'principal',
     operationId: 'getAccountNonces',
     summary: 'Nonces of an address',
     description:
@@ -159,7 +156,6 @@ export const addressBalances = [
 export const addressTransfers = [
   route({
     path: '/extended/v1/address/{principal}/assets',
-    kept: 'principal',
     operationId: 'getAccountAssets',
     summary: 'Asset events of an address',
     description:
@@ -181,7 +177,6 @@ export const addressTransfers = [
   }),
   route({
     path: '/extended/v1/address/{principal}/stx_inbound',
-    kept: 'principal',
     operationId: 'getAccountInbound',
     summary: 'STX received by an address',
     description:
@@ -211,7 +206,6 @@ const { unanchored } = untilQuery;
 export const addressTransactions = [
   route({
     path: '/extended/v1/address/{principal}/transactions',
-    kept: 'principal',
     operationId: 'getAccountTransactions',
     summary: 'Transactions of an address',
     description: 'Returns the transactions of the canonical chain that involve an address, newest first.',
@@ -235,7 +229,6 @@ export const addressTransactions = [
   }),
   route({
     path: '/extended/v1/address/{principal}/transactions_with_transfers',
-    kept: 'principal',
     operationId: 'getAccountTransactionsWithTransfers',
     summary: 'Transactions of an address with transfers',
     description:
@@ -260,7 +253,6 @@ export const addressTransactions = [
   }),
   route({
     path: '/extended/v1/address/{principal}/{tx_id}/with_transfers',
-    kept: 'principal',
     operationId: 'getSingleTransactionWithTransfers',
     summary: 'One transaction with STX transfers',
     description: 'Returns one transaction together with the STX of an address that it moved.',
@@ -279,7 +271,6 @@ export const addressTransactions = [
   }),
   route({
     path: '/extended/v1/address/{principal}/mempool',
-    kept: 'principal',
     operationId: 'getAddressMempoolTransactions',
     summary: 'Pending transactions of an address',
     description:

@@ -94,7 +94,6 @@ const stacksPrincipal = {
 export const burnRewards = [
   route({
     path: '/extended/v1/burnchain/reward_slot_holders',
-    kept: 'headers',
     operationId: 'getRewardSlotHolders',
     summary: 'Reward slot holders',
     description: 'Returns the addresses that Bitcoin blocks had to pay rewards to, newest block first.',
@@ -110,7 +109,6 @@ export const burnRewards = [
   }),
   route({
     path: '/extended/v1/burnchain/reward_slot_holders/{address}',
-    kept: 'headers',
     operationId: 'getRewardSlotsOfAddress',
     summary: 'Reward slots of an address',
     description: 'Returns the Bitcoin blocks that had to pay rewards to an address, newest first.',
@@ -127,7 +125,6 @@ export const burnRewards = [
   }),
   route({
     path: '/extended/v1/burnchain/rewards',
-    kept: 'headers',
     operationId: 'getBurnRewards',
     summary: 'Bitcoin rewards',
     description: 'Returns the rewards that Bitcoin blocks paid, newest block first.',
@@ -143,7 +140,6 @@ export const burnRewards = [
   }),
   route({
     path: '/extended/v1/burnchain/rewards/{address}',
-    kept: 'headers',
     operationId: 'getBurnRewardsOfAddress',
     summary: 'Bitcoin rewards of an address',
     description:
@@ -161,7 +157,6 @@ export const burnRewards = [
   }),
   route({
     path: '/extended/v1/burnchain/rewards/{address}/total',
-    kept: 'headers',
     operationId: 'getBurnRewardTotalOfAddress',
     summary: 'Total Bitcoin rewards of an address',
     description:

@@ -82,7 +82,6 @@ function trait(text: string): TraitFunction[] {
 export const contracts = [
   route({
     path: '/extended/v1/contract/by_trait',
-    kept: 'headers',
     operationId: 'getContractsByTrait',
     summary: 'Contracts that implement a trait',
     description: 'Returns the contracts whose interface has every function of the given trait, newest first.',
@@ -103,7 +102,6 @@ export const contracts = [
   }),
   route({
     path: '/extended/v1/contract/{contract_id}',
-    kept: 'headers',
     operationId: 'getContractById',
     summary: 'One contract with its interface',
     description:
@@ -123,7 +121,6 @@ export const contracts = [
   }),
   route({
     path: '/extended/v1/contract/{contract_id}/events',
-    kept: 'contract',
     operationId: 'getContractEventsById',
     summary: 'Events logged by a contract',
     description:

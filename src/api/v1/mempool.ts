@@ -144,7 +144,6 @@ export const feeRate = [
   route({
     method: 'POST',
     path: '/extended/v1/fee_rate',
-    kept: 'everything',
     operationId: 'fetchFeeRate',
     summary: 'Fixed fee rate',
     description:

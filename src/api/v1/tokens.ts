@@ -145,7 +145,6 @@ export const tokensV1 = [
   }),
   route({
     path: '/extended/v1/tokens/ft/{token}/holders',
-    kept: 'contract',
     operationId: 'getFtTokenHolders',
     summary: 'Holders of a fungible token (v1)',
     description:
@@ -162,7 +161,6 @@ export const tokensV1 = [
   }),
   route({
     path: '/extended/v1/tokens/nft/holdings',
-    kept: 'principal',
     operationId: 'getNonFungibleTokenHoldings',
     summary: 'Non-fungible tokens of a principal (v1)',
     description:
@@ -192,7 +190,6 @@ export const tokensV1 = [
   }),
   route({
     path: '/extended/v1/tokens/nft/history',
-    kept: 'contract',
     operationId: 'getNonFungibleTokenHistory',
     summary: 'History of a non-fungible token (v1)',
     description: 'Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first.',
@@ -211,7 +208,6 @@ export const tokensV1 = [
   }),
   route({
     path: '/extended/v1/tokens/nft/mints',
-    kept: 'contract',
     operationId: 'getNonFungibleTokenMints',
     summary: 'Mints of a non-fungible token',
     description: 'Returns the mints of a non-fungible token, newest first.',

@@ -167,7 +167,6 @@ export const transactions = [
   }),
   route({
     path: '/extended/v1/tx/{tx_id}',
-    kept: 'transaction',
     operationId: 'getTransactionById',
     summary: 'One transaction with its events',
     description:
@@ -190,7 +189,6 @@ export const transactions = [
   }),
   route({
     path: '/extended/v1/tx/{tx_id}/raw',
-    kept: 'transaction',
     operationId: 'getRawTransactionById',
     summary: 'Raw bytes of a transaction',
     description:

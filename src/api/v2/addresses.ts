@@ -41,7 +41,6 @@ const TIP = Number.MAX_SAFE_INTEGER;
 export const addressBalancesV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/balances/stx',
-    kept: 'principal',
     operationId: 'getAddressStxBalance',
     summary: 'STX balance of an address (v2)',
     description:
@@ -63,7 +62,6 @@ export const addressBalancesV2 = [
   }),
   route({
     path: '/extended/v2/addresses/{principal}/balances/ft',
-    kept: 'principal',
     operationId: 'getAddressFtBalances',
     summary: 'Fungible token balances of an address',
     description: 'Returns the fungible tokens an address holds, ordered by asset identifier.',
@@ -81,7 +79,6 @@ export const addressBalancesV2 = [
   }),
   route({
     path: '/extended/v2/addresses/{principal}/balances/ft/{token}',
-    kept: 'principal',
     operationId: 'getAddressFtBalance',
     summary: 'Balance of one fungible token (v2)',
     description:
@@ -132,7 +129,6 @@ function transactionKey(text: string): TransactionKey {
 export const addressTransactionsV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/transactions',
-    kept: 'principal',
     operationId: 'getAddressTransactions',
     summary: 'Transactions of an address (v2)',
     description:
@@ -153,7 +149,6 @@ export const addressTransactionsV2 = [
   }),
   route({
     path: '/extended/v2/addresses/{principal}/transactions/{tx_id}/events',
-    kept: 'principal',
     operationId: 'getAddressTransactionEvents',
     summary: 'Asset events of an address in a transaction',
     description:

@@ -110,7 +110,6 @@ async function requireBlocksSince(read: Reader, time: number): Promise<void> {
 export const blocks = (now: () => number): Route[] => [
   route({
     path: '/extended/v2/blocks',
-    kept: 'headers',
     operationId: 'getBlocks',
     summary: 'Recent blocks (v2)',
     description:
@@ -128,7 +127,6 @@ export const blocks = (now: () => number): Route[] => [
   }),
   route({
     path: '/extended/v2/blocks/average-times',
-    kept: 'headers',
     operationId: 'getAverageBlockTimes',
     summary: 'Average block times',
     description: 'Returns the mean number of seconds between blocks over the last hour, day, week and month.',
@@ -146,7 +144,6 @@ export const blocks = (now: () => number): Route[] => [
   }),
   route({
     path: '/extended/v2/blocks/by-block-time/{timestamp}',
-    kept: 'headers',
     operationId: 'getBlockByTime',
     summary: 'Block at a time',
     description: 'Returns the newest block of the canonical chain at or before a time.',
@@ -166,7 +163,6 @@ export const blocks = (now: () => number): Route[] => [
   }),
   route({
     path: '/extended/v2/blocks/{height_or_hash}',
-    kept: 'headers',
     operationId: 'getBlock',
     summary: 'One block',
     description: 'Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.',
@@ -184,7 +180,6 @@ export const blocks = (now: () => number): Route[] => [
   }),
   route({
     path: '/extended/v2/blocks/{height_or_hash}/signer-signatures',
-    kept: 'headers',
     operationId: 'getBlockSignerSignatures',
     summary: 'Signer signatures of a block',
     description:
@@ -204,7 +199,6 @@ export const blocks = (now: () => number): Route[] => [
   }),
   route({
     path: '/extended/v2/block-tenures/{tenure_height}/blocks',
-    kept: 'headers',
     operationId: 'getTenureBlocks',
     summary: 'Blocks of a tenure',
     description:
@@ -239,7 +233,6 @@ const burnBlocksQuery = offsetQuery({ maximum: 30, default: 20 });
 export const burnBlocks = [
   route({
     path: '/extended/v2/burn-blocks',
-    kept: 'headers',
     operationId: 'getBurnBlocks',
     summary: 'Recent Bitcoin blocks',
     description: 'Returns the Bitcoin blocks to which blocks of the canonical chain are anchored, highest first.',
@@ -254,7 +247,6 @@ export const burnBlocks = [
   }),
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}',
-    kept: 'headers',
     operationId: 'getBurnBlock',
     summary: 'One Bitcoin block',
     description:
@@ -273,7 +265,6 @@ export const burnBlocks = [
   }),
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}/blocks',
-    kept: 'headers',
     operationId: 'getBurnBlockBlocks',
     summary: 'Blocks of a Bitcoin block',
     description: 'Returns the blocks of the canonical chain that are anchored to a Bitcoin block, highest first.',

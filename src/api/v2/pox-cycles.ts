@@ -249,7 +249,6 @@ const query = offsetQuery({ maximum: 30, default: 20 });
 export const poxTransactions = [
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}/pox-transactions',
-    kept: 'headers',
     operationId: 'getBurnBlockPoxTransactions',
     summary: 'Reward payments of a Bitcoin block',
     description:
@@ -266,7 +265,6 @@ export const poxTransactions = [
   }),
   route({
     path: '/extended/v2/addresses/{burnchain_address}/pox-transactions',
-    kept: 'headers',
     operationId: 'getAddressPoxTransactions',
     summary: 'Reward payments to an address',
     description: 'Returns the rewards that Bitcoin transactions paid to an address, newest block first.',

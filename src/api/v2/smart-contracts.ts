@@ -77,7 +77,6 @@ function eventPlace(text: string): EventLocation {
 export const contractRoutes = [
   route({
     path: '/extended/v2/smart-contracts/status',
-    kept: 'headers',
     operationId: 'getSmartContractsStatus',
     summary: 'Deployment status of contracts',
     description:
@@ -100,7 +99,6 @@ export const contractRoutes = [
   }),
   route({
     path: '/extended/v2/smart-contracts/{contract_id}/logs',
-    kept: 'contract',
     operationId: 'getSmartContractLogs',
     summary: 'Events logged by a contract (v2)',
     description: 'Returns the events that a contract printed on the canonical chain, newest first.',

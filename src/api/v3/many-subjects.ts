@@ -57,7 +57,6 @@ const texts = (description: string, { minItems = 0, maxItems }: { minItems?: num
 const balancesOfMany = route({
   method: 'POST',
   path: '/stackside/v1/principals/balances',
-  kept: 'principal',
   operationId: 'getBalancesOfPrincipals',
   summary: 'Balances of several principals',
   description:

@@ -164,7 +164,6 @@ const tag = 'Principals';
 export const principals = [
   route({
     path: '/extended/v3/principals/{principal}/transactions',
-    kept: 'principal',
     operationId: 'getPrincipalTransactions',
     summary: 'Transactions of a principal',
     description:
@@ -183,7 +182,6 @@ export const principals = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/mempool/transactions',
-    kept: 'principal',
     operationId: 'getPrincipalMempoolTransactions',
     summary: 'Pending transactions of a principal',
     description:
@@ -202,7 +200,6 @@ export const principals = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/nonces',
-    kept: 'principal',
     operationId: 'getPrincipalNonces',
     summary: 'Nonces of an account',
     description:
@@ -221,7 +218,6 @@ export const principals = [
 export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/stx',
-    kept: 'principal',
     operationId: 'getPrincipalStxBalance',
     summary: 'STX balance of a principal',
     description:
@@ -236,7 +232,6 @@ export const balances = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/ft',
-    kept: 'principal',
     operationId: 'getPrincipalFtBalances',
     summary: 'Fungible token balances of a principal',
     description: 'Returns the fungible tokens a principal holds, largest balance first.',
@@ -254,7 +249,6 @@ export const balances = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/ft/{asset_identifier}',
-    kept: 'principal',
     operationId: 'getPrincipalFtBalance',
     summary: 'Balance of one fungible token',
     description: "Returns a principal's balance of one fungible token. Unknown tokens have a balance of zero.",
@@ -268,7 +262,6 @@ export const balances = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/nft',
-    kept: 'principal',
     operationId: 'getPrincipalNftBalances',
     summary: 'Non-fungible tokens of a principal',
     description:
@@ -295,7 +288,6 @@ const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
 export const balanceChanges = [
   route({
     path: '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',
-    kept: 'principal',
     operationId: 'getPrincipalTransactionBalanceChanges',
     summary: 'Balance changes of a principal in one transaction',
     description:
@@ -314,7 +306,6 @@ export const balanceChanges = [
   }),
   route({
     path: '/extended/v3/principals/{principal}/balance-changes',
-    kept: 'principal',
     operationId: 'getPrincipalBalanceChanges',
     summary: 'Balance changes of a principal in several transactions',
     description:

@@ -43,7 +43,6 @@ const UNKNOWN = 'Smart contract not found';
 export const smartContracts = [
   route({
     path: '/extended/v3/smart-contracts/{contract_id}',
-    kept: 'headers',
     operationId: 'getSmartContract',
     summary: 'One smart contract',
     description:

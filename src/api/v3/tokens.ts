@@ -74,7 +74,6 @@ export const tokens = [
   }),
   route({
     path: '/extended/v3/tokens/ft/{asset_identifier}/supply',
-    kept: 'contract',
     operationId: 'getFtSupply',
     summary: 'Supply of a fungible token',
     description:
@@ -91,7 +90,6 @@ export const tokens = [
   }),
   route({
     path: '/extended/v3/tokens/ft/{asset_identifier}/holders',
-    kept: 'contract',
     operationId: 'getFtHolders',
     summary: 'Holders of a fungible token',
     description:
@@ -110,7 +108,6 @@ export const tokens = [
   }),
   route({
     path: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history',
-    kept: 'contract',
     operationId: 'getNftHistory',
     summary: 'History of a non-fungible token',
     description:

@@ -163,7 +163,6 @@ export const transactions = [
   }),
   route({
     path: '/extended/v3/transactions/{tx_id}',
-    kept: 'transaction',
     operationId: 'getTransaction',
     summary: 'One transaction',
     description:
@@ -183,7 +182,6 @@ export const transactions = [
   }),
   route({
     path: '/extended/v3/transactions/{tx_id}/events',
-    kept: 'transaction',
     operationId: 'getTransactionEvents',
     summary: 'Events of a transaction',
     description:

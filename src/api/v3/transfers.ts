@@ -71,7 +71,6 @@ const stxTexts = {
 const stxTransfers = (direction: keyof typeof stxTexts) =>
   route({
     path: `/extended/v3/principals/{principal}/transfers/stx/${direction}`,
-    kept: 'principal',
     ...stxTexts[direction],
     tag,
     params: { principal: PrincipalParameter },
@@ -91,7 +90,6 @@ export const transfers = [
   stxTransfers('outbound'),
   route({
     path: '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',
-    kept: 'principal',
     operationId: 'getPrincipalFtTransfers',
     summary: 'Transfers of a fungible token by a principal',
     description:

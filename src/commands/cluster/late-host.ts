@@ -7,7 +7,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { Log } from '../../log.ts';
 import { placeAt } from '../../places/place.ts';
 import type { Settings } from '../../settings/config.ts';
-import { rulesIn } from '../../settings/data.ts';
+import { sendManyIn } from '../../settings/data.ts';
 import { dataStateOf } from '../../store/files/data-state.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
@@ -57,7 +57,7 @@ export async function beginWithArchive(
   };
   await restoreArchive({
     ...{ directory, place: placeAt(archive, directory), chainId, until: null, timeline: null },
-    ...{ machine: silentMachine, rules: rulesIn(settings), log, turn: clock.turn, now: clock.now },
+    ...{ machine: silentMachine, sendMany: sendManyIn(settings), log, turn: clock.turn, now: clock.now },
     loading: ({ entry, position }) => say(entry, position),
     report: ({ entry, last }) => say(entry, last),
     making() {},

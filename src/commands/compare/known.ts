@@ -458,21 +458,8 @@ const mempoolReason: KnownReason = {
     /mempool|unanchored/.test(route) ? one.path !== 'results[*]' || one.isOrder || onlyOne(one) : true,
 };
 
-/** Whether a body says that its server keeps chosen accounts and contracts alone, in `code` or at the end of its text. */
-const isNotKept = (body: unknown): boolean =>
-  fieldOf(body, 'code') === 'not_kept' || String(fieldOf(body, 'error')).endsWith('(not_kept)');
-
-const notKeptReason: KnownReason = {
-  where: 'any route',
-  here: '404 with `not_kept`, of a server of chosen accounts and contracts (`--only`)',
-  there: 'the answer',
-  routes: /./,
-  paths: ['*'],
-  when: (_, { ours, theirs }) => isNotKept(ours) || isNotKept(theirs),
-};
-
 /** What differs between any two servers. */
-export const commonReasons: readonly KnownReason[] = [mempoolReason, notKeptReason];
+export const commonReasons: readonly KnownReason[] = [mempoolReason];
 
 /** Whether a path fits a pattern of a reason. */
 const fitsPath = (path: string, pattern: string): boolean =>

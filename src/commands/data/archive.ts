@@ -22,7 +22,7 @@ import { createLog } from '../../log.ts';
 import type { PlaceReads } from '../../places/files.ts';
 import { placeAt } from '../../places/place.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { rulesIn } from '../../settings/data.ts';
+import { sendManyIn } from '../../settings/data.ts';
 import { dataStateOf } from '../../store/files/data-state.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { leaveIn } from '../../store/ingest/timelines.ts';
@@ -209,7 +209,7 @@ export async function restoreFromArchive(
     () => {},
     () =>
       restoreArchive({
-        ...{ directory, place, chainId, machine: silentMachine, rules: rulesIn(settings), ...choice },
+        ...{ directory, place, chainId, machine: silentMachine, sendMany: sendManyIn(settings), ...choice },
         skipped(name, why) {
           lines.erase();
           process.stderr.write(`${name} is skipped: ${why}.\n`);

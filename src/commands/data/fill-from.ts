@@ -17,7 +17,7 @@ import { AskedNode } from '../../node/facts.ts';
 import { maturityIn } from '../../node/fill.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { rulesIn } from '../../settings/data.ts';
+import { sendManyIn } from '../../settings/data.ts';
 import { journalPath } from '../../store/files/database.ts';
 import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
 import type { OlderEntries } from '../../store/files/older-entries.ts';
@@ -178,24 +178,18 @@ async function makeFiles(
   source: FillSource,
   journal: JournalSource,
   { from, into }: FillFromOptions,
-  { start, lowestBurnHeight, rules }: ReturnType<typeof requireLater>,
+  { start, lowestBurnHeight, sendMany }: ReturnType<typeof requireLater>,
   output: Output,
   hold: (present: Ingest) => void,
 ): Promise<string[]> {
   const { data } = settings;
   const staging = stagingOf(into, 'fill');
   const ofHooks = new Set<string>();
-  const given = rulesIn(settings);
+  const given = sendManyIn(settings);
   const ingest = openIngest({
     directory: staging,
     chainId: source.chainId,
-    rules: {
-      only: given.only ?? rules.only,
-      sendMany: {
-        mainnet: given.sendMany.mainnet ?? rules.sendMany.mainnet,
-        testnet: given.sendMany.testnet ?? rules.sendMany.testnet,
-      },
-    },
+    sendMany: { mainnet: given.mainnet ?? sendMany.mainnet, testnet: given.testnet ?? sendMany.testnet },
     machine(parts) {
       const machine = silentMachine(parts);
       for (const type of Object.keys(machine.commands)) ofHooks.add(type);

@@ -10,7 +10,7 @@ import { type Filled, type FillOptions, fillTo } from '../../node/fill.ts';
 import { IncompleteBlockError } from '../../node/replay.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { rulesIn } from '../../settings/data.ts';
+import { sendManyIn } from '../../settings/data.ts';
 import { requireIndex } from '../../store/files/database.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { openSnapshots } from '../../store/read/snapshots.ts';
@@ -147,7 +147,7 @@ export async function runFill(
     directory: data,
     chainId: settings.network,
     machine: silentMachine,
-    rules: rulesIn(settings),
+    sendMany: sendManyIn(settings),
     log: createLog(settings.logLevel),
   });
   try {

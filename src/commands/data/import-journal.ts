@@ -5,7 +5,7 @@ import { isAskedPath, mayBeEventPath, SKIPPED_PATH } from '../../chain/payload-r
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { rulesIn } from '../../settings/data.ts';
+import { sendManyIn } from '../../settings/data.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
 import type { OlderEntries } from '../../store/files/older-entries.ts';
 import { COMMAND_PATH, isPrivateCommand } from '../../store/ingest/commands.ts';
@@ -162,7 +162,7 @@ async function importFrom(settings: SettingsOf<'import'>, source: JournalSource)
     directory: settings.data,
     chainId: settings.network,
     machine: silentMachine,
-    rules: rulesIn(settings),
+    sendMany: sendManyIn(settings),
     load: 'bulk',
     log: createLog(settings.logLevel),
   });

@@ -6,7 +6,7 @@ import { type RecordingFormat, RowError } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { rulesIn } from '../../settings/data.ts';
+import { sendManyIn } from '../../settings/data.ts';
 import type { Imported } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { PreparedEvent, type ReceivedEvent } from '../../store/ingest/event.ts';
@@ -87,9 +87,9 @@ function batchesOf(
   imported: Imported,
 ): AsyncGenerator<RowBatch> {
   if (threads === 0 || input.size === null || input.size < aheadFrom) return readHere(input, file, format ?? null);
-  const { chainId, rules } = ingest.chainFacts();
+  const { chainId, sendMany } = ingest.chainFacts();
   return readAhead(
-    { source: { file, format: format ?? null, prepareFrom: imported.rows + 1 }, chainId, rules },
+    { source: { file, format: format ?? null, prepareFrom: imported.rows + 1 }, chainId, sendMany },
     threads,
     thread,
   );
@@ -203,7 +203,7 @@ export async function runImport(
     directory: settings.data,
     chainId: settings.network,
     machine: silentMachine,
-    rules: rulesIn(settings),
+    sendMany: sendManyIn(settings),
     load: 'bulk',
     log: createLog(settings.logLevel),
   });

@@ -6,7 +6,6 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
 import { valueOfBytes } from '../../base/plain-values.ts';
-import type { Rules } from '../../chain/rules.ts';
 import type { PreparedEntry } from '../../store/ingest/event.ts';
 import { readingThreadUrl } from '../../thread-urls.ts';
 import type { JournalSource } from './journal-entries.ts';
@@ -17,7 +16,7 @@ export interface Reading<Source extends RecordingSource | JournalSource = Record
   source: Source;
   /** Null where it is unknown yet. */
   chainId: number | null;
-  rules: Rules;
+  sendMany: readonly string[];
 }
 
 /** A thread's data at its start. */

@@ -3,7 +3,7 @@ import type { HookDefinition } from '../../hooks/definition/definition.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { rulesIn } from '../../settings/data.ts';
+import { sendManyIn } from '../../settings/data.ts';
 import { trimmedIn } from '../../store/files/journal.ts';
 import type { OlderEntries } from '../../store/files/older-entries.ts';
 import type { LostHook } from '../../store/hooks/earlier-hooks.ts';
@@ -41,9 +41,9 @@ interface RebuildCommand {
 
 /** Replays a journal that threads read ahead. */
 async function replayed(ingest: Ingest, directory: string, threads: number): Promise<void> {
-  const { chainId, rules } = ingest.chainFacts();
+  const { chainId, sendMany } = ingest.chainFacts();
   const source = { directory, upTo: ingest.lastEntry() };
-  for await (const entries of readAhead({ source, chainId, rules }, threads)) ingest.replay(entries);
+  for await (const entries of readAhead({ source, chainId, sendMany }, threads)) ingest.replay(entries);
 }
 
 /**
@@ -67,7 +67,7 @@ async function rebuiltWith(
     making,
     directory: settings.data,
     chainId: null,
-    rules: rulesIn(settings),
+    sendMany: sendManyIn(settings),
     machine: silentMachine,
     log: createLog(settings.logLevel),
     force,

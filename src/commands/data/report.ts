@@ -98,13 +98,12 @@ export function reportTables(directory: string, format: OutputFormat): void {
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function lines(status: DirectoryStatus): string[] {
-  const { chain_id, only, tip, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } = status;
+  const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } = status;
   return [
     `chain          ${chain_id === null ? 'not known yet' : chainIdText(chain_id)}`,
     tip === null
       ? 'tip            no block yet'
       : `tip            ${tip.height} ${tip.index_block_hash}, ${new Date(tip.block_time * 1000).toISOString()}, bitcoin block ${tip.burn_block_height}`,
-    ...(only.length === 0 ? [] : [`keeps only     ${only.join(' ')}`]),
     `transactions   ${transactions}`,
     `pending        ${pending}`,
     `orphaned       ${orphaned_blocks} blocks`,

@@ -48,22 +48,13 @@ const away = (cause: NodeUnreachableError): PassingError =>
     { cause },
   );
 
-/**
- * Refuses an index that begins at a block for hosts that share a log, and for those that share an archive one of chosen accounts and
- * contracts: any other host is to begin with the bases that it makes. @throws OperatorError
- */
+/** Refuses an index that begins at a block for hosts that share a log. @throws OperatorError */
 export function requireWholeForHosts(
-  { fromBlock, cluster, archive, data }: Pick<Settings, 'fromBlock' | 'cluster' | 'archive' | 'data'>,
-  { history: { bottom }, chainFacts }: Pick<Ingest, 'history' | 'chainFacts'>,
+  { fromBlock, cluster, data }: Pick<Settings, 'fromBlock' | 'cluster' | 'data'>,
+  { bottom }: Pick<Ingest['history'], 'bottom'>,
 ): void {
   if (cluster === null) return;
   if (bottom() > 0) throw new SharedBeginningError(data, bottom() + 1);
-  if (archive !== null && chainFacts().rules.only !== null) {
-    throw new OperatorError(
-      `The index in ${data} keeps chosen accounts and contracts (--only), and the archive of a cluster has bases of everything.`,
-      'Omit --archive on this host.',
-    );
-  }
   if (fromBlock === null) return;
   throw new OperatorError(
     '--from-block begins the index of one host, and the hosts of --cluster share the log of the whole chain.',

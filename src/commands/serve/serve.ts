@@ -26,7 +26,7 @@ import { outputMetrics, storeMetrics } from '../../metrics/server.ts';
 import { EventRate, type IntakeOptions } from '../../node/event-intake.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
-import { rulesIn, valueIndexesIn } from '../../settings/data.ts';
+import { sendManyIn, valueIndexesIn } from '../../settings/data.ts';
 import { changedSettings } from '../../settings/describe.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
@@ -472,7 +472,7 @@ async function startServer(
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), environment.nodeRpc(settings.nodeRpc)];
     outputMetrics(registry, environment.outputs);
-    if (ingest !== null) requireWholeForHosts(settings, ingest);
+    if (ingest !== null) requireWholeForHosts(settings, ingest.history);
     const cluster =
       writing === null ? null : await joinCluster({ settings, ...writing, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
@@ -609,7 +609,7 @@ async function startServer(
 const ingestSettings = (settings: Settings) => ({
   directory: settings.data,
   chainId: settings.network,
-  rules: rulesIn(settings),
+  sendMany: sendManyIn(settings),
   valueIndexes: valueIndexesIn(settings),
 });
 /** With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry. */

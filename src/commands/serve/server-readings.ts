@@ -17,7 +17,6 @@ import { type BringEntries, type OlderEntries, withOlder } from '../../store/fil
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
 import { compressed, type Entry } from '../../store/log/entry.ts';
 import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
-import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { readOrReason } from './operations.ts';
@@ -57,7 +56,7 @@ export function serverStatus({
   const start = clock.monotonic();
   return async () => {
     const { ready, state, reason, height, node_height, tip_age_seconds } = await operations.readiness();
-    const { read: index } = await readOrReason(snapshots.read(async ({ chain }) => indexOf(chain)));
+    const { read: from } = await readOrReason(snapshots.read(async (read) => read.chain.historyFrom()));
     const files = [...fileSizes(settings.data)];
     const sizeOf = (name: string) =>
       files.filter(([file]) => file.startsWith(name)).reduce((sum, [, size]) => sum + size, 0);
@@ -68,7 +67,7 @@ export function serverStatus({
       ready,
       state,
       reason,
-      index: { height, tip_age_seconds, ...index },
+      index: { height, tip_age_seconds, ...(from === null ? {} : { history_from: from }) },
       node: { height: node_height },
       events:
         events === null
@@ -91,12 +90,6 @@ export function serverStatus({
       simulated_node: isSimulated,
     };
   };
-}
-
-/** What an index lacks, as its operator chose. */
-function indexOf({ historyFrom, rules }: Reader['chain']): Pick<ServerStatus['index'], 'history_from' | 'only'> {
-  const [from, { only }] = [historyFrom(), rules()];
-  return { ...(from === null ? {} : { history_from: from }), ...(only === null ? {} : { only: [...only] }) };
 }
 
 const latencyOf = (times: EventTimes | null) =>

@@ -1,11 +1,11 @@
 /** A snapshot of an index for a base: where it stands, and its rows as lines of JSON. */
 import type { Database } from 'bun:sqlite';
-import type { RecordedRules } from '../../chain/rules.ts';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { needsRebuild, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import { oldestNeeded } from '../ingest/retention.ts';
 import type { Head } from '../log/entry.ts';
-import { recordedRules } from '../queries/rules.ts';
+import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { BaseColumn, BaseTable } from './tables.ts';
 import { baseTables, columnsOfCommands, tablesOfCommands } from './tables.ts';
 
@@ -26,8 +26,8 @@ export interface BaseState {
   tip: { height: number; indexBlockHash: Uint8Array };
   /** Height of the highest block that is known, canonical or not. */
   highest: number;
-  /** The rules that it was made with. */
-  rules: RecordedRules;
+  /** The send-many contracts that it was made with. */
+  sendMany: SendManySetting;
   /** The oldest entry that it may still read, to revert a block. */
   needs: number;
 }
@@ -131,7 +131,7 @@ function stateOf(db: Database): BaseState | null {
   if (chainId === null || tip === null || needsRebuild(db)) return null;
   const orphaned = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM orphaned_blocks').get();
   return {
-    ...{ schema: SCHEMA_VERSION, position, chainId, tip, rules: recordedRules(db) },
+    ...{ schema: SCHEMA_VERSION, position, chainId, tip, sendMany: recordedSendMany(db) },
     highest: Math.max(tip.height, orphaned?.height ?? 0),
     needs: Math.min(oldestNeeded(db) ?? position.id, position.id),
   };

@@ -1,5 +1,5 @@
 /** Recounts the numbers that lists of addresses and tokens by offset need, from events. */
-import { rulesOf } from '../queries/rules.ts';
+import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
@@ -47,7 +47,7 @@ const memoTransfers: Check = {
   name: 'transfers with a memo against their events',
   isLimited: true,
   *find(db, since) {
-    const { sendMany } = rulesOf(db);
+    const sendMany = sendManyOf(db);
     const events = db.query<TransferRow, { since: number }[]>(transfers);
     for (const { recipient_id, position, event_index, memo, printer, stored } of events.iterate({ since })) {
       const printed = printer !== null && sendMany.has(printer);

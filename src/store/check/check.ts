@@ -7,7 +7,6 @@ import { indexPosition } from '../files/journal-link.ts';
 import type { OlderEntries } from '../files/older-entries.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
-import { rulesOf } from '../queries/rules.ts';
 import { addressChecks } from './addresses.ts';
 import { checkpointCheck } from './checkpoints.ts';
 import { type Check, type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
@@ -35,9 +34,6 @@ export const recounts: readonly Check[] = [
   namePartCheck,
   ...valueIndexChecks,
 ];
-
-/** Recounts of what only an index of everything has (chain/effects.ts). */
-const ofEverything: ReadonlySet<Check> = new Set([...stackingChecks, ...stakingChecks, ...nameChecks]);
 
 /** Number of checks besides the recounts: pages and schema of both files, views, entries of the journal, and whether it fits. */
 const FILE_CHECKS = 8;
@@ -88,10 +84,8 @@ function checkIndex(run: CheckRun, directory: string, since: number | null): Ind
   if (!checkIndexSchema(run, db)) return unreadable;
   checkViews(run, db);
   if (since !== null) requireBlock(db, since);
-  const keepsAll = rulesOf(db).only === null;
   for (const check of recounts) {
-    if (!keepsAll && ofEverything.has(check)) run.leaveOut(check.name);
-    else if (since !== null && !check.isLimited) run.leaveOut(check.name);
+    if (since !== null && !check.isLimited) run.leaveOut(check.name);
     else run.examine(check.name, () => inSnapshot(db, check, since ?? 0));
   }
   return { position: indexPosition(db).current(), after: since === null ? null : entryBefore(db, since) };

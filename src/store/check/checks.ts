@@ -87,7 +87,7 @@ export interface CheckWatch {
   at(name: string, step: { number: number; of: number }, detail: string): void;
   /** A check ended. */
   found(result: CheckResult): void;
-  /** A check is left out, since it can't be limited to some heights, or the index does not keep what it is about. */
+  /** A check is left out, since it can't be limited to some heights. */
   leftOut(name: string): void;
 }
 

@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { onFile } from '../../base/system-errors.ts';
-import type { RecordedRules } from '../../chain/rules.ts';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openToRead } from '../files/connection.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
@@ -14,7 +14,7 @@ import { NAME_ARCHIVE, type OlderEntries, withOlder } from '../files/older-entri
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
-import { recordedRules } from '../queries/rules.ts';
+import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { CheckRun } from './checks.ts';
 import type { Value } from './row-digests.ts';
 
@@ -23,7 +23,6 @@ export const localTables: Readonly<Record<string, string>> = {
   changes: 'what is pushed to realtime clients, which stays for a while, and a rebuild pushes nothing',
   unfilled_upgrades: 'which program made the index: a rebuild by this one leaves none',
   send_many_contracts: 'a setting of the operator, with which an index is made',
-  kept_principals: 'a setting of the operator, with which an index is made',
   value_indexes: 'a setting of the operator, and how far this host has made what it asks for',
   value_index_entries: 'made of the chain for that setting; the recounts compare them with the logs and calls',
 };
@@ -126,7 +125,7 @@ function differences(stored: Database, made: Database, table: Table): string[] {
 /** The inputs that the index was made from. */
 interface TablesOrigin extends Head {
   chainId: number | null;
-  rules: RecordedRules;
+  sendMany: SendManySetting;
 }
 
 function tablesOriginOf(stored: Database): TablesOrigin {
@@ -137,7 +136,7 @@ function tablesOriginOf(stored: Database): TablesOrigin {
     .get();
   if (row === null) throw new Error('progress has no row');
   const chainId = row.chainId === null ? null : Number(row.chainId);
-  return { id: Number(row.id), chain: row.chain, chainId, rules: recordedRules(stored) };
+  return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(stored) };
 }
 
 /** Whether the whole index can be made from the journal and the entries below it. */
@@ -171,7 +170,7 @@ interface DeepCheck {
 /** Makes an index from the journal up to an entry, calls `use` with it, and removes it. */
 function withIndexAt<T>(
   { directory, machine, older }: DeepCheck,
-  { id, chainId, rules }: TablesOrigin,
+  { id, chainId, sendMany }: TablesOrigin,
   use: (made: Database) => T,
 ): T {
   const staging = join(directory, STAGING);
@@ -180,7 +179,7 @@ function withIndexAt<T>(
   try {
     unlock = lockWriter(staging);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
-    const options = { directory, staging, replayTo: id, chainId, rules, log: () => {}, machine, older };
+    const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine, older };
     openIngest({ ...options, load: 'bulk', views: false }).close();
     using made = openToRead(indexPath(staging), true);
     return use(made);

@@ -1,8 +1,6 @@
 /** Recounts contracts of tokens from their deployments, tokens from mints, and the counters of both. */
 import type { Database } from 'bun:sqlite';
-import { followsTokens } from '../../chain/rules.ts';
 import { tokenContract } from '../../chain/token-contracts.ts';
-import { rulesOf } from '../queries/rules.ts';
 import { STATUS, storedFamily, TOKEN_EVENT } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { type Check, none } from './checks.ts';
@@ -12,7 +10,6 @@ type Deployed = Stored<'principals', 'address'> &
 type Known = Stored<'token_contracts', 'family' | 'address' | 'position'> & { identifier: string | null };
 
 function* contractProblems(db: Database): Generator<string> {
-  const rules = rulesOf(db);
   const find = db.query<Known, [number]>(
     `SELECT c.family, c.address, c.position, a.identifier FROM token_contracts c LEFT JOIN assets a ON a.id = c.asset_id
       WHERE c.contract_id = ?1`,
@@ -26,7 +23,7 @@ function* contractProblems(db: Database): Generator<string> {
   const seen = new Set<number>();
   for (const { contract_id, position, address, interface: json } of deployed.iterate()) {
     const made = tokenContract(json);
-    if (made === null || seen.has(contract_id) || !followsTokens(address, rules)) continue;
+    if (made === null || seen.has(contract_id)) continue;
     seen.add(contract_id);
     const known = find.get(contract_id);
     const identifier = made.asset === null ? null : `${address}::${made.asset}`;

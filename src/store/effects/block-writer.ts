@@ -21,11 +21,8 @@ const size = (block: Block): number => block.transactions.reduce((total, { raw }
 const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
   parts === null ? null : Buffer.concat(parts);
 
-/**
- * @param transactions how many of its transactions are kept
- * @param precedingTransactions number of kept transactions below the block
- */
-function blockRow(block: Block, transactions: number, precedingTransactions: number): NewRow<typeof blocksTable> {
+/** @param precedingTransactions number of transactions below the block */
+function blockRow(block: Block, precedingTransactions: number): NewRow<typeof blocksTable> {
   const [pox1, pox2, pox3, pox4] = block.poxUnlockHeights;
   return {
     height: block.height,
@@ -43,7 +40,7 @@ function blockRow(block: Block, transactions: number, precedingTransactions: num
     parent_microblock_sequence: block.parentMicroblockSequence,
     tenure_height: block.tenureHeight,
     announced_transactions: block.announcedTransactions,
-    transactions,
+    transactions: block.transactions.length,
     preceding_transactions: precedingTransactions,
     size: size(block),
     cost_runtime: block.cost.runtime,
@@ -64,9 +61,9 @@ function blockRow(block: Block, transactions: number, precedingTransactions: num
 export function blockWriter(db: Database) {
   const blocks = table(db, blocksTable);
   const totals = db.prepare<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals');
-  return ({ sign, block, transactions }: EffectOf<'block'>): void => {
+  return ({ sign, block }: EffectOf<'block'>): void => {
     // The totals are changed after the block's row, and don't include the block yet.
-    if (sign === 1) blocks.add(blockRow(block, transactions, totals.get()?.transactions ?? 0));
+    if (sign === 1) blocks.add(blockRow(block, totals.get()?.transactions ?? 0));
     else blocks.remove({ height: block.height });
   };
 }
@@ -121,12 +118,12 @@ export function anchorWriter(db: Database) {
       WHERE ordinal = ?1`,
   );
 
-  return ({ sign, block, transactions }: EffectOf<'anchor'>): void => {
+  return ({ sign, block }: EffectOf<'anchor'>): void => {
     const last = newest.get();
     const same = last !== null && Buffer.compare(last.hash, block.burnBlockHash) === 0;
     if (sign === -1 && !same) throw new Error('anchor_burn_blocks had no row to take away');
     if (same && !(sign === -1 && last.blocks === 1)) {
-      count.run(last.ordinal, sign, sign * block.announcedTransactions, sign * transactions);
+      count.run(last.ordinal, sign, sign * block.announcedTransactions, sign * block.transactions.length);
     } else if (same) {
       anchors.remove({ ordinal: last.ordinal });
     } else {
@@ -138,7 +135,7 @@ export function anchorWriter(db: Database) {
         first_block: block.height,
         blocks: 1,
         transactions: block.announcedTransactions,
-        rows: transactions,
+        rows: block.transactions.length,
       });
     }
   };

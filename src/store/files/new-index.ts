@@ -32,7 +32,7 @@ const STAGING = 'rebuild';
 export const newIndexPath = (directory: string): string => join(directory, 'index.new.db');
 
 /** The tables that are copied to every new index. */
-const preservedTables = ['send_many_contracts', 'kept_principals', 'value_indexes'];
+const preservedTables = ['send_many_contracts', 'value_indexes'];
 
 /** An index of decoded values that exists before the first block has the entries of all blocks. */
 const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;

@@ -23,8 +23,6 @@ import { missingSecondaryIndexes } from './secondary-indexes.ts';
 export interface DirectoryStatus {
   /** Null before the first block. */
   chain_id: number | null;
-  /** The accounts and contracts that the index keeps; none where it keeps all. */
-  only: string[];
   /** Null before the first block. */
   tip: { height: number; index_block_hash: string; block_time: number; burn_block_height: number } | null;
   transactions: number;
@@ -87,14 +85,10 @@ export function directoryStatus(directory: string): DirectoryStatus {
   const totals = db.query<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals').get();
   // Block 0 is stored with the orphans, but is no orphan.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
-  const kept = db
-    .query<Stored<'kept_principals', 'principal'>, []>('SELECT principal FROM kept_principals ORDER BY 1')
-    .all();
   const missing = missingSecondaryIndexes(db).length;
   db.close();
   return {
     chain_id: progress?.chain_id ?? null,
-    only: kept.map(({ principal }) => principal),
     tip:
       tip === null
         ? null

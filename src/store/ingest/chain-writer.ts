@@ -12,11 +12,11 @@ import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Effect } from '../../chain/effect.ts';
 import { effectsOf, undone } from '../../chain/effects.ts';
+import type { SendMany } from '../../chain/memo-transfers.ts';
 import { chainIdText, type Network } from '../../chain/network.ts';
 import { blockOf, withGenesis } from '../../chain/normalise.ts';
 import type { ReadBlock } from '../../chain/payload-reader.ts';
 import { positionOf } from '../../chain/position.ts';
-import { keptOf, type Rules } from '../../chain/rules.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import type { MicroblockWriter } from '../effects/microblock-writer.ts';
@@ -60,7 +60,7 @@ interface Writers {
   mempool: MempoolWriter;
   microblocks: MicroblockWriter;
   payloads: BlockPayloads;
-  rules: Rules;
+  sendMany: SendMany;
 }
 
 function checkChain(block: Block, network: Network): void {
@@ -132,7 +132,7 @@ function tipMover(
   tip: () => Tip,
   orphans: OrphanWriter,
   apply: ApplyEffects,
-  rules: Rules,
+  effects: (block: Block) => Iterable<Effect>,
   wholeBlock: (indexBlockHash: Uint8Array, network: Network) => Block,
 ) {
   return {
@@ -141,8 +141,8 @@ function tipMover(
       const reverted: Block[] = [];
       for (let at = tip(); at.height > height; at = tip()) {
         const block = wholeBlock(at.indexBlockHash, network);
-        apply(undone(effectsOf(block, rules)));
-        orphans.add(keptOf(block, rules));
+        apply(undone(effects(block)));
+        orphans.add(block);
         reverted.push(block);
       }
       return reverted;
@@ -151,8 +151,8 @@ function tipMover(
     /** Applies an orphaned block again. */
     restore(indexBlockHash: Uint8Array, network: Network): Block {
       const block = wholeBlock(indexBlockHash, network);
-      orphans.remove(keptOf(block, rules));
-      apply(effectsOf(block, rules));
+      orphans.remove(block);
+      apply(effects(block));
       return block;
     },
   };
@@ -183,7 +183,10 @@ export function chainReader(db: Database, payloads: BlockPayloads) {
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 
-export function chainWriter(db: Database, { effects: effectsWriter, mempool, microblocks, payloads, rules }: Writers) {
+export function chainWriter(
+  db: Database,
+  { effects: effectsWriter, mempool, microblocks, payloads, sendMany }: Writers,
+) {
   const { orphans, known, blocks, tip: readTip } = chainThrough(db, payloads);
   const { stored, complete } = blocks;
   const tip = lazy(readTip);
@@ -191,7 +194,8 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, mic
     effectsWriter.apply(effects);
     tip.clear();
   };
-  const mover = tipMover(tip, orphans, apply, rules, (hash, network) => complete(stored(hash, network), network));
+  const effects = (block: Block) => effectsOf(block, sendMany);
+  const mover = tipMover(tip, orphans, apply, effects, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
 
@@ -200,7 +204,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, mic
     orphans.add(block);
     if (known.tipHeight() !== null) return;
     collectFor(block);
-    apply(effectsOf(block, rules));
+    apply(effects(block));
     collectFor(block);
     setBurnHeight.run(block.burnBlockHeight);
   }
@@ -275,11 +279,11 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, mic
         return { reverted: [], applied: [] };
       }
       if (height <= before.height) {
-        orphans.add(keptOf(complete(block, network), rules));
+        orphans.add(complete(block, network));
         return { reverted: [], applied: [] };
       }
       const whole = complete(block, network);
-      const own = whole === block && ready !== undefined ? ready : effectsOf(whole, rules);
+      const own = whole === block && ready !== undefined ? ready : effects(whole);
       const change = growTo(whole, parentStatus === 'orphan' ? parent : null, network, own);
       updateMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);

@@ -20,7 +20,7 @@ import { dictionaries } from '../effects/dictionary.ts';
 import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
 import type { Change } from '../model/change.ts';
-import { rulesOf } from '../queries/rules.ts';
+import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/enums.ts';
 import { inserter, inserterIfAbsent } from '../rows/table.ts';
 import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
@@ -110,8 +110,7 @@ export type EventRouter = ReturnType<typeof eventRouter>;
 export function eventRouter({ db, journal, identity, changed, log }: RouterOptions) {
   const names = dictionaries(db);
   const changes = changeWriter(db);
-  const rules = rulesOf(db);
-  const mempool = mempoolWriter(db, names, changes, rules);
+  const mempool = mempoolWriter(db, names, changes);
   const microblocks = microblockWriter(db);
   const unknown = unknownKindLog(log);
   const effects = effectsWriter(db, names, {
@@ -123,7 +122,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     mempool,
     microblocks,
     payloads: blockPayloads(db, journal),
-    rules,
+    sendMany: sendManyOf(db),
   });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);

@@ -5,12 +5,12 @@
  */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import type { HistoryStartPayload, StartingAccountPayload } from '../../chain/payload-schemas.ts';
-import type { RecordedRules } from '../../chain/rules.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { openReader } from '../files/database.ts';
 import { type HistoryStart, historyStartQuery } from '../queries/blocks/chain.ts';
-import { recordedRules } from '../queries/rules.ts';
+import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { historyStartTable, startingAccountsTable } from '../rows/tables.ts';
@@ -53,7 +53,7 @@ export interface Beginning {
   chainId: number | null;
   /** Height of the lowest canonical Bitcoin block; null where none is known. */
   lowestBurnHeight: number | null;
-  rules: RecordedRules;
+  sendMany: SendManySetting;
 }
 
 /** Reads the beginning of the index in a data directory. @throws OperatorError where there is no index */
@@ -68,7 +68,7 @@ export function beginningOf(directory: string): Beginning {
     start: historyStartQuery(db)(),
     chainId: row?.chain_id ?? null,
     lowestBurnHeight: row?.lowest ?? null,
-    rules: recordedRules(db),
+    sendMany: recordedSendMany(db),
   };
 }
 

@@ -3,11 +3,13 @@
  * accepts entries. See `writer.ts` for how entries are accepted, `event-router.ts` for events, `commands.ts` for commands.
  */
 
+import type { Database } from 'bun:sqlite';
 import { statfsSync } from 'node:fs';
 import { type Chance, systemChance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { SEND_MANY, type SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
-import type { RulesSetting } from '../../chain/rules.ts';
 import { whyNotEmptied } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, needsRebuild, openWriter } from '../files/database.ts';
@@ -22,9 +24,11 @@ import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
+import { recordedSendMany, sendManyOf } from '../queries/contracts/send-many.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
-import { rulesOf } from '../queries/rules.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
+import { upserter } from '../rows/table.ts';
+import { sendManyContractsTable } from '../rows/tables.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';
@@ -33,7 +37,6 @@ import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.t
 import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import { oldNameCommands } from './old-names.ts';
-import { requireRules } from './rules.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
 import { tokenCommands } from './token-commands.ts';
 import { chooseValueIndexes, valueIndexBatches } from './value-indexes.ts';
@@ -59,8 +62,8 @@ export interface IngestOptions {
   replayTo?: number;
   /** Chain id that the operator set; null to use that of the first block. */
   chainId: number | null;
-  /** The rules that the operator set; if omitted, those that the index was made with. */
-  rules?: RulesSetting;
+  /** Send-many contracts that the operator set; if omitted, those that the index was made with. */
+  sendMany?: SendManySetting;
   /** Indexes of decoded values that the operator asks for; if omitted, those that the index has. */
   valueIndexes?: readonly ValueIndexChoice[];
   /** Rows of a batch that fills an index of decoded values; tests use fewer than the default. */
@@ -127,12 +130,12 @@ const historyOf = (
 
 /** Opens the files, and makes the state machine and the writer. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, rules, log, machine: compose, load } = options;
+  const { directory, sendMany, log, machine: compose, load } = options;
   const files = openDataFiles(options, opened);
   const { db, journal } = files;
   const health = writerHealth(log);
   const identity = chainIdentity(db);
-  if (rules !== undefined) requireRules(db, rules, identity.network()?.kind ?? null, directory);
+  if (sendMany !== undefined) requireSendMany(db, sendMany, identity.network()?.kind ?? null, directory);
   const commits = new CommitCount();
   const router = eventRouter({
     ...{ db, journal, identity, log },
@@ -263,7 +266,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     unknownCounts: router.unknownCounts,
     chainId: identity.chainId,
     /** What the effects of a block depend on besides the block, as {@link preparer} needs it. */
-    chainFacts: () => ({ chainId: identity.chainId(), rules: rulesOf(db) }),
+    chainFacts: () => ({ chainId: identity.chainId(), sendMany: [...sendManyOf(db)] }),
     /** Requires a chain id, as the setting does. @throws OperatorError where the data has another */
     holdTo: (chain: number): void => writer.local(() => identity.require(chain, directory)),
     /** Null before the first block, unless the chain was set. */
@@ -349,4 +352,34 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   const journal = withOlder(openLinkedJournal(directory, db, connect), older);
   opened.unshift(() => journal.close());
   return { home, db, journal };
+}
+
+/** Contracts of the index that differ from the setting. A network whose setting is null is left out. */
+export function otherSendMany(db: Database, wanted: SendManySetting) {
+  const recorded = recordedSendMany(db);
+  return (['mainnet', 'testnet'] as const).flatMap((network) => {
+    const [stored, contract] = [recorded[network] ?? SEND_MANY[network], wanted[network]];
+    return contract === null || contract === stored ? [] : [{ network, stored, contract }];
+  });
+}
+
+/**
+ * Requires that the index was made with the contracts that the operator set. An index without blocks stores them, since no
+ * row depends on them yet; one with blocks ignores the contract of another network.
+ * @param kind the network of the chain; null where it isn't known
+ * @throws OperatorError where the index was made with another contract
+ */
+function requireSendMany(db: Database, wanted: SendManySetting, kind: Network['kind'] | null, directory: string): void {
+  const hasBlocks = db.query('SELECT 1 FROM blocks LIMIT 1').get() !== null;
+  const set = upserter(db, sendManyContractsTable, { replaced: ['contract_id'] });
+  for (const { network, stored, contract } of otherSendMany(db, wanted)) {
+    if (!hasBlocks) {
+      set({ network, contract_id: contract });
+    } else if (kind === null || kind === network) {
+      throw new OperatorError(
+        `The index in ${directory} was made with the send-many contract ${stored}, but the setting names ${contract}.`,
+        `Remove the setting of the send-many contract of ${network}, or run stackside rebuild with the setting.`,
+      );
+    }
+  }
 }

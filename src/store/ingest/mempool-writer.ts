@@ -1,9 +1,8 @@
 /** The states of mempool transactions: announced, replaced, dropped, mined, and restored by a reorganization. */
 import type { Database } from 'bun:sqlite';
-import type { ChainTransaction, TransactionContent } from '../../chain/block.ts';
+import type { TransactionContent } from '../../chain/block.ts';
 import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import { positionOf } from '../../chain/position.ts';
-import type { Rules } from '../../chain/rules.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
@@ -14,14 +13,13 @@ import type { ChangeWriter } from './change-writer.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
 import { type Mined, type NonceRivals, nonceRivals } from './nonce-rivals.ts';
 import type { MempoolRow } from './stored-rows.ts';
-import { unkeptTransactions } from './unkept-transactions.ts';
 
 const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
 const { replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
 /** A transaction in a block that joined the chain. */
 export interface ConfirmedTransaction {
-  content: ChainTransaction;
+  content: TransactionContent;
   /** Position on the chain: height and index in the block, as one number. */
   position: number;
 }
@@ -104,10 +102,9 @@ function restore(
 export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
 /** Changes the mempool in the open transaction. */
-export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes: ChangeWriter, rules: Rules) {
+export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes: ChangeWriter) {
   const rows = mempoolRows(db, dictionaries, changes);
-  const rivals = nonceRivals(db, dictionaries, rows, rules);
-  const unkept = unkeptTransactions(db, rules);
+  const rivals = nonceRivals(db, dictionaries, rows);
   const receipts = minedReceipts(db);
   const drops = earlyDrops(db);
   const withoutNonce = db.prepare<Stored<'transactions', 'position'>, [Uint8Array]>(
@@ -203,7 +200,6 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       heights: { before: number; after: number },
       now: number,
     ): void {
-      unkept.chainChanged(restored, confirmed, heights.after);
       const back = restore({ rows, rivals, receipts, drops }, restored, heights.before);
       const signed = confirmed.filter(({ content }) => !content.bitcoinOperation);
       // A transaction whose signer can't be read may have been announced.

@@ -8,12 +8,11 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
-import type { Rules } from '../../chain/rules.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import type { MempoolRows } from './mempool-rows.ts';
-import { type MempoolRow, type Spends, unkeptUsersOfNonces, usersOfNonces } from './stored-rows.ts';
+import { type MempoolRow, type Spends, usersOfNonces } from './stored-rows.ts';
 
 const { pending: PENDING, replaced_by_fee: REPLACED, replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
@@ -37,30 +36,23 @@ const isReplaceable = ({ state }: MempoolRow): boolean =>
 
 const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.order - b.order;
 
-/** The number of an account that is in no row. */
-const NOBODY = -1;
-
-/** A canonical transaction, whether it is kept or not. */
+/** A canonical transaction. */
 export type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
 /** Finds the canonical transactions that spent one of these nonces; one of them may be found twice. */
-function minedUsers(db: Database, rules: Rules): (spends: Spends) => Mined[] {
-  const users = (sql: string) => prepared<Mined, [number, bigint, number, bigint]>(db, sql);
-  const kept = users(usersOfNonces('SELECT tx_id, position FROM transactions WHERE'));
-  if (rules.only === null) return ({ sender, nonce, payer, payerNonce }) => kept.all(sender, nonce, payer, payerNonce);
-  const unkept = users(unkeptUsersOfNonces('SELECT tx_id, position FROM unkept_transactions WHERE'));
-  return ({ sender, nonce, payer, payerNonce }) =>
-    [kept, unkept].flatMap((mined) => mined.all(sender, nonce, payer, payerNonce));
+function minedUsers(db: Database): (spends: Spends) => Mined[] {
+  const users = prepared<Mined, [number, bigint, number, bigint]>(
+    db,
+    usersOfNonces('SELECT tx_id, position FROM transactions WHERE'),
+  );
+  return ({ sender, nonce, payer, payerNonce }) => users.all(sender, nonce, payer, payerNonce);
 }
 
 export type NonceRivals = ReturnType<typeof nonceRivals>;
 
 /** Resolves which of several rivals is pending. */
-export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows, rules: Rules) {
-  const spenders = minedUsers(db, rules);
-
-  /** An account that is in no row yet stays so: of a transaction that is not kept, the dictionary needs nobody. */
-  const known = (address: string): number => principals.find(address) ?? NOBODY;
+export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
+  const spenders = minedUsers(db);
 
   /** The newest canonical transaction that spent one of these nonces; null where none did. */
   function minedBy(spends: Spends): Uint8Array | null {
@@ -79,12 +71,12 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   const replace = (row: MempoolRow, winner: Uint8Array): void =>
     rows.move(row, row.state === REPLACED_AND_DROPPED ? REPLACED_AND_DROPPED : REPLACED, winner);
 
-  function spendsOf({ sender, sponsor }: TransactionContent, idOf: (address: string) => number): Spends {
-    const id = idOf(sender.address);
+  function spendsOf({ sender, sponsor }: TransactionContent): Spends {
+    const id = principals.id(sender.address);
     return {
       sender: id,
       nonce: sender.nonce,
-      payer: sponsor === null ? id : idOf(sponsor.address),
+      payer: sponsor === null ? id : principals.id(sponsor.address),
       payerNonce: sponsor === null ? sender.nonce : sponsor.nonce,
     };
   }
@@ -168,10 +160,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
 
   return {
     /** Rows that spend a nonce of a transaction, with its own row. */
-    of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content, known)),
+    of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
 
     /** Canonical transactions that spent a nonce of a transaction, it among them if it is on the chain. */
-    mined: (content: TransactionContent): Mined[] => spenders(spendsOf(content, principals.id)),
+    mined: (content: TransactionContent): Mined[] => spenders(spendsOf(content)),
 
     /** Those that spent a nonce of a row. */
     minedWith: (row: MempoolRow): Mined[] => spenders(spendsOfRow(row)),
@@ -190,7 +182,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
 
     /** Replaces the rivals of a transaction that joined the chain. */
     ruleOut(mined: TransactionContent): void {
-      for (const row of users(spendsOf(mined, known)).filter(isReplaceable)) {
+      for (const row of users(spendsOf(mined)).filter(isReplaceable)) {
         const winner = minedBy(spendsOfRow(row));
         if (winner !== null) replace(row, winner);
       }

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
-import type { RulesSetting } from '../../chain/rules.ts';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
@@ -14,8 +14,7 @@ import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
-import { type Ingest, type IngestOptions, openIngest } from './ingest.ts';
-import { differenceOfRules } from './rules.ts';
+import { type Ingest, type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 
 /** @throws OperatorError where the journal lacks its first entries, and nothing else has them */
 function requireWholeJournal(directory: string, journal: JournalReads): void {
@@ -81,7 +80,7 @@ const LEFT_FREE = 1_000_000_000;
  * @returns maximum bytes of the new index
  * @throws DiskFullError, OperatorError
  */
-function requireServable({ directory, rules, free = freeBytes }: RebuildOptions): number {
+function requireServable({ directory, sendMany, free = freeBytes }: RebuildOptions): number {
   const mostBytes = (free(directory) ?? Number.POSITIVE_INFINITY) - LEFT_FREE;
   if (mostBytes <= 0) {
     throw new DiskFullError(
@@ -89,16 +88,16 @@ function requireServable({ directory, rules, free = freeBytes }: RebuildOptions)
       'Make room on the disk, or stop the server and run stackside rebuild.',
     );
   }
-  if (rules !== undefined && existsSync(indexPath(directory))) requireSameRules(directory, rules);
+  if (sendMany !== undefined && existsSync(indexPath(directory))) requireSameSendMany(directory, sendMany);
   return Math.min(mostBytes, Number.MAX_SAFE_INTEGER);
 }
 
-function requireSameRules(directory: string, wanted: RulesSetting): void {
+function requireSameSendMany(directory: string, wanted: SendManySetting): void {
   using db = openReader(directory);
-  const difference = differenceOfRules(db, wanted, null, directory);
-  if (difference === null) return;
+  const [other] = otherSendMany(db, wanted);
+  if (other === undefined) return;
   throw new OperatorError(
-    `${difference[0]} The server would refuse a new one.`,
+    `The index in ${directory} has another send-many contract of ${other.network} than the setting, and the server would refuse a new one.`,
     'Stop the server, and run stackside rebuild with the setting.',
   );
 }

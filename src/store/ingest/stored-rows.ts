@@ -44,17 +44,10 @@ export interface Spends {
  * @param select the statement up to WHERE, from `transactions` or `mempool_transactions`
  */
 export const usersOfNonces = (select: string): string =>
-  usersBy(`${select} sender_id =`, `${select} sponsor_id =`, (id) => id);
-
-/** The same of `unkept_transactions`, which has addresses. */
-export const unkeptUsersOfNonces = (select: string): string =>
-  usersBy(`${select} sender =`, `${select} sponsor =`, (id) => `(SELECT address FROM principals WHERE id = ${id})`);
-
-const usersBy = (bySender: string, bySponsor: string, account: (id: string) => string): string =>
-  `${bySender} ${account('?1')} AND nonce = ?2
-    UNION ALL ${bySponsor} ${account('?1')} AND sponsor_nonce = ?2
-    UNION ALL ${bySender} ${account('?3')} AND nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)
-    UNION ALL ${bySponsor} ${account('?3')} AND sponsor_nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)`;
+  `${select} sender_id = ?1 AND nonce = ?2
+    UNION ALL ${select} sponsor_id = ?1 AND sponsor_nonce = ?2
+    UNION ALL ${select} sender_id = ?3 AND nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)
+    UNION ALL ${select} sponsor_id = ?3 AND sponsor_nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)`;
 
 /** Finds rows of the table. */
 export function storedRows(db: Database) {

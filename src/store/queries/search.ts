@@ -5,7 +5,6 @@
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import { contractOfAsset } from '../../chain/token-contracts.ts';
 import { canonicalPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { isBitcoinAddress, stacksOfBitcoin } from '../../codec/bitcoin-address.ts';
 import { type Found, foundKinds, type Match, matches } from '../model/search.ts';
@@ -132,22 +131,13 @@ export function ranked(found: Iterable<Found>, limit: number): Found[] {
   return chosen;
 }
 
-/** Whether an index of chosen accounts and contracts has what is found: deployments of all, and names of none. */
-function isKept(found: Found, only: ReadonlySet<string>): boolean {
-  if (found.kind === 'address') return only.has(found.address);
-  if (found.kind === 'token') return only.has(contractOfAsset(found.asset));
-  return found.kind !== 'name';
-}
-
 /**
  * @param isSubdomain whether a name of three parts is a subdomain
- * @param keptPrincipals the accounts and contracts that the index keeps; null where it keeps all
  * @param mostRows rows that are read of each range; tests use another than the default
  */
 export function searchQueries(
   db: Database,
   isSubdomain: (name: string) => Promise<boolean>,
-  keptPrincipals: () => ReadonlySet<string> | null,
   mostRows = MOST_ROWS,
 ): (text: string, limit: number) => Promise<Found[]> {
   const parts = prepared<PartRow, [number, number, string, string, number]>(db, sql.parts);
@@ -345,7 +335,6 @@ export function searchQueries(
       ...byPartOfName(key, limit),
       ...(await namesOf(key)),
     ];
-    const only = keptPrincipals();
-    return ranked(only === null ? found : found.filter((one) => isKept(one, only)), limit);
+    return ranked(found, limit);
   };
 }

@@ -30,6 +30,7 @@ import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
 import { contractCallSearch, contractLogSearch } from '../queries/contracts/contract-search.ts';
 import { contractFunctionQueries, contractQueries, deploymentQueries } from '../queries/contracts/deployments.ts';
 import { type LogWalkLimits, logWalk } from '../queries/contracts/log-walk.ts';
+import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
 import { directoryQueries } from '../queries/directories.ts';
 import {
@@ -42,7 +43,6 @@ import {
   sharedProjection,
 } from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
-import { keptTransactionQuery, rulesOf } from '../queries/rules.ts';
 import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
@@ -100,7 +100,6 @@ export function readerOf(
   const chain = chainQueries(db, cache);
   const blocks = blockQueries(db, chain, cache);
   const mempool = mempoolQueries(db, cache);
-  const rules = lazy(() => rulesOf(db));
   const assetQueries = assetReaders(db, cache);
   const details = detailQueries(db, cache);
   const events = eventQueries(db, details);
@@ -111,16 +110,8 @@ export function readerOf(
     announced,
     wholePage,
     transactions: inBlock,
-  } = wholeBlockQueries(db, {
-    range: blocks.range,
-    orphans,
-    details,
-    turns,
-    keepsAll: () => rules().only === null,
-    ...chain,
-  });
+  } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns, ...chain });
   const rewardCycles = rewardCycleQueries(db);
-  const keptTransaction = lazy(() => keptTransactionQuery(db));
   const byValues = valueSearch(db, turns, limits.values);
   const hooks = lazy(() => hookReads(db));
   const names = nameQueries(db, turns);
@@ -148,8 +139,8 @@ export function readerOf(
       newestArrival: () => chain.newestArrival(),
       /** The heights of a window. */
       heightsOf: windowQuery(db),
-      /** The rules that the index was made with. Synchronous, since every answer depends on them. */
-      rules,
+      /** The contracts whose prints are the memos of transfers. */
+      sendMany: async () => sendManyOf(db),
     },
     changes: changeQueries(db),
     blocks: {
@@ -183,8 +174,6 @@ export function readerOf(
     burnBlocks: burnBlockQueries(db, blocks.range, chain.historyStart),
     transactions: {
       ...transactionQueries(db, { chain, mempool, details, cache }, limits.walkRows),
-      /** Whether an index of chosen accounts and contracts keeps a transaction, of a block or of the mempool. */
-      isKept: (txId: Uint8Array): boolean => keptTransaction()(txId),
       /**
        * Canonical transactions and, if asked for, those of microblocks streamed on the tip.
        */
@@ -259,12 +248,7 @@ export function readerOf(
     /** The name system. Names include their namespace: `alice.btc`. */
     names,
     /** What a text may mean, the best matches first. */
-    search: searchQueries(
-      db,
-      async (name) => (await names.findSubdomain(name)) !== undefined,
-      () => rules().only,
-      limits.foundRows,
-    ),
+    search: searchQueries(db, async (name) => (await names.findSubdomain(name)) !== undefined, limits.foundRows),
     /** Chainhooks, for the main thread of a process that writes. */
     get hooks(): HookReads {
       return hooks();

@@ -735,15 +735,6 @@ export const minedReceiptsTable = tableShape('mined_receipts', ['position'], {
   receipt_block_height: 'integer',
 });
 
-export const unkeptTransactionsTable = tableShape('unkept_transactions', ['position'], {
-  position: 'integer',
-  tx_id: 'blob',
-  sender: 'text',
-  nonce: 'integer',
-  sponsor: 'text?',
-  sponsor_nonce: 'integer?',
-});
-
 export const earlyDropsTable = tableShape('early_drops', ['tx_id'], {
   tx_id: 'blob',
   state: 'integer',
@@ -911,10 +902,6 @@ export const unfilledUpgradesTable = tableShape('unfilled_upgrades', ['schema_ve
 export const sendManyContractsTable = tableShape('send_many_contracts', ['network'], {
   network: 'text',
   contract_id: 'text',
-});
-
-export const keptPrincipalsTable = tableShape('kept_principals', ['principal'], {
-  principal: 'text',
 });
 
 export const valueIndexesTable = tableShape('value_indexes', ['id'], {

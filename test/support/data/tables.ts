@@ -25,7 +25,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   subdomains: 'as attachments; the queries ask the chain whether they count',
   mempool_transactions: 'a function of what was announced and dropped, with a law of its own',
   mined_receipts: 'as mempool_transactions',
-  unkept_transactions: 'as mempool_transactions',
   early_drops: 'as mempool_transactions',
   pending_principals: 'as mempool_transactions',
   pending_counts: 'as mempool_transactions',

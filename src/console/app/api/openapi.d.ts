@@ -1604,7 +1604,7 @@ export interface components {
             ready: boolean;
             state: "ready" | "empty" | "behind" | "stale" | "failing" | "unreadable" | "stalled";
             reason: string | null;
-            index: { height: number | null; tip_age_seconds: number | null; history_from?: number; only?: string[]; };
+            index: { height: number | null; tip_age_seconds: number | null; history_from?: number; };
             node: { height: number | null; };
             events: {
                 endpoint: string;

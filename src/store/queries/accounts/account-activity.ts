@@ -133,14 +133,13 @@ export function accountActivityQueries(db: Database, limits: ActivityLimits = LI
       const id = principalId.get(principal)?.id;
       const token = asset === null ? undefined : assetId.get(asset)?.id;
       const highest = tip.get()?.height ?? null;
-      if (id === undefined || highest === null) return NOTHING;
+      if (id === undefined || highest === null || (asset !== null && token === undefined)) return NOTHING;
       const { heights: changed, complete } = blocksOf(id);
       const [begin] = changed;
       if (begin === undefined) return NOTHING;
       const heights = complete ? [...new Set([...changed, highest])] : evenly(begin, highest, mostPoints);
       const balanceAt = (height: number): bigint => {
-        // What an asset is that no kept transaction touched, the index doesn't know.
-        if (asset !== null) return token === undefined ? 0n : states.ftBalance(id, token, height);
+        if (token !== undefined) return states.ftBalance(id, token, height);
         const { initial, sent: out, received: inward, fees, mined } = states.at(id, height);
         return initial + inward + mined - out - fees;
       };

@@ -79,9 +79,6 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
   return {
     network,
 
-    /** A block of any fork, from its payload; undefined where the payload is no longer stored. */
-    stored: read,
-
     /** Whether such an orphan is known. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 

@@ -99,14 +99,11 @@ export function wholeBlockQueries(
     turns,
     historyStart,
     firstHeight,
-    keepsAll,
   }: {
     range: BlockRange;
     orphans: OrphanQueries;
     details: DetailQueries;
     turns: Turns;
-    /** Whether the index has the transactions of all accounts and contracts. */
-    keepsAll: () => boolean;
   } & Pick<ChainQueries, 'historyStart' | 'firstHeight'>,
 ) {
   const byHeight = prepared<HeightRow, [number]>(db, sql.byHeight);
@@ -158,13 +155,6 @@ export function wholeBlockQueries(
 
   const tipHeight = (): number => tip.get()?.height ?? 0;
 
-  /** An index of chosen accounts and contracts has all transactions of a block in its payload alone, if it is still stored. */
-  function wholeOrOfPayload(height: number, indexHash: Uint8Array): WholeBlock | undefined {
-    if (keepsAll()) return whole(height, tipHeight());
-    const block = orphans.stored(indexHash);
-    return block && ofPayload(block);
-  }
-
   return {
     /** The canonical block of a search, else the highest orphan. */
     async whole(search: BlockSearch): Promise<WholeBlock | undefined> {
@@ -181,7 +171,7 @@ export function wholeBlockQueries(
     async announced(indexHash: Uint8Array, canonical: boolean): Promise<AnnouncedBlock | undefined> {
       const height = canonicalHeight({ indexHash });
       const orphan = height === undefined ? orphans.block({ indexHash }) : undefined;
-      const block = height === undefined ? orphan && ofPayload(orphan) : wholeOrOfPayload(height, indexHash);
+      const block = height === undefined ? orphan && ofPayload(orphan) : whole(height, tipHeight());
       if (block === undefined) return undefined;
       return { block: canonical ? block : beside(block), isOnChain: height !== undefined };
     },

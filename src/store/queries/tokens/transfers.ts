@@ -12,8 +12,8 @@ import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
+import { sendManyOf } from '../contracts/send-many.ts';
 import { keysetPage, numberAt, type PageSource, reversed } from '../page.ts';
-import { rulesOf } from '../rules.ts';
 
 const ofTransaction = {
   columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
@@ -220,7 +220,7 @@ export function transferQueries(db: Database) {
   return {
     stx(principal: number, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
       const total = stxTotals.get(principal)?.[direction] ?? 0;
-      return page(stx[direction], [principal, null], total, limit, at, stxTransferOf(rulesOf(db).sendMany));
+      return page(stx[direction], [principal, null], total, limit, at, stxTransferOf(sendManyOf(db)));
     },
 
     /** Transfers of a principal. A transfer to itself is one row. */

@@ -267,7 +267,7 @@ function NewestBitcoinBlocks() {
 
 function Server({ status }: { status: ServerStatus }) {
   const { disk, memory_bytes: memory, uptime_seconds: uptime, server_version: version, mode, events, index } = status;
-  const { history_from: from, only } = index;
+  const { history_from: from } = index;
   return (
     <Panel title="Server" source="/stackside/v1/status" aside={<a href={pathTo('system')}>All</a>}>
       <Facts
@@ -275,7 +275,6 @@ function Server({ status }: { status: ServerStatus }) {
           ['Version', version],
           ['Mode', mode],
           ['History', from === undefined ? null : `from block ${count(from)} on`],
-          ['Keeps', only === undefined ? null : `${count(only.length)} accounts and contracts, and all blocks`],
           ['Uptime', duration(uptime)],
           ['Memory', bytes(memory)],
           ['Index', bytes(disk.index_bytes)],
