@@ -246,7 +246,7 @@ async function makeFiles(
   base: ChosenBase | null,
 ): Promise<void> {
   const { directory, place, making, machine, sendMany, log } = options;
-  const staging = stagingOf(directory, 'restore');
+  const staging = stagingOf(directory);
   if (base !== null) await makeBase(options, timeline, staging, base);
   const given = sendMany === undefined ? {} : { sendMany };
   const ingest = openIngest({ directory: staging, chainId, ...given, machine, log, load: 'bulk' });
@@ -263,7 +263,7 @@ async function makeFiles(
 
 /** The base that an interrupted restore into the directory began with, by its name; undefined where none was interrupted. */
 function begunWith(directory: string): string | null | undefined {
-  const path = markerPath(directory, 'restore');
+  const path = markerPath(directory);
   if (!existsSync(path)) return undefined;
   const { base } = Object(parsedJson(readFileSync(path, 'utf8')));
   return typeof base === 'string' && baseOfName(base) !== null ? base : null;
@@ -312,11 +312,11 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
   }
   const last = await lastEntry(options, timeline, wholeJournal ? trimmed.id + 1 : (base?.needs ?? 1));
   const marker = { archive: identity, timeline: timeline.name, until, base: base?.name ?? null, wholeJournal };
-  beginMaking(directory, 'restore', Buffer.from(JSON.stringify(marker)));
+  beginMaking(directory, Buffer.from(JSON.stringify(marker)));
   // A restore that was killed while it moved the files had made them whole.
-  const isMade = isInstalled(directory, 'restore', basename(journalPath(directory)));
+  const isMade = isInstalled(directory, basename(journalPath(directory)));
   if (!isMade) await makeFiles(options, timeline, identity.chain_id, last, base);
-  installStagedFiles(directory, 'restore', () => {});
+  installStagedFiles(directory);
 }
 
 /**

@@ -176,8 +176,7 @@ export function storedSecret(file: string): string | null {
   }
 }
 
-/** Writes a file with a secret, which only this user may read. */
-export function writeSecret(path: string, text: string): void {
+function writeSecret(path: string, text: string): void {
   const file = wholeFile(path, OWN);
   try {
     writeFileSync(file.partial, `${text}\n`);

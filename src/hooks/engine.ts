@@ -320,11 +320,6 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#done.ends.push({ type, consumer, uuid, name: activeHook(record).name, reason, at: this.now() });
   }
 
-  /** The rows of hooks were replaced. */
-  replaced(): void {
-    this.#live.reread();
-  }
-
   // ── For the listeners, after the commit ──
 
   count(name: Counted): void {

@@ -39,10 +39,6 @@ export interface FillOptions {
   /** The node's `auth_token`. */
   authorization: string;
   clock: Pick<Clock, 'now'>;
-  /** Height from which on Bitcoin blocks come from elsewhere; without it, they are filled up to the newest. */
-  burnBlocksBelow?: number;
-  /** Tenures after which rewards mature, where another index knows; used until this one has an example. */
-  maturity?: number | null;
   /** Called after each block. */
   progress?: (filled: Filled) => unknown;
   signal?: AbortSignal;
@@ -122,15 +118,6 @@ async function tenuresUntil(
   return from === null ? null : tenureHeight - from - (isEarly ? 1 : 0);
 }
 
-/** Tenures after which the newest reward of an index matured; null where it has none, or the node doesn't tell its tenure. */
-export async function maturityIn(snapshots: Snapshots, node: AskedNode): Promise<number | null> {
-  const [start, newest] = await snapshots.read(async ({ chain, tenureRewards }) => [
-    await chain.start(),
-    await tenureRewards.newest(Number.MAX_SAFE_INTEGER),
-  ]);
-  return newest === null ? null : tenuresUntil(newest, async () => (start === null ? null : olderTenures(node, start)));
-}
-
 /**
  * Fills all blocks up to one, from the highest of its ancestors that the index knows.
  * @param target the id and height of the highest block
@@ -140,15 +127,7 @@ export async function maturityIn(snapshots: Snapshots, node: AskedNode): Promise
 export async function fillTo(
   target: { indexBlockHash: Uint8Array; height: number },
   index: FilledIndex,
-  {
-    node,
-    authorization,
-    clock,
-    burnBlocksBelow = Number.POSITIVE_INFINITY,
-    maturity = null,
-    progress = () => {},
-    signal,
-  }: FillOptions,
+  { node, authorization, clock, progress = () => {}, signal }: FillOptions,
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
   const start = await snapshots.read((reader) => reader.chain.start());
@@ -185,7 +164,7 @@ export async function fillTo(
   async function maturityOn(branch: Uint8Array): Promise<number | null> {
     const { blocks, forkHeight } = branchOf(history, start, branch);
     const newest = newestOf(blocks) ?? (await snapshots.read((reader) => reader.tenureRewards.newest(forkHeight)));
-    return (newest === null ? null : await tenuresUntil(newest, older)) ?? maturity;
+    return newest === null ? null : tenuresUntil(newest, older);
   }
 
   /** The newest reward of blocks beside the canonical chain. */
@@ -224,7 +203,7 @@ export async function fillTo(
 
   /** Fills the Bitcoin blocks that the index lacks between two heights, the highest first, so that each has its child. */
   async function fillBurnBlocks(above: number, upTo: number): Promise<void> {
-    for (let height = Math.min(upTo, burnBlocksBelow - 1); height > above; height--) {
+    for (let height = upTo; height > above; height--) {
       const sortition = await sortitionBy(node, `/burn_height/${height}`);
       if (sortition instanceof NoAnswer) continue;
       const known = await snapshots.read((reader) => reader.burnRewards.hashAt(height));

@@ -104,7 +104,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'a number of days from 0 to 36500',
   }),
   archive: setting({
-    commands: [...servers, 'rebuild', 'check', 'export', 'import', 'fill'],
+    commands: [...servers, 'rebuild', 'check', 'export', 'import'],
     flag: '--archive <dir|s3://bucket/key>',
     variables: ['STACKSIDE_ARCHIVE'],
     type: textOrNone(),
@@ -116,7 +116,6 @@ export const dataSettings = group('Data and chain', {
       check: { help: `${OLDER_ENTRIES}, for --deep` },
       export: { help: OLDER_ENTRIES },
       import: { help: 'Archive with the entries that the journal of the directory of --from no longer has' },
-      fill: { help: `${OLDER_ENTRIES}, for --from` },
     },
   }),
   archiveEvery: setting({

@@ -21,7 +21,6 @@ const mayInsert: Readonly<Record<string, string>> = {
   'files/journal-trim.ts': "writes the journal's tables, which are no part of schema.sql",
   'files/journal.ts': "writes the journal's tables, which are no part of schema.sql",
   'files/new-index.ts': 'copies whole tables from one file to another',
-  'hooks/copy.ts': 'writes rows with their numbers, by the columns of any of several tables',
   'hooks/store.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
   'log/cluster-status.ts': 'writes a table of PostgreSQL',

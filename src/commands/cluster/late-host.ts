@@ -44,7 +44,7 @@ export async function beginWithArchive(
 ): Promise<void> {
   const { cluster: url, clusterPrefix, archive, data: directory, network: chainId } = settings;
   if (url === null || archive === null) return;
-  const isBegun = isUnfinished(directory, 'restore');
+  const isBegun = isUnfinished(directory);
   if (!isBegun && (existsSync(indexPath(directory)) || existsSync(journalPath(directory)))) return;
   const trimmed = await trimmedEntry(url, clusterPrefix, openLog, clock);
   if (trimmed === 0) return;

@@ -68,22 +68,10 @@ export const fill = command({
   summary: "Fill the blocks that the index lacks from the node's RPC interface, up to the node's tip",
   example: 'stackside fill --node-auth-file node.token --data /srv/stacks',
   settingsOf: 'fill',
-  options: [
-    numberOption('--rate <requests>', 'Requests a second that are made to the node at most', 1, FILL_RATE),
-    numberOption('--from <height>', 'Make a new data directory whose first block has this height, with --into', 1),
-    new Option('--into <dir>', 'New data directory, with --from; it gets the blocks and chainhooks of --data, too'),
-  ],
-  async run({ settings }, { rate, from, into }: { rate: number; from?: number; into?: string }) {
+  options: [numberOption('--rate <requests>', 'Requests a second that are made to the node at most', 1, FILL_RATE)],
+  async run({ settings }, { rate }: { rate: number }) {
     const { nodeRpc } = await import('../../node/rpc.ts');
     const node = nodeRpc(settings.nodeRpc);
-    if (from !== undefined && into !== undefined) {
-      const { runFillFrom } = await import('./fill-from.ts');
-      process.stdout.write(await runFillFrom(settings, node, { from, into, rate }));
-      return;
-    }
-    if (from !== undefined || into !== undefined) {
-      throw new OperatorError('--from and --into belong together, and only one is given.', 'Give both, or neither.');
-    }
     const { runFill } = await import('./fill.ts');
     process.stdout.write(await runFill(settings, node, { rate }));
   },

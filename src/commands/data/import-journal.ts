@@ -48,7 +48,7 @@ interface Beginning {
 const isOfChain = (path: string): boolean => mayBeEventPath(path) || isAskedPath(path) || path === SKIPPED_PATH;
 
 /** @throws ForeignEntryError for an entry that doesn't follow the last one */
-export function requireNext(entry: Entry, last: Head): void {
+function requireNext(entry: Entry, last: Head): void {
   if (entry.id === last.id + 1 && sameChain(nextChain(last.chain, entry), entry.chain)) return;
   throw new ForeignEntryError(entry.id, last.id);
 }
@@ -113,10 +113,7 @@ async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]>
  * All entries of a journal after one, in batches that become durable together, with the number of its last event.
  * @throws OperatorError where the journal ends before its last event
  */
-export async function* entriesAfter(
-  source: JournalSource,
-  after: number,
-): AsyncGenerator<{ list: Entry[]; last: number }> {
+async function* entriesAfter(source: JournalSource, after: number): AsyncGenerator<{ list: Entry[]; last: number }> {
   for (let id = after; ; ) {
     const before = id;
     const { last, entries } = await source.after(id);

@@ -155,7 +155,7 @@ export async function startFrom(given: From): Promise<void> {
       'Give --from to the process that writes to the data directory.',
     );
   }
-  if (!isUnfinished(directory, 'restore') && fileSizes(directory).size > 0) {
+  if (!isUnfinished(directory) && fileSizes(directory).size > 0) {
     await passOver(given, dataStateOf(directory));
     return;
   }

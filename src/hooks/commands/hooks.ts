@@ -1,7 +1,6 @@
 /**
  * Commands by which consumers manage their hooks and their signing secret, with the rules for each change.
  */
-import type { CopiedProgress, CopiedRows } from '../../store/hooks/copy.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { isEnabled, isPaused } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
@@ -174,17 +173,6 @@ export function hookCommands(engine: HookEngine) {
     'hook.set_secret'({ consumer, secret }: { consumer: string; secret: string }, at: number): void {
       secrets.set(consumer, Uint8Array.fromHex(secret), at);
       wakeQueuesOf(consumer);
-    },
-
-    /** Begins to copy the chainhooks of another index; those of this one are removed. */
-    'hook.begin_copy'(progress: CopiedProgress): void {
-      store.copies.begin(progress);
-      engine.replaced();
-    },
-
-    'hook.copy'(rows: CopiedRows): void {
-      store.copies.add(rows);
-      engine.replaced();
     },
 
     'hook.remove_secret'({ consumer }: { consumer: string }): void {

@@ -140,11 +140,6 @@ export function liveHooks(records: HookStore['records']) {
       hooks.delete(id);
       matcher.delete(id);
     },
-    /** The tables were changed beside the cache, which is read again. */
-    reread(): void {
-      Object.assign(known, { hooks: false, progress: false });
-      Object.assign(changed, { hooks: true, progress: true });
-    },
     get: (id: number): ActiveHook | undefined => hooks.get(id),
     match: (block: Block) => matcher.match(block),
     progress: (): HookProgress => progress,

@@ -1,6 +1,6 @@
 /**
- * Files of a data directory that a restore or a fill makes in its staging directory. They are moved once all are whole; after a
- * crash at any moment, the same command goes on (`unfinished.ts`).
+ * Files of a data directory that a restore makes in its staging directory. The restore moves them once all are whole. After a
+ * crash at any moment, the same command continues (`unfinished.ts`).
  */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import { syncDirectory, wholeFile } from '../../base/files.ts';
 import { removeLog } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
 import { FILE_MODE, makePrivateDirectory } from './private-files.ts';
-import { anotherIsMade, isUnfinished, type Maker, markerPath, stagingOf } from './unfinished.ts';
+import { isUnfinished, markerPath, stagingOf } from './unfinished.ts';
 
-/** @throws OperatorError where a directory has data that is not being made by this command */
-function requireNoData(directory: string, maker: Maker): void {
-  if (isUnfinished(directory, maker)) return;
+/** @throws OperatorError if a directory has data, and no restore into it is unfinished */
+function requireNoData(directory: string): void {
+  if (isUnfinished(directory)) return;
   const found = [indexPath(directory), journalPath(directory)]
     .flatMap((path) => [path, `${path}-wal`, `${path}-journal`])
     .find((path) => existsSync(path));
@@ -23,18 +23,21 @@ function requireNoData(directory: string, maker: Maker): void {
 
 /**
  * Marks the directory as being made. Called with its lock held.
- * @param marker what is being made: the same command goes on with it
- * @throws OperatorError where the directory has data, or something else is being made there
+ * @param marker names the archive and the end of the restore; the same restore continues
+ * @throws OperatorError if the directory has data, or a restore with another marker is unfinished there
  */
-export function beginMaking(directory: string, maker: Maker, marker: Uint8Array): void {
+export function beginMaking(directory: string, marker: Uint8Array): void {
   clearDone(directory);
-  requireNoData(directory, maker);
-  const path = markerPath(directory, maker);
+  requireNoData(directory);
+  const path = markerPath(directory);
   if (existsSync(path)) {
     if (readFileSync(path).equals(marker)) return;
-    throw anotherIsMade(directory, maker);
+    throw new OperatorError(
+      `A restore of another archive, or to another entry, into ${directory} is not finished.`,
+      'Go on with what was begun, or remove the directory to begin anew.',
+    );
   }
-  makePrivateDirectory(stagingOf(directory, maker));
+  makePrivateDirectory(stagingOf(directory));
   const file = wholeFile(path, FILE_MODE);
   try {
     writeFileSync(file.partial, marker);
@@ -46,30 +49,24 @@ export function beginMaking(directory: string, maker: Maker, marker: Uint8Array)
 }
 
 /** Whether a file has been moved from the staging directory to the data directory. */
-export const isInstalled = (directory: string, maker: Maker, name: string): boolean =>
-  existsSync(join(directory, name)) && !existsSync(join(stagingOf(directory, maker), name));
+export const isInstalled = (directory: string, name: string): boolean =>
+  existsSync(join(directory, name)) && !existsSync(join(stagingOf(directory), name));
 
-/** Removes the staging directories of commands that were stopped after their last step. */
+/** Removes the staging directory of a restore that was stopped after its last step. */
 export function clearDone(directory: string): void {
-  for (const maker of ['restore', 'fill'] as const) {
-    if (!isUnfinished(directory, maker)) rmSync(stagingOf(directory, maker), { recursive: true, force: true });
-  }
+  if (!isUnfinished(directory)) rmSync(stagingOf(directory), { recursive: true, force: true });
 }
 
-/**
- * Moves the files of the staging directory to the data directory. They are closed, and have no write-ahead log.
- * @param moved called once the files are moved, before another process may write to them
- */
-export function installStagedFiles(directory: string, maker: Maker, moved: () => void): void {
-  const staging = stagingOf(directory, maker);
+/** Moves the files of the staging directory to the data directory. They are closed, and have no write-ahead log. */
+export function installStagedFiles(directory: string): void {
+  const staging = stagingOf(directory);
   for (const path of [journalPath, indexPath]) {
     if (!existsSync(path(staging))) continue;
     removeLog(path(staging));
     renameSync(path(staging), path(directory));
   }
   syncDirectory(directory);
-  moved();
-  rmSync(markerPath(directory, maker));
+  rmSync(markerPath(directory));
   syncDirectory(staging);
   rmSync(staging, { recursive: true });
 }

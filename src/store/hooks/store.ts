@@ -1,12 +1,10 @@
 /** The tables of chainhooks, with the ledger of blocks that hooks were notified of, and the secrets. */
 import type { Database } from 'bun:sqlite';
-import type { HistoryStart } from '../queries/blocks/chain.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';
 import { backfillReads, hookBackfills } from './backfills.ts';
 import { hookCandidates } from './candidates.ts';
-import { hookCopies, rowsToCopy } from './copy.ts';
 import type { LedgerEntry, Secrets } from './model.ts';
 import { deliveryReads, hookDeliveries } from './outbox.ts';
 import { hookRecords, recordReads } from './records.ts';
@@ -18,8 +16,6 @@ export const hookReads = (db: Database) => ({
   secrets: secretReads(db),
   backfills: backfillReads(db),
   candidates: hookCandidates(db),
-  /** What another index copies of the chainhooks. */
-  rowsToCopy: (start: HistoryStart | null) => rowsToCopy(db, start),
 });
 export type HookReads = ReturnType<typeof hookReads>;
 
@@ -31,7 +27,6 @@ export const hookStore = (db: Database) => ({
   secrets: hookSecrets(db),
   backfills: hookBackfills(db),
   candidates: hookCandidates(db),
-  copies: hookCopies(db),
 });
 export type HookStore = ReturnType<typeof hookStore>;
 

@@ -5,13 +5,9 @@
  */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import type { HistoryStartPayload, StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { openReader } from '../files/database.ts';
 import { type HistoryStart, historyStartQuery } from '../queries/blocks/chain.ts';
-import { recordedSendMany } from '../queries/contracts/send-many.ts';
-import type { Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { historyStartTable, startingAccountsTable } from '../rows/tables.ts';
 import type { ChainIdentity } from './chain-identity.ts';
@@ -44,32 +40,6 @@ export function isFirst(start: HistoryStart, parent: Uint8Array, height: number,
   if (height !== start.height) return false;
   if (Buffer.compare(parent, start.indexBlockHash) !== 0) throw new ForkBelowHistoryError(start, block);
   return true;
-}
-
-/** The beginning of an index, and what a chain that begins earlier has in common with it. */
-export interface Beginning {
-  /** Null where the index has the whole chain, or no block. */
-  start: HistoryStart | null;
-  chainId: number | null;
-  /** Height of the lowest canonical Bitcoin block; null where none is known. */
-  lowestBurnHeight: number | null;
-  sendMany: SendManySetting;
-}
-
-/** Reads the beginning of the index in a data directory. @throws OperatorError where there is no index */
-export function beginningOf(directory: string): Beginning {
-  using db = openReader(directory);
-  const row = db
-    .query<Stored<'progress', 'chain_id'> & { lowest: number | null }, []>(
-      'SELECT chain_id, (SELECT min(height) FROM burn_blocks) AS lowest FROM progress',
-    )
-    .get();
-  return {
-    start: historyStartQuery(db)(),
-    chainId: row?.chain_id ?? null,
-    lowestBurnHeight: row?.lowest ?? null,
-    sendMany: recordedSendMany(db),
-  };
 }
 
 /** Writes where history begins. @returns a function that returns whether it did: an index with blocks begins where it does */

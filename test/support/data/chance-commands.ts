@@ -9,7 +9,7 @@ import { sendSome } from '../../cluster/commands.ts';
 import type { World } from '../../simulation/world.ts';
 
 /** When all of them are sent, in Unix milliseconds. */
-export const NOW = 1_700_000_000_000;
+const NOW = 1_700_000_000_000;
 const CLOCK = { now: () => NOW, monotonic: () => 0 };
 
 /** Sends a command, which may be refused. */
