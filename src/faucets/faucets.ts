@@ -15,8 +15,6 @@ export interface FaucetSettings {
   /** Private keys, in hex, of the accounts that send STX and sBTC. Without keys, these faucets are off. */
   keys: readonly string[];
   sbtcAsset: string;
-  /** In sats. */
-  sbtcAmount: number;
   /** The Bitcoin node and the faucet's key; null unless both are configured. */
   bitcoin: BitcoinSettings | null;
   limited: boolean;
@@ -38,6 +36,9 @@ export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
 }
 
 export type BitcoinSize = 'usual' | 'large' | 'xlarge';
+
+/** Amount that the sBTC faucet sends, in sats. */
+const SBTC_AMOUNT = 10_000n;
 
 /** A faucet's functions. Each throws FaucetError. */
 interface StxFaucet {
@@ -170,7 +171,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
       const recipient = testPrincipal(address);
       return give('sbtc', recipient, ip, LIMIT, async () => {
         const stacks = await openStacks();
-        return stacks.sendToken(settings.sbtcAsset, recipient, BigInt(settings.sbtcAmount));
+        return stacks.sendToken(settings.sbtcAsset, recipient, SBTC_AMOUNT);
       });
     },
   };

@@ -102,22 +102,11 @@ const FeeRequest = Type.Object({ transaction_payload: Type.String(), estimated_l
 const FeeAnswer = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() })) });
 
 /**
- * Replaces the fees in the node's answer, in micro-STX.
- * @param request the body of the request; if it or the answer has another form, the answer is returned unchanged
+ * Replaces the fees in the node's answer by the minimum fee, in micro-STX.
+ * @returns null if the request or the answer has another form
  */
-export function withFees(
-  answer: unknown,
-  request: unknown,
-  quiet: boolean,
-  modifier: number,
-): Static<typeof FeeAnswer> | null {
+export function withMinimumFees(answer: unknown, request: unknown): Static<typeof FeeAnswer> | null {
   if (!Value.Check(FeeAnswer, answer) || !Value.Check(FeeRequest, request)) return null;
-  const least = Math.max(request.estimated_len ?? 0, request.transaction_payload.length / 2);
-  return {
-    ...answer,
-    estimations: answer.estimations.map((estimation) => ({
-      ...estimation,
-      fee: quiet ? least : Math.max(least, Math.round(estimation.fee * modifier)),
-    })),
-  };
+  const fee = Math.max(request.estimated_len ?? 0, request.transaction_payload.length / 2);
+  return { ...answer, estimations: answer.estimations.map((estimation) => ({ ...estimation, fee })) };
 }

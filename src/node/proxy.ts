@@ -10,7 +10,7 @@ import { hostCheck } from '../http/hosts.ts';
 import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
 import { bodyToPassOn, headersWithout, upstream } from '../http/upstream.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { isQuiet, PAST_TENURES, tenureLimits, withFees } from './fee-estimates.ts';
+import { isQuiet, PAST_TENURES, tenureLimits, withMinimumFees } from './fee-estimates.ts';
 import type { NodeRpc } from './rpc.ts';
 
 export interface ProxyOptions {
@@ -21,8 +21,8 @@ export interface ProxyOptions {
   timeoutMs?: number;
   /** Name of this process in `Via` headers. */
   via: string;
-  /** Factor for the node's fee estimates while tenures are full; null to pass on the node's own estimates. */
-  feeModifier: number | null;
+  /** Whether fee estimates are the minimum fee while tenures are not full. */
+  estimatesFees: boolean;
   /** File with more URLs to which transactions are broadcast. */
   extraEndpointsFile: string | null;
   snapshots: Snapshots;
@@ -38,7 +38,7 @@ const BUSY_WAIT_MS = 50;
 
 /** Forwards requests to the node. */
 export function nodeProxy(options: ProxyOptions): Forward {
-  const { node, url, timeoutMs, via, feeModifier, extraEndpointsFile, snapshots, log } = options;
+  const { node, url, timeoutMs, via, estimatesFees, extraEndpointsFile, snapshots, log } = options;
   const limits = tenureLimits(node);
   const broadcast = extraBroadcasts(extraEndpointsFile, log);
   const { ask, passedBack, textOf } = upstream({
@@ -61,12 +61,11 @@ export function nodeProxy(options: ProxyOptions): Forward {
   }
 
   /** The node's estimates, with the minimum fee while tenures are not full. */
-  async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>, modifier: number) {
+  async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>) {
     const answer = parsedJson(text);
     const request = parsedJson(new TextDecoder().decode(body));
     const loads = await snapshots.read((read) => read.tenures.loads(PAST_TENURES));
-    const quiet = isQuiet(loads, await limits());
-    const changed = withFees(answer, request, quiet, modifier);
+    const changed = isQuiet(loads, await limits()) ? withMinimumFees(answer, request) : null;
     const ours = headersWithout(headers, ['content-length']);
     return passedBack(new Response(changed === null ? text : JSON.stringify(changed), { status: 200, headers: ours }));
   }
@@ -80,13 +79,12 @@ export function nodeProxy(options: ProxyOptions): Forward {
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
     }
     const isEstimate = request.method === 'POST' && route === '/v2/fees/transaction';
-    if (feeModifier === null || body === null || !isEstimate)
-      return passedBack(await askPatiently(path, request, body));
+    if (!estimatesFees || body === null || !isEstimate) return passedBack(await askPatiently(path, request, body));
     // The estimates are changed here, so the node must not compress its answer.
     request.headers.delete('accept-encoding');
     const response = await askPatiently(path, request, body);
     if (response.status !== 200) return passedBack(response);
-    return withOurFees(await textOf(response), response.headers, body, feeModifier);
+    return withOurFees(await textOf(response), response.headers, body);
   };
 }
 

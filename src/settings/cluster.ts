@@ -1,7 +1,7 @@
 /** Settings of several hosts that share one log. */
 import { Type } from '@sinclair/typebox';
 import { isEngineUrl, PREFIX } from '../store/log/engine-address.ts';
-import { group, integer, setting, textOrNone } from './setting.ts';
+import { group, setting, textOrNone } from './setting.ts';
 
 /** Hides passwords in the query of a URL; the password before the host is hidden as in every URL. */
 const withoutPasswords = (url: string | null): string => (url ?? '').replace(/\b((?:ssl)?password=)[^&]*/g, '$1***');
@@ -42,14 +42,5 @@ export const clusterSettings = group('Several hosts', {
     absent: "the machine's name",
     help: 'Name of this host in the metrics and in stackside cluster status; each host has one of its own',
     accepts: 'up to 200 characters',
-  }),
-  clusterLag: setting({
-    commands: ['serve'],
-    flag: '--cluster-lag <entries>',
-    variables: ['STACKSIDE_CLUSTER_LAG'],
-    type: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100 }),
-    read: integer,
-    help: 'Maximum entries of the shared log that this host may lack while /ready answers 200',
-    accepts: 'a number from 0 to 1000000000',
   }),
 });

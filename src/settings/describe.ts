@@ -32,7 +32,7 @@ export const helpOf = ({ help, except }: Setting, command: CommandName): string 
 /** The names of all variables that set a setting. */
 export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[] => [
   ...variables,
-  ...hostAndPort.map(([host, port]) => `${host} with ${port}`),
+  ...hostAndPort.map(([host, ...others]) => `${host} with ${others.join(', ')}`),
 ];
 
 /** The settings of a server that differ from their defaults, for the log. */

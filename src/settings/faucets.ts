@@ -1,6 +1,6 @@
 /** Settings of the faucets of test networks. They have no flags: some are secrets, and the others belong to them. */
 import { Type } from '@sinclair/typebox';
-import { group, integer, PRIVATE_KEY, setting, textOrNone, urlOrNone, withoutSlash, yesOrNo } from './setting.ts';
+import { group, PRIVATE_KEY, setting, urlOrNone, withoutSlash, yesOrNo } from './setting.ts';
 
 export const faucetSettings = group('Faucets', {
   stxFaucet: setting({
@@ -27,7 +27,7 @@ export const faucetSettings = group('Faucets', {
     variables: ['STACKSIDE_BTC_FAUCET', 'TESTNET_BTC_FAUCET_ENABLED'],
     type: Type.Boolean({ default: true }),
     read: yesOrNo,
-    help: 'Serve the BTC faucet; requires a test network, STACKSIDE_BTC_RPC with its user and password, and STACKSIDE_BTC_FAUCET_KEY',
+    help: 'Serve the BTC faucet; requires a test network, STACKSIDE_BTC_RPC and STACKSIDE_BTC_FAUCET_KEY',
     accepts: 'true or false',
   }),
   faucetKeys: setting({
@@ -49,15 +49,6 @@ export const faucetSettings = group('Faucets', {
     }),
     help: 'Asset identifier of the token that the sBTC faucet sends',
     accepts: 'an asset identifier',
-  }),
-  sbtcFaucetAmount: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_SBTC_FAUCET_AMOUNT', 'TESTNET_SBTC_FAUCET_AMOUNT'],
-    type: Type.Integer({ minimum: 1, maximum: 2_100_000_000_000_000, default: 10_000 }),
-    read: integer,
-    help: 'Amount that the sBTC faucet sends, in sats',
-    accepts: 'a number of sats from 1 on',
   }),
   faucetLimits: setting({
     commands: ['serve'],
@@ -83,28 +74,11 @@ export const faucetSettings = group('Faucets', {
     commands: ['serve'],
     flag: null,
     variables: ['STACKSIDE_BTC_RPC'],
-    hostAndPort: [['BTC_RPC_HOST', 'BTC_RPC_PORT']],
+    hostAndPort: [['BTC_RPC_HOST', 'BTC_RPC_PORT', 'BTC_RPC_USER', 'BTC_RPC_PW']],
     type: urlOrNone(),
     read: withoutSlash,
-    help: "URL of the Bitcoin node's RPC interface, for the BTC faucet",
-    accepts: 'the URL of an HTTP server, such as http://127.0.0.1:18443',
-  }),
-  btcRpcUser: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_BTC_RPC_USER', 'BTC_RPC_USER'],
-    type: textOrNone(),
-    help: "User name for the Bitcoin node's RPC interface",
-    accepts: 'a name',
-  }),
-  btcRpcPassword: setting({
-    commands: ['serve'],
-    flag: null,
-    secret: true,
-    variables: ['STACKSIDE_BTC_RPC_PASSWORD', 'BTC_RPC_PW'],
-    type: textOrNone(),
-    help: "Password for the Bitcoin node's RPC interface",
-    accepts: 'a password',
+    help: "URL of the Bitcoin node's RPC interface with user and password, for the BTC faucet",
+    accepts: 'the URL of an HTTP server, such as http://user:password@127.0.0.1:18443',
   }),
   btcFaucetKey: setting({
     commands: ['serve'],

@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import { parseProxyPrefixes } from '../node/proxy.ts';
 import {
-  decimal,
   type Found,
   group,
   integer,
@@ -171,15 +170,6 @@ export const nodeSettings = group('Requests to the node', {
     read: yesOrNo,
     help: 'Answer fee estimates with the minimum fee while tenures are not full',
     accepts: 'true or false',
-  }),
-  feeModifier: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_FEE_MODIFIER', 'STACKS_CORE_FEE_ESTIMATION_MODIFIER'],
-    type: Type.Number({ exclusiveMinimum: 0, maximum: 1000, default: 1 }),
-    read: decimal,
-    help: "With --fee-estimator: factor that the node's estimates are multiplied by while tenures are full",
-    accepts: 'a number above 0, 1000 at most',
   }),
 });
 

@@ -42,8 +42,8 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
    * own.
    */
   variables: readonly [`STACKSIDE_${string}`, ...string[]];
-  /** Pairs of variables that together make a URL, read if none of the above is set. */
-  hostAndPort?: readonly (readonly [host: string, port: string])[];
+  /** Variables that together make a URL, read if none of the above is set; the last two hold its credentials. */
+  hostAndPort?: readonly HostAndPort[];
   /** The schema of a value, with the default. */
   type: T;
   /**
@@ -144,6 +144,11 @@ function checked({ type, read, accepts, secret }: Setting<TSchema>, text: unknow
   return { value, source };
 }
 
+/** Names of variables that together make a URL. */
+type HostAndPort =
+  | readonly [host: string, port: string]
+  | readonly [host: string, port: string, user: string, password: string];
+
 /** Makes a URL from two variables; one of them may be empty. The host may have a scheme. */
 function urlOf(host: string, portText: string, fallback: string): string {
   const base = new URL(fallback);
@@ -154,7 +159,7 @@ function urlOf(host: string, portText: string, fallback: string): string {
 /** The value of a pair of variables; null if neither is set. */
 function ofPair(
   declared: Setting<TSchema>,
-  [hostVariable, portVariable]: readonly [string, string],
+  [hostVariable, portVariable, userVariable = '', passwordVariable = '']: HostAndPort,
   environment: NodeJS.ProcessEnv,
 ): Found | null {
   const { [hostVariable]: host = '', [portVariable]: portText = '' } = environment;
@@ -164,7 +169,9 @@ function ofPair(
   if (type.default === null && (host === '' || portText === '')) {
     throw new OperatorError(`${host === '' ? hostVariable : portVariable} is not set.`, `${name} must be ${accepts}.`);
   }
-  const text = urlOf(host, portText, type.default ?? 'http://127.0.0.1:80');
+  const { [userVariable]: user = '', [passwordVariable]: password = '' } = environment;
+  const credentials = user === '' ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
+  const text = urlOf(host, portText, type.default ?? 'http://127.0.0.1:80').replace('://', `://${credentials}`);
   return checked(declared, text, { kind: 'variable', name });
 }
 

@@ -20,10 +20,12 @@ const unsupportedVariables: Readonly<Record<string, string>> = {
   CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
   STACKS_API_STORE_RAW_EVENTS: 'Stackside always keeps the events in its journal.',
   STACKS_CORE_PROXY_BODY_LIMIT: 'The limit is 10 MB.',
+  STACKS_CORE_FEE_ESTIMATION_MODIFIER: 'The factor is 1.',
   STACKS_CORE_FEE_PAST_TENURE_FULLNESS_WINDOW: 'Stackside examines 5 tenures.',
   STACKS_CORE_FEE_PAST_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.9.',
   STACKS_CORE_FEE_CURRENT_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.5.',
   STACKS_CORE_FEE_CURRENT_BLOCK_COUNT_MINIMUM: 'The minimum is 5 blocks.',
+  TESTNET_SBTC_FAUCET_AMOUNT: 'The sBTC faucet sends 10000 sats.',
 };
 
 /** Returns the most similar variable, compared without the prefix; null if none is similar. */

@@ -43,9 +43,7 @@ beforeAll(async () => {
   await Bun.write(join(directory.path, 'endpoints'), `${other.url}/v2/transactions\n`);
   const variables = {
     STACKSIDE_FAUCET_KEYS: '11'.repeat(32),
-    STACKSIDE_BTC_RPC: bitcoin.url,
-    STACKSIDE_BTC_RPC_USER: 'user',
-    STACKSIDE_BTC_RPC_PASSWORD: 'secret',
+    STACKSIDE_BTC_RPC: bitcoin.url.replace('://', '://user:secret@'),
     STACKSIDE_BTC_FAUCET_KEY: '33'.repeat(32),
   };
   server = await startServerIn(

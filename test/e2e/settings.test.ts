@@ -96,7 +96,7 @@ describe('stackside settings', () => {
 
   test('prints a table, with secrets as <set>', async () => {
     const { stdout, code } = await stacksideIn(
-      { STACKSIDE_BTC_RPC_PASSWORD: 'hunter2' },
+      { STACKSIDE_HOOK_ALERT: 'https://hunter2@example.org/' },
       'settings',
       '--api-port',
       '1',
@@ -104,7 +104,7 @@ describe('stackside settings', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^API:$/m);
     expect(stdout).toMatch(/^ {2}api_port +1 +--api-port$/m);
-    expect(stdout).toMatch(/^ {2}btc_rpc_password +<set> +STACKSIDE_BTC_RPC_PASSWORD$/m);
+    expect(stdout).toMatch(/^ {2}hook_alert +<set> +STACKSIDE_HOOK_ALERT$/m);
     expect(stdout).toMatch(/^ {2}hook_limit +unlimited +default$/m);
     expect(stdout).not.toContain('hunter2');
   });

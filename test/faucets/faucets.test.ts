@@ -35,9 +35,7 @@ const variables = () => ({
   STACKS_CHAIN_ID: '0x80000000',
   FAUCET_PRIVATE_KEY: KEYS.join(','),
   TESTNET_SBTC_FAUCET_ENABLED: '1',
-  STACKSIDE_BTC_RPC: bitcoin.url,
-  BTC_RPC_USER: 'user',
-  BTC_RPC_PW: 'secret',
+  STACKSIDE_BTC_RPC: bitcoin.url.replace('://', '://user:secret@'),
   BTC_FAUCET_PK: BTC_KEY,
 });
 const start = (more: Record<string, string> = {}, path = directory.path): Promise<Serving> =>
@@ -253,7 +251,7 @@ describe('BTC', () => {
   test("a Bitcoin node that can't be reached", async () => {
     await using alone = await serving({ nodeRpc: node.url }, undefined, {
       ...variables(),
-      STACKSIDE_BTC_RPC: 'http://127.0.0.1:1',
+      STACKSIDE_BTC_RPC: 'http://user:secret@127.0.0.1:1',
     });
     expect(await post(`btc?address=${BTC_RECIPIENT}`, {}, alone)).toMatchObject({ status: 503 });
   });

@@ -44,7 +44,6 @@ async function withFaucets(test: (around: Around) => Promise<void>): Promise<voi
       sbtc: false,
       keys: [KEY],
       sbtcAsset: '',
-      sbtcAmount: 0,
       bitcoin: null,
       limited: true,
     },

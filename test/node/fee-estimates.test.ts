@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { isQuiet, type TenureLimits, withFees } from '../../src/node/fee-estimates.ts';
+import { isQuiet, type TenureLimits, withMinimumFees } from '../../src/node/fee-estimates.ts';
 import type { TenureLoad } from '../../src/store/model/block.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -60,29 +60,25 @@ describe('fees', () => {
       { fee: 1000, fee_rate: 2 },
     ],
   };
-  const fees = (changed: ReturnType<typeof withFees>) => changed?.estimations.map(({ fee }) => fee);
+  const fees = (changed: ReturnType<typeof withMinimumFees>) => changed?.estimations.map(({ fee }) => fee);
   const request = { transaction_payload: '00'.repeat(180) };
 
   test('are a micro-STX a byte while there is room', () => {
-    expect(fees(withFees(answer, request, true, 2))).toEqual([180, 180]);
-    expect(fees(withFees(answer, { ...request, estimated_len: 350 }, true, 2))).toEqual([350, 350]);
-    expect(fees(withFees(answer, { ...request, estimated_len: 20 }, true, 2))).toEqual([180, 180]);
-  });
-
-  test("are the node's times the modifier where there is none, and never too low", () => {
-    expect(fees(withFees(answer, request, false, 1.5))).toEqual([180, 1500]);
+    expect(fees(withMinimumFees(answer, request))).toEqual([180, 180]);
+    expect(fees(withMinimumFees(answer, { ...request, estimated_len: 350 }))).toEqual([350, 350]);
+    expect(fees(withMinimumFees(answer, { ...request, estimated_len: 20 }))).toEqual([180, 180]);
   });
 
   test('leave the rest of the answer as it is', () => {
-    expect(withFees(answer, request, true, 2)).toMatchObject({
+    expect(withMinimumFees(answer, request)).toMatchObject({
       cost_scalar_change_by_byte: 0.5,
       estimations: [{ fee_rate: 1 }, { fee_rate: 2 }],
     });
   });
 
   test('are not made for what is no estimate', () => {
-    expect(withFees({ error: 'x' }, request, true, 2)).toBeNull();
-    expect(withFees(answer, null, true, 2)).toBeNull();
+    expect(withMinimumFees({ error: 'x' }, request)).toBeNull();
+    expect(withMinimumFees(answer, null)).toBeNull();
   });
 });
 

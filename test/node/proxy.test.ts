@@ -308,7 +308,7 @@ describe('failures', () => {
   });
 
   test('a node that does not answer in time is 504', async () => {
-    const options = { timeoutMs: 30, via: 'test', feeModifier: null, extraEndpointsFile: null, log: () => {} };
+    const options = { timeoutMs: 30, via: 'test', estimatesFees: false, extraEndpointsFile: null, log: () => {} };
     const end = Promise.withResolvers<void>();
     node.answer('/v2/slow', () => end.promise.then(() => new Response('late')));
     const snapshots = openSnapshots(server.directory);

@@ -18,10 +18,10 @@ import { type Serving, serving } from '../support/servers/serving.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
 
-/** The password of two settings: a secret, and a part of a URL. */
+/** The password in two settings: a secret, and a URL. */
 const PASSWORD = 'hunter2';
 const WITH_PASSWORDS = {
-  STACKSIDE_BTC_RPC_PASSWORD: PASSWORD,
+  STACKSIDE_BTC_RPC: `http://user:${PASSWORD}@127.0.0.1:1`,
   STACKSIDE_HOOK_ALERT: `https://user:${PASSWORD}@127.0.0.1/`,
 };
 /** Contracts whose decoded values are indexed, one of which doesn't exist. */
@@ -61,7 +61,7 @@ test('settings are shown with their sources, and secrets are not', async () => {
   const named = (name: string) => settings.find((one) => one.name === name);
   expect(named('data')).toMatchObject({ value: server.directory });
   expect(named('hook_timeout')).toMatchObject({ source: 'default', source_name: null });
-  expect(named('btc_rpc_password')).toMatchObject({ value: '<set>' });
+  expect(named('btc_rpc')).toMatchObject({ value: 'http://user:***@127.0.0.1:1' });
   expect(named('hook_alert')).toMatchObject({ value: '<set>' });
   expect(JSON.stringify(settings)).not.toContain(PASSWORD);
   expect(listeners.map(({ url }) => url).sort()).toEqual([server.api, server.events].sort());

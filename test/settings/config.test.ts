@@ -133,6 +133,9 @@ describe('settings', () => {
     const attempt = () => readSettings({}, { BTC_RPC_HOST: 'http://127.0.0.1' });
     expect(attempt).toThrow('BTC_RPC_PORT is not set.');
     expect(readSettings({}, { BTC_RPC_HOST: 'http://b', BTC_RPC_PORT: '18443' }).btcRpc).toBe('http://b:18443');
+    const credentials = { BTC_RPC_USER: 'a b', BTC_RPC_PW: 'p@ss' };
+    const pair = { BTC_RPC_HOST: 'http://b', BTC_RPC_PORT: '18443' };
+    expect(readSettings({}, { ...pair, ...credentials }).btcRpc).toBe('http://a%20b:p%40ss@b:18443');
   });
 
   test('a URL that is refused is shown without its password, encoded or not', () => {

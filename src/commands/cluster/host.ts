@@ -92,11 +92,14 @@ export interface Claim {
 /** Seconds for which a claim lasts unless it is renewed. */
 const CLAIM_SECONDS = 30;
 
-/** @param most the `--cluster-lag` setting */
-function reasonOf({ position, head, silentSeconds }: ClusterState, most: number): string | null {
+/** Entries that a host may lag behind the log and still be ready. */
+const MAX_LAG_ENTRIES = 100;
+
+/** Explains why a host lags too far behind the log; null if it doesn't. */
+function reasonOf({ position, head, silentSeconds }: ClusterState): string | null {
   if (head === null) return "This host has not reached the cluster's log yet.";
   if (silentSeconds > MOST_SILENT_SECONDS) return `The cluster's log has not answered for ${spanText(silentSeconds)}.`;
-  if (head - position <= most) return null;
+  if (head - position <= MAX_LAG_ENTRIES) return null;
   return `This host is at entry ${position} of the cluster's log, whose newest entry is ${head}.`;
 }
 
@@ -215,7 +218,7 @@ async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Pr
  */
 export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
   const { settings, ingest, bring, clock, chance, registry, log: say } = options;
-  const { cluster: url, clusterPrefix: prefix, clusterLag } = settings;
+  const { cluster: url, clusterPrefix: prefix } = settings;
   const { entries, queue } = ingest;
   if (url === null) return null;
   const opened = await options.openLog(url, { prefix, clock });
@@ -274,7 +277,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
         release: async () => void (await opened.leases.setUntil(key, 0)),
       };
     },
-    behind: () => reasonOf(host.state(), clusterLag),
+    behind: () => reasonOf(host.state()),
     failed: failed.promise,
     async stop() {
       await host.stop();

@@ -184,7 +184,7 @@ function prefixForwards(settings: Settings, via: string): PrefixForward[] {
 const proxySettings = (settings: Settings) => ({
   url: settings.nodeRpc,
   extraEndpointsFile: settings.extraTxEndpoints,
-  feeModifier: settings.feeEstimator ? settings.feeModifier : null,
+  estimatesFees: settings.feeEstimator,
 });
 
 const realtimeSettings = ({ pingInterval, pingTimeout, clientBacklog }: Settings) => ({

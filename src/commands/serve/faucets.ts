@@ -11,10 +11,14 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 
-const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Settings): FaucetSettings['bitcoin'] =>
-  btcRpc === null || btcRpcUser === null || btcRpcPassword === null || btcFaucetKey === null
-    ? null
-    : { url: btcRpc, user: btcRpcUser, password: btcRpcPassword, key: btcFaucetKey };
+/** The Bitcoin node with its credentials; null unless URL, user, password and key are all set. */
+function bitcoinOf({ btcRpc, btcFaucetKey: key }: Settings): FaucetSettings['bitcoin'] {
+  if (btcRpc === null || key === null) return null;
+  const { origin, pathname, username, password } = new URL(btcRpc);
+  if (username === '' || password === '') return null;
+  const url = `${origin}${pathname === '/' ? '' : pathname}`;
+  return { url, user: decodeURIComponent(username), password: decodeURIComponent(password), key };
+}
 
 interface FaucetSurroundings {
   ingest: Ingest;
@@ -37,7 +41,6 @@ export function serverFaucets(
       sbtc: settings.sbtcFaucet,
       keys: settings.faucetKeys?.split(',') ?? [],
       sbtcAsset: settings.sbtcFaucetAsset,
-      sbtcAmount: settings.sbtcFaucetAmount,
       bitcoin: bitcoinOf(settings),
       limited: settings.faucetLimits,
     },

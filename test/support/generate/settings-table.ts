@@ -34,7 +34,10 @@ function rowOf(declared: Grouped): string {
   const { flag, variables, hostAndPort = [], commands, accepts, help } = declared;
   const cells = [
     flag === null ? '' : code(flag),
-    [...variables.map(code), ...hostAndPort.map(([host, port]) => `${code(host)} with ${code(port)}`)].join(', '),
+    [
+      ...variables.map(code),
+      ...hostAndPort.map(([host, ...others]) => `${code(host)} with ${others.map(code).join(', ')}`),
+    ].join(', '),
     defaultsText(declared),
     inCell(accepts),
     commands.map(code).join(', '),
