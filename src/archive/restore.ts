@@ -11,7 +11,7 @@ import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import type { PlaceReads } from '../places/files.ts';
 import { journalPath } from '../store/files/database.ts';
-import { lockUnfinished } from '../store/files/lock.ts';
+import { type Lock, lockUnfinished } from '../store/files/lock.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
 import { beginMaking, installStagedFiles, isInstalled } from '../store/files/staged-files.ts';
 import { markerPath, stagingOf } from '../store/files/unfinished.ts';
@@ -286,7 +286,7 @@ async function baseOf(options: ArchiveRestoreOptions, timeline: Timeline, chainI
   });
 }
 
-async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
+async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promise<void> {
   const { directory, place, chainId, until, wholeJournal = false } = options;
   const identity = await requireIdentity(place);
   if (chainId !== null && chainId !== identity.chain_id) {
@@ -316,6 +316,7 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
   // A restore that was killed while it moved the files had made them whole.
   const isMade = isInstalled(directory, basename(journalPath(directory)));
   if (!isMade) await makeFiles(options, timeline, identity.chain_id, last, base);
+  lock.requireHeld();
   installStagedFiles(directory);
 }
 
@@ -325,12 +326,10 @@ async function restoreLocked(options: ArchiveRestoreOptions): Promise<void> {
  */
 export async function restoreArchive(options: ArchiveRestoreOptions): Promise<void> {
   const { directory } = options;
-  const unlock = onFile(directory, () => lockUnfinished(directory));
+  using lock = onFile(directory, () => lockUnfinished(directory));
   try {
-    await restoreLocked(options);
+    await restoreLocked(options, lock);
   } catch (error) {
     throw operatorErrorOf(error, directory) ?? error;
-  } finally {
-    unlock();
   }
 }

@@ -19,6 +19,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
+import { journalPath } from '../../src/store/files/database.ts';
 import { leaveIn } from '../../src/store/ingest/timelines.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
@@ -184,6 +185,16 @@ test('a restore that was stopped anywhere goes on', async () => {
   await restoredFrom(place, into).catch((error: OperatorError) =>
     expect(error.message).toContain('holds data already'),
   );
+  expect(everything(into)).toEqual(everything(source));
+});
+
+test('a restore that loses its lock installs nothing, and the next one finishes it', async () => {
+  const into = folder();
+  const place = directoryFiles(original);
+  const making = () => rmSync(join(into, 'writer.lock'), { force: true });
+  expect(await refusal(restoredFrom(place, into, { making }))).toContain('writer.lock was removed or replaced');
+  expect(existsSync(journalPath(into))).toBe(false);
+  await restoredFrom(place, into);
   expect(everything(into)).toEqual(everything(source));
 });
 

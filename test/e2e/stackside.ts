@@ -45,6 +45,8 @@ export interface Server {
   api: string;
   events: string;
   pid: number;
+  /** The exit code, once the process is gone. */
+  ended: Promise<number>;
   /** Answers when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<number>;
   /** What it wrote to stderr, once the process is gone. */
@@ -78,6 +80,7 @@ export async function startServerIn(
     api,
     events,
     pid: child.pid,
+    ended: child.exited,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
       return child.exited;

@@ -1,13 +1,24 @@
 /** The writer's lock of a data directory. */
 import { expect, test } from 'bun:test';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { lockWriter } from '../../src/store/files/lock.ts';
+import { operatorErrorOf } from '../../src/base/system-errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { LockLostError, lockRebuild, lockWriter } from '../../src/store/files/lock.ts';
+import { newIndexPath } from '../../src/store/files/new-index.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import type { Ingest } from '../../src/store/ingest/ingest.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { everything, journalRows } from '../support/data/tables.ts';
+import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
 
 const lockModule = join(import.meta.dir, '../../src/store/files/lock.ts');
 
-/** Whether another process gets the writer's place. */
+/** Whether another process can get the writer's lock. */
 function isFreeForOthers(directory: string): boolean {
   const code = `const { lockWriter } = await import(${JSON.stringify(lockModule)});
     try { lockWriter(${JSON.stringify(directory)}); } catch (error) { process.exit(error.name === 'LockHeldError' ? 1 : 2); }`;
@@ -18,10 +29,136 @@ function isFreeForOthers(directory: string): boolean {
 
 test('the lock is held, for this process and for others, until it is released', () => {
   using directory = dataDirectory();
-  const unlock = lockWriter(directory.path);
-  // A second try in this process opens the file again: that must not end the lock.
-  expect(() => lockWriter(directory.path)).toThrow(OperatorError);
-  expect(isFreeForOthers(directory.path)).toBe(false);
-  unlock();
+  {
+    using lock = lockWriter(directory.path);
+    // A second try in this process opens the file again: that must not end the lock.
+    expect(() => lockWriter(directory.path)).toThrow(OperatorError);
+    expect(isFreeForOthers(directory.path)).toBe(false);
+    expect(() => lock.requireHeld()).not.toThrow();
+  }
   expect(isFreeForOthers(directory.path)).toBe(true);
 });
+
+const removals: Readonly<Record<string, (path: string) => void>> = {
+  'is removed': (path) => rmSync(path),
+  'is renamed': (path) => renameSync(path, `${path}.old`),
+  'is replaced by a copy': (path) => {
+    copyFileSync(path, `${path}.copy`);
+    renameSync(`${path}.copy`, path);
+  },
+};
+
+for (const [title, remove] of Object.entries(removals)) {
+  test(`a lock is lost if its file ${title}`, () => {
+    for (const [acquire, name] of [
+      [lockWriter, 'writer.lock'],
+      [lockRebuild, 'rebuild.lock'],
+    ] as const) {
+      using directory = dataDirectory();
+      using lock = acquire(directory.path);
+      remove(join(directory.path, name));
+      expect(() => lock.requireHeld()).toThrow(LockLostError);
+      using other = acquire(directory.path);
+      expect(() => lock.requireHeld()).toThrow(LockLostError);
+      expect(() => other.requireHeld()).not.toThrow();
+    }
+  });
+}
+
+const events = [...devnetEvents({ seed: 4, blocks: 12, transactionsPerBlock: 2, forkEvery: 5 })].map(received);
+
+/** Ways to write, each after some events. */
+const writes: Readonly<Record<string, (ingest: Ingest) => unknown>> = {
+  'an event': (ingest) => ingest.receive(events[10]!),
+  'an event of an import': (ingest) => {
+    ingest.apply(events[10]!);
+    ingest.commitToJournal();
+  },
+  'the end of an import': (ingest) => {
+    ingest.apply(events[10]!);
+    ingest.commit();
+  },
+  'a change of a local table': (ingest) => ingest.local(() => {}),
+  'entries of a shared log': (ingest) => ingest.entries.together([{ event: events[10]! }], () => 'appended'),
+};
+
+for (const [title, write] of Object.entries(writes)) {
+  test(`a lost lock refuses ${title}, is reported once, and changes nothing`, async () => {
+    using directory = emptyDirectory();
+    const lost: Error[] = [];
+    using open = openAt(directory.path, { lockLost: (error) => lost.push(error) });
+    for (const event of events.slice(0, 10)) open.ingest.receive(event);
+    const before = everything(directory.path);
+    rmSync(join(directory.path, 'writer.lock'));
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const error = await (async () => write(open.ingest))().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
+      expect(operatorErrorOf(error, directory.path)).toBeInstanceOf(LockLostError);
+    }
+    expect(lost).toHaveLength(1);
+    expect(everything(directory.path)).toEqual(before);
+  });
+}
+
+test('a lost lock keeps the pending group from the index, and the next process applies it from the journal', () => {
+  using directory = emptyDirectory();
+  const timer = groupCommitTimer();
+  const lost: Error[] = [];
+  const open = openAt(directory.path, { after: timer.after, lockLost: (error) => lost.push(error) });
+  for (const event of events.slice(0, 10)) open.ingest.receive(event);
+  const before = everything(directory.path);
+  rmSync(join(directory.path, 'writer.lock'));
+  timer.end();
+  expect(lost).toHaveLength(1);
+  expect(everything(directory.path)).toEqual(before);
+  using next = openAt(directory.path);
+  expect(next.said).toContainEqual({ event: 'journal_replayed', events: before.journal.length });
+  const after = everything(directory.path);
+  expect(after.journal).toEqual(before.journal);
+  open.ingest.close();
+  expect(everything(directory.path)).toEqual(after);
+  expect(next.ingest.receive(events[10]!)).toBe('applied');
+});
+
+test('a probe reports a lost lock while no event arrives', () => {
+  using directory = emptyDirectory();
+  const lost: Error[] = [];
+  using open = openAt(directory.path, { lockLost: (error) => lost.push(error) });
+  open.ingest.probe();
+  expect(lost).toEqual([]);
+  rmSync(join(directory.path, 'writer.lock'));
+  open.ingest.probe();
+  open.ingest.probe();
+  expect(lost).toHaveLength(1);
+  expect(lost[0]).toBeInstanceOf(LockLostError);
+});
+
+test('a directory that is written again after its lock was lost has each event once', () => {
+  using directory = emptyDirectory();
+  const first = openAt(directory.path, { lockLost: () => {} });
+  for (const event of events.slice(0, 5)) first.ingest.receive(event);
+  rmSync(join(directory.path, 'writer.lock'));
+  using second = openAt(directory.path);
+  for (const event of events.slice(5)) {
+    // An event that is in the journal may be answered, since nothing is written.
+    const isKnown = journalRows(directory.path).some(({ text }) => text === event.text);
+    if (!isKnown) expect(() => first.ingest.receive(event)).toThrow(StoreUnavailableError);
+    second.ingest.receive(event);
+  }
+  first.ingest.close();
+  using expected = openNew();
+  for (const event of events) expected.ingest.receive(event);
+  expect(everything(directory.path)).toEqual(everything(expected.directory));
+});
+
+for (const name of ['writer.lock', 'rebuild.lock']) {
+  test(`a rebuild that loses ${name} leaves the index as it was`, () => {
+    using directory = ingestOf(events);
+    const before = everything(directory.path);
+    const making = () => rmSync(join(directory.path, name), { force: true });
+    const options = { chainId: null, machine: silentMachine, log: () => {}, force: false, making };
+    expect(() => rebuildIndex({ directory: directory.path, ...options })).toThrow(LockLostError);
+    expect(everything(directory.path)).toEqual(before);
+    expect(existsSync(newIndexPath(directory.path))).toBe(false);
+  });
+}

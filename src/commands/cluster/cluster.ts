@@ -190,12 +190,8 @@ function sharedKey(place: KeyLocation): string {
   const { data, clusterKey } = place;
   let sealing = storedSealing(place);
   if (sealing === null) {
-    const unlock = lockWriter(data);
-    try {
-      sealing = madeSealing(place);
-    } finally {
-      unlock();
-    }
+    using _lock = lockWriter(data);
+    sealing = madeSealing(place);
   }
   const file = clusterKey ?? secretsKeyFile(data);
   if (!existsSync(indexPath(data))) return file;

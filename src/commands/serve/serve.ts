@@ -324,6 +324,7 @@ function receiving({ ingest, older, bring }: Writing, ended: (error: OperatorErr
 
 /**
  * Opens the data directory for a process that writes, and starts the upkeep of its files.
+ * @param lockLost called if another process may write to the directory
  * @returns null for a process that only reads
  */
 async function openWriting(
@@ -331,6 +332,7 @@ async function openWriting(
   environment: Environment,
   log: Log,
   closing: Base['closing'],
+  lockLost: (error: OperatorError) => void,
 ): Promise<Writing | null> {
   const shared = settings.cluster !== null;
   if (settings.mode === 'read' && !shared) return null;
@@ -338,7 +340,7 @@ async function openWriting(
   const older = broughtEntries(settings);
   const bring = older?.bring ?? nothingToBring;
   if (older !== null) closing.unshift(older.stop);
-  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log, older };
+  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log, older, lockLost };
   // After a crash, a backfill may be replayed whose blocks the journal no longer has.
   const { ingest, machine } = await bring(() => openWithHooks(opened, { log }));
   closing.unshift(() => ingest.queue.run(ingest.close));
@@ -467,8 +469,9 @@ async function startServer(
     for (const close of closing.splice(0)) await close();
   };
   try {
+    const ended = Promise.withResolvers<OperatorError>();
     await beginWithArchive(settings, environment, log);
-    const writing = await openWriting(settings, environment, log, closing);
+    const writing = await openWriting(settings, environment, log, closing, ended.resolve);
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), environment.nodeRpc(settings.nodeRpc)];
     outputMetrics(registry, environment.outputs);
@@ -493,7 +496,6 @@ async function startServer(
       const asking = askStartingAccounts({ ingest, snapshots, node, clock, registry, log });
       if (asking !== null) closing.unshift(asking.stop);
     }
-    const forkedBelow = Promise.withResolvers<OperatorError>();
     let threads: ApiThreads | null = null;
     let events: EventSources | null = null;
     let archiving: ServedArchive | null = null;
@@ -536,7 +538,7 @@ async function startServer(
       }
     }
     if (managing !== null) {
-      const receive = cluster?.receive ?? receiving(managing, forkedBelow.resolve);
+      const receive = cluster?.receive ?? receiving(managing, ended.resolve);
       const caughtUp = cluster?.caughtUp ?? (async () => {});
       const filling = serverFilling(base, managing.ingest, cluster, receive);
       if (filling !== null) closing.unshift(filling.stop);
@@ -597,7 +599,7 @@ async function startServer(
       signInPath: served?.signInPath ?? null,
       readiness: operations.readiness,
       chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
-      failed: cluster?.failed ?? forkedBelow.promise,
+      failed: cluster === null ? ended.promise : Promise.race([cluster.failed, ended.promise]),
       stop,
     };
   } catch (error) {

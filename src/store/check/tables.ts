@@ -9,7 +9,7 @@ import { openToRead } from '../files/connection.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
-import { lockWriter } from '../files/lock.ts';
+import { type Lock, lockWriter } from '../files/lock.ts';
 import { NAME_ARCHIVE, type OlderEntries, withOlder } from '../files/older-entries.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
@@ -175,18 +175,18 @@ function withIndexAt<T>(
 ): T {
   const staging = join(directory, STAGING);
   const isBegun = existsSync(staging);
-  let unlock: (() => void) | null = null;
+  let lock: Lock | null = null;
   try {
-    unlock = lockWriter(staging);
+    lock = lockWriter(staging);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
     const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine, older };
     openIngest({ ...options, load: 'bulk', views: false }).close();
     using made = openToRead(indexPath(staging), true);
     return use(made);
   } finally {
-    unlock?.();
+    lock?.[Symbol.dispose]();
     // The directory may belong to another check that is running.
-    if (unlock !== null || !isBegun) rmSync(staging, { recursive: true, force: true });
+    if (lock !== null || !isBegun) rmSync(staging, { recursive: true, force: true });
   }
 }
 

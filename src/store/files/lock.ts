@@ -1,5 +1,6 @@
 /** Locks of a data directory, which end with the process that holds them: one writer, and one rebuild. */
 import { SQLiteError } from 'bun:sqlite';
+import { type BigIntStats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { openLocked } from './connection.ts';
@@ -11,12 +12,40 @@ export class LockHeldError extends OperatorError {
   override readonly name = 'LockHeldError';
 }
 
+/** The lock's file was removed or replaced, so another process may hold a lock of the same name. */
+export class LockLostError extends OperatorError {
+  override readonly name = 'LockLostError';
+}
+
+/** A lock that is held until it is disposed of. */
+export interface Lock extends Disposable {
+  /**
+   * Reads the status of the lock's file, which takes microseconds.
+   * @throws LockLostError if the file is no longer the locked one
+   */
+  requireHeld(): void;
+}
+
 /** @throws LockHeldError while another process holds it */
-function lock(directory: string, file: string, problem: string, remedy: string): () => void {
+function lock(directory: string, file: string, problem: string, remedy: string): Lock {
   makePrivateDirectory(directory);
+  const path = join(directory, file);
+  const status = (): BigIntStats | undefined => statSync(path, { bigint: true, throwIfNoEntry: false });
   try {
-    const db = openLocked(join(directory, file));
-    return () => db.close();
+    const db = openLocked(path);
+    // No other file can get this number while the connection has the file open.
+    const own = status();
+    return {
+      requireHeld() {
+        const found = status();
+        if (found !== undefined && found.ino === own?.ino && found.dev === own.dev) return;
+        throw new LockLostError(
+          `${path} was removed or replaced while Stackside held its lock. Another process may write to ${directory}.`,
+          'Start Stackside again. Never remove a lock file: the lock ends with its process.',
+        );
+      },
+      [Symbol.dispose]: () => db.close(),
+    };
   } catch (error) {
     if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') throw new LockHeldError(problem, remedy);
     throw error;
@@ -25,22 +54,21 @@ function lock(directory: string, file: string, problem: string, remedy: string):
 
 /**
  * Acquires the writer's lock.
- * @returns releases it
- * @throws LockHeldError while another process holds it, OperatorError where a restore or a fill into the directory is not finished
+ * @throws LockHeldError while another process holds it, OperatorError if a restore or a fill into the directory is not finished
  */
-export function lockWriter(directory: string): () => void {
-  const unlock = lockUnfinished(directory);
+export function lockWriter(directory: string): Lock {
+  const held = lockUnfinished(directory);
   try {
     requireFinished(directory);
-    return unlock;
+    return held;
   } catch (error) {
-    unlock();
+    held[Symbol.dispose]();
     throw error;
   }
 }
 
 /** Acquires the writer's lock like {@link lockWriter}, to continue a restore or a fill. */
-export const lockUnfinished = (directory: string): (() => void) =>
+export const lockUnfinished = (directory: string): Lock =>
   lock(
     directory,
     'writer.lock',
@@ -48,10 +76,6 @@ export const lockUnfinished = (directory: string): (() => void) =>
     'Stop that process first, or run this one with another --data or with --mode read.',
   );
 
-/**
- * Acquires the lock for a rebuild beside the present index, while another process may write.
- * @returns releases it
- * @throws LockHeldError
- */
-export const lockRebuild = (directory: string): (() => void) =>
+/** Acquires the lock for a rebuild beside the present index, while another process may write. @throws LockHeldError */
+export const lockRebuild = (directory: string): Lock =>
   lock(directory, 'rebuild.lock', `The index in ${directory} is being rebuilt.`, 'Wait for the end of that rebuild.');

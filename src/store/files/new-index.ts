@@ -119,8 +119,7 @@ export function clearStaging(directory: string): void {
 export function clearDeserted(directory: string): void {
   if (!existsSync(join(directory, STAGING))) return;
   try {
-    using lock = new DisposableStack();
-    lock.defer(lockRebuild(directory));
+    using _lock = lockRebuild(directory);
     clearStaging(directory);
   } catch (error) {
     if (!(error instanceof LockHeldError)) throw error;

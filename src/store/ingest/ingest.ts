@@ -15,7 +15,7 @@ import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, needsRebuild, openWriter } from '../files/database.ts';
 import type { Imported } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
-import { lockWriter } from '../files/lock.ts';
+import { type Lock, LockLostError, lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
 import { type OlderEntries, withOlder } from '../files/older-entries.ts';
 import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
@@ -72,6 +72,8 @@ export interface IngestOptions {
   after?: Clock['after'];
   /** Makes the state machine of chainhooks. */
   machine: ComposeMachine;
+  /** Called if the directory's lock is lost: the process must end, and nothing is written any more. */
+  lockLost?: (error: LockLostError) => void;
   /** Entries that the journal no longer has; none if omitted. */
   older?: OlderEntries | null;
 }
@@ -130,9 +132,10 @@ const historyOf = (
 
 /** Opens the files, and makes the state machine and the writer. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, sendMany, log, machine: compose, load } = options;
+  const { directory, sendMany, log, machine: compose, load, lockLost = () => {} } = options;
   const files = openDataFiles(options, opened);
-  const { db, journal } = files;
+  const { db, journal, lock } = files;
+  const requireLock = lockCheck(lock, lockLost);
   const health = writerHealth(log);
   const identity = chainIdentity(db);
   if (sendMany !== undefined) requireSendMany(db, sendMany, identity.network()?.kind ?? null, directory);
@@ -153,7 +156,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   let isLive = false;
   const report = blockLog(log);
   const writer = new Writer({
-    ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, report },
+    ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, report, requireLock },
     listeners: [router.listener, identity.listener, commands.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
@@ -161,7 +164,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     replayed: (events) => log({ event: 'journal_replayed', events }),
   });
   return {
-    ...{ files, health, identity, commits, router, report, writer },
+    ...{ files, health, identity, commits, router, report, writer, requireLock },
     /** From now on changes are pushed to subscribers, except those of an import. */
     beginLive(): void {
       isLive = load !== 'bulk';
@@ -172,7 +175,10 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
 /** @param opened gets the functions that close what was opened, in the order to call them in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
-  const { files, health, identity, commits, router, report, writer, beginLive } = openParts(options, opened);
+  const { files, health, identity, commits, router, report, writer, requireLock, beginLive } = openParts(
+    options,
+    opened,
+  );
   const { home, db, journal } = files;
 
   if (chainId !== null) identity.require(chainId, directory);
@@ -295,12 +301,16 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     local: <T>(change: () => T): Promise<T> => writer.queue.run(() => writer.local(change)),
 
     health,
-    /** Where writes fail, tries to write again. Entries that only the journal has are applied. */
+    /**
+     * Checks that the directory is still locked. If writes fail, tries to write again: entries that only the journal has are
+     * applied.
+     */
     probe(): void {
-      const failing = health.failing();
-      if (failing === null || writer.isOpen) return;
-      if (failing.failure === 'full' && !hasRoom(directory)) return;
       try {
+        requireLock();
+        const failing = health.failing();
+        if (failing === null || writer.isOpen) return;
+        if (failing.failure === 'full' && !hasRoom(directory)) return;
         writer.probe();
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) throw error;
@@ -339,8 +349,11 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   const { directory, staging, load = 'events', connect = openToWrite, mostBytes, views = true, log } = options;
   const { older = null } = options;
   const home = staging ?? directory;
+  let lock: Lock | null = null;
   if (staging === undefined) {
-    opened.unshift(lockWriter(directory));
+    const held = lockWriter(directory);
+    opened.unshift(() => held[Symbol.dispose]());
+    lock = held;
     clearDeserted(directory);
     installNewIndex(directory, log);
     clearDone(directory);
@@ -351,7 +364,26 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
   const journal = withOlder(openLinkedJournal(directory, db, connect), older);
   opened.unshift(() => journal.close());
-  return { home, db, journal };
+  return { home, db, journal, lock };
+}
+
+/**
+ * Makes the check before each commit. It reports a lost lock once.
+ * @param lock null if the caller locked the directory
+ */
+function lockCheck(lock: Lock | null, lost: (error: LockLostError) => void): () => void {
+  let loss: LockLostError | null = null;
+  return () => {
+    try {
+      if (loss !== null) throw loss;
+      lock?.requireHeld();
+    } catch (error) {
+      if (!(error instanceof LockLostError)) throw error;
+      if (loss === null) lost(error);
+      loss = error;
+      throw new StoreUnavailableError('busy', error);
+    }
+  };
 }
 
 /** Contracts of the index that differ from the setting. A network whose setting is null is left out. */

@@ -105,8 +105,7 @@ function requireSameSendMany(directory: string, wanted: SendManySetting): void {
 /** Leaves the new index to a running server, or installs it where none runs. @returns whether it is installed */
 function handOver(directory: string): boolean {
   try {
-    using lock = new DisposableStack();
-    lock.defer(lockWriter(directory));
+    using _lock = lockWriter(directory);
     installOffer(directory);
     return true;
   } catch (error) {
@@ -126,8 +125,8 @@ interface Rebuilt {
 /**
  * Replays the journal into a new index, and installs it in place of the old one. If this fails or is stopped, the old index
  * is unchanged.
- * @throws OperatorError where the journal is not whole, or lacks data of the index and `force` is false; LockHeldError while
- *   another process writes, or makes an index
+ * @throws OperatorError if the journal is not whole, or lacks data of the index and `force` is false; LockHeldError while
+ *   another process writes, or makes an index; LockLostError
  */
 export function rebuildIndex(options: RebuildOptions): Rebuilt {
   const steps = rebuilding(options);
@@ -165,8 +164,8 @@ function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
     );
   }
   using locks = new DisposableStack();
-  if (!beside) locks.defer(lockWriter(directory));
-  locks.defer(lockRebuild(directory));
+  const writing = beside ? null : locks.use(lockWriter(directory));
+  const making = locks.use(lockRebuild(directory));
   try {
     if (!beside) {
       renewEarlierJournal(directory, (entries) => options.log({ event: 'journal_upgraded', entries }), options.connect);
@@ -184,6 +183,9 @@ function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
     // Before the old index is removed, so that their loss is reported.
     const lost = hooksLostWith(directory, staging, force);
     if (lost.length > 0) options.lost?.(lost);
+    // Without them, the files in the staging directory may be those of another rebuild.
+    making.requireHeld();
+    writing?.requireHeld();
     offerIndex(directory);
     if (beside) return { tipHeight, isInstalled: handOver(directory) };
     installOffer(directory);

@@ -132,6 +132,8 @@ interface WriterOptions {
   /** Counts the commits of the index. */
   commits: CommitCount;
   health: WriterHealth;
+  /** Called before each commit. @throws StoreUnavailableError if another process may write to the files */
+  requireLock: () => void;
   /** The timer of group commits; null where each event has a commit of its own. */
   after: Clock['after'] | null;
   /** Number of the journal's last entry that is applied. */
@@ -703,11 +705,11 @@ export class Writer {
   /** Makes the open transaction durable and readable. @throws StoreUnavailableError; then it is rolled back, or in the journal */
   #commit(): void {
     if (!this.isOpen) return;
-    const { journal, health } = this.#options;
+    const { health } = this.#options;
     this.#guarded(() => {
       this.#requireOpen();
       // The journal first: a lost commit of the index can be replayed from it.
-      journal.commit();
+      this.#commitJournal();
       this.#commitIndex();
     });
     // Not in `local`: a small write may find room on a disk that is too full for events.
@@ -721,7 +723,7 @@ export class Writer {
    */
   #commitToJournal(): void {
     if (!this.isOpen) return;
-    this.#guarded(() => this.#options.journal.commit());
+    this.#guarded(() => this.#commitJournal());
     this.#state = 'pending';
     this.#hasPending = true;
   }
@@ -838,11 +840,18 @@ export class Writer {
     return result;
   }
 
+  #commitJournal(): void {
+    const { journal, requireLock } = this.#options;
+    requireLock();
+    journal.commit();
+  }
+
   #commitIndex(): void {
-    const { index, router, indexPosition, commits } = this.#options;
+    const { index, router, indexPosition, commits, requireLock } = this.#options;
     router.store();
     if (this.#isMoved) indexPosition.set(this.position());
     this.#isMoved = false;
+    requireLock();
     commits.around(() => index.run('COMMIT'));
   }
 
