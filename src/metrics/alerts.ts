@@ -1,13 +1,13 @@
 /**
- * The alerts for Prometheus (packaging/prometheus/alerts.yml), evaluated in the server itself: by the same rules, over values
- * of its own metrics that it keeps for an hour. Of PromQL, it knows what these rules use.
+ * The alerts for Prometheus (packaging/prometheus/alerts.yml), evaluated in the server itself over values of its own metrics that
+ * it keeps for an hour. The texts and the times come from that file. The conditions are code,
+ * and test/packaging/monitoring.test.ts compares them with the expressions in the file.
  */
 import rulesText from '../../packaging/prometheus/alerts.yml' with { type: 'text' };
 import type { Clock } from '../base/clock.ts';
 
 interface Rule {
   alert: string;
-  expr: string;
   for?: string;
   labels: { severity: 'critical' | 'warning' };
   annotations: { summary: string; description: string };
@@ -16,11 +16,15 @@ interface Rule {
 const { groups } = Bun.YAML.parse(rulesText) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
-/** A value of a metric, by its name and labels. */
-interface Series {
-  name: string;
+/** A value with its labels. */
+interface Found {
   labels: Readonly<Record<string, string>>;
   value: number;
+}
+
+/** A value of a metric, by its name and labels. */
+interface Series extends Found {
+  name: string;
 }
 
 /** All values at a time, in seconds. */
@@ -29,201 +33,167 @@ interface Reading {
   series: readonly Series[];
 }
 
-/** A value of an expression with its labels. */
-interface Found {
-  labels: Readonly<Record<string, string>>;
-  value: number;
+/** A part of a condition. */
+interface Measure {
+  /** The same in PromQL. */
+  promql: string;
+  /** @param readings the kept ones, oldest first */
+  values(readings: readonly Reading[]): Found[];
 }
-
-type Evaluate = (readings: readonly Reading[]) => Found[];
-
-const TOKEN = /\s*(\d+(?:\.\d+)?(?:e\d+)?(?![a-z\d])|\d+[smh]|[a-zA-Z_]\w*|"[^"]*"|=~|!~|!=|==|>=|<=|[><={}()[\],/+])/y;
-
-const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
-
-/** Seconds of a duration: `5m`. */
-const secondsOf = (text: string): number => Number(text.slice(0, -1)) * (SECONDS[text.at(-1) ?? ''] ?? Number.NaN);
 
 /** The key of labels, so that equal ones meet. */
-const keyOf = (labels: Readonly<Record<string, string>>): string =>
+const keyOf = (labels: Found['labels']): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-const chosen = (labels: Readonly<Record<string, string>>, names: readonly string[]) =>
-  Object.fromEntries(names.flatMap((name) => (labels[name] === undefined ? [] : [[name, labels[name]] as const])));
-
-/** Values by the labels of a grouping. */
-const grouped = (found: readonly Found[], names: readonly string[]) =>
-  [...Map.groupBy(found, ({ labels }) => keyOf(chosen(labels, names))).values()].map((members) => ({
-    labels: chosen(members[0]?.labels ?? {}, names),
-    members,
-  }));
-
-/** Values of both sides with equal labels. */
-const joined = (a: readonly Found[], b: readonly Found[], of: (a: number, b: number) => number): Found[] => {
-  const others = new Map(b.map(({ labels, value }) => [keyOf(labels), value]));
-  return a.flatMap(({ labels, value }) => {
-    const other = others.get(keyOf(labels));
-    return other === undefined ? [] : [{ labels, value: of(value, other) }];
-  });
-};
-
-/** A quantile of the buckets of a histogram, as Prometheus interpolates it. */
-function quantileOf(share: number, buckets: readonly Found[]): number {
-  const sorted = buckets
-    .map(({ labels, value }) => ({ le: labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le), value }))
-    .sort((a, b) => a.le - b.le);
-  const rank = share * (sorted.at(-1)?.value ?? 0);
-  const at = sorted.findIndex(({ value }) => value >= rank);
-  const [below, found] = [sorted[at - 1], sorted[at]];
-  if (found === undefined || rank === 0) return Number.NaN;
-  if (found.le === Number.POSITIVE_INFINITY) return below?.le ?? Number.NaN;
-  const [low, before] = [below?.le ?? 0, below?.value ?? 0];
-  return low + ((found.le - low) * (rank - before)) / (found.value - before);
+/** The series of a metric, or those with a label that matches a whole pattern. */
+interface Selector {
+  promql: string;
+  in(reading: Reading): Series[];
 }
 
-/** Reads an expression of the rules. @throws Error for what it doesn't know, which the tests would meet */
-function parsed(expr: string): { evaluate: Evaluate; names: Set<string>; acrossHosts: boolean } {
-  const tokens = [...expr.matchAll(new RegExp(TOKEN.source, 'gy'))].map(([, token = '']) => token);
-  const names = new Set<string>();
-  let acrossHosts = false;
-  let at = 0;
-  const next = (): string => tokens[at++] ?? '';
-  const take = (token: string): void => {
-    const got = next();
-    if (got !== token) throw new Error(`${expr}: ${token} expected, and not ${got}`);
+function selector(metric: string, [label, pattern]: readonly [string, string] | [] = []): Selector {
+  if (label === undefined) return { promql: metric, in: ({ series }) => series.filter(({ name }) => name === metric) };
+  const whole = new RegExp(`^(?:${pattern})$`);
+  return {
+    promql: `${metric}{${label}=~"${pattern}"}`,
+    in: ({ series }) => series.filter(({ name, labels }) => name === metric && whole.test(labels[label] ?? '')),
   };
-  const isNext = (token: string): boolean => {
-    if (tokens[at] !== token) return false;
-    at += 1;
-    return true;
+}
+
+/** The newest values of a metric. */
+function newest(...of: Parameters<typeof selector>): Measure {
+  const selected = selector(...of);
+  return {
+    promql: selected.promql,
+    values: (readings) => readings.slice(-1).flatMap(selected.in),
   };
+}
 
-  /** A metric with its conditions on labels. @returns its series in a reading */
-  function selector(name: string): (reading: Reading) => readonly Series[] {
-    names.add(name);
-    const conditions: { label: string; meets: (value: string) => boolean }[] = [];
-    if (isNext('{')) {
-      while (!isNext('}')) {
-        const [label, operator, text] = [next(), next(), next().slice(1, -1)];
-        const pattern = new RegExp(`^(?:${text})$`);
-        if (operator !== '=' && operator !== '=~') throw new Error(`${expr}: ${operator} is not known`);
-        conditions.push({ label, meets: (value) => (operator === '=' ? value === text : pattern.test(value)) });
-        isNext(',');
-      }
-    }
-    return ({ series }) =>
-      series.filter(
-        (one) => one.name === name && conditions.every(({ label, meets }) => meets(one.labels[label] ?? '')),
-      );
-  }
-
-  /** `increase` or `rate` of counters over a range. */
-  function overRange(isRate: boolean): Evaluate {
-    take('(');
-    const select = selector(next());
-    take('[');
-    const range = secondsOf(next());
-    take(']');
-    take(')');
-    return (readings) => {
-      const newest = readings.at(-1)?.at ?? 0;
-      const points = new Map<string, { labels: Series['labels']; values: { at: number; value: number }[] }>();
-      for (const reading of readings) {
-        if (reading.at < newest - range) continue;
-        for (const { labels, value } of select(reading)) {
-          const point = points.get(keyOf(labels)) ?? { labels, values: [] };
-          point.values.push({ at: reading.at, value });
-          points.set(keyOf(labels), point);
-        }
-      }
-      return [...points.values()].flatMap(({ labels, values }) => {
-        const seconds = (values.at(-1)?.at ?? 0) - (values[0]?.at ?? 0);
-        if (seconds === 0) return [];
+/** The growth of counters over some minutes: an `increase`, or a `rate` per second. */
+function grown(how: 'increase' | 'rate', minutes: number, ...of: Parameters<typeof selector>): Measure {
+  const selected = selector(...of);
+  return {
+    promql: `${how}(${selected.promql}[${minutes}m])`,
+    values(readings) {
+      const since = (readings.at(-1)?.at ?? 0) - 60 * minutes;
+      const points = readings
+        .filter(({ at }) => at >= since)
+        .flatMap((reading) => selected.in(reading).map((series) => ({ ...series, at: reading.at })));
+      return [...Map.groupBy(points, ({ labels }) => keyOf(labels)).values()].flatMap((values) => {
+        const [first, last] = [values[0], values.at(-1)];
+        if (first === undefined || last === undefined || first === last) return [];
         // A counter that fell began anew.
-        const grown = values.slice(1).reduce((sum, { value }, before) => {
+        const growth = values.slice(1).reduce((sum, { value }, before) => {
           const earlier = values[before]?.value ?? 0;
           return sum + (value < earlier ? value : value - earlier);
         }, 0);
-        return [{ labels, value: isRate ? grown / seconds : grown }];
+        return [{ labels: first.labels, value: how === 'rate' ? growth / (last.at - first.at) : growth }];
       });
-    };
-  }
-
-  /** `sum` or `max` by labels. */
-  function aggregate(of: (values: readonly number[]) => number): Evaluate {
-    take('by');
-    take('(');
-    const by: string[] = [];
-    while (!isNext(')')) {
-      by.push(next());
-      isNext(',');
-    }
-    if (!by.includes('instance')) acrossHosts = true;
-    take('(');
-    const inner = sum();
-    take(')');
-    return (readings) =>
-      grouped(inner(readings), by).map(({ labels, members }) => ({
-        labels,
-        value: of(members.map((one) => one.value)),
-      }));
-  }
-
-  function quantile(): Evaluate {
-    take('(');
-    const share = Number(next());
-    take(',');
-    const inner = sum();
-    take(')');
-    return (readings) => {
-      const found = inner(readings);
-      const others = [...new Set(found.flatMap(({ labels }) => Object.keys(labels)))].filter((name) => name !== 'le');
-      return grouped(found, others).map(({ labels, members }) => ({ labels, value: quantileOf(share, members) }));
-    };
-  }
-
-  function term(): Evaluate {
-    const token = next();
-    if (token === 'increase' || token === 'rate') return overRange(token === 'rate');
-    if (token === 'sum') return aggregate((values) => values.reduce((all, value) => all + value, 0));
-    if (token === 'max') return aggregate((values) => Math.max(...values));
-    if (token === 'histogram_quantile') return quantile();
-    const select = selector(token);
-    return (readings) => {
-      const newest = readings.at(-1);
-      return newest === undefined ? [] : select(newest).map(({ labels, value }) => ({ labels, value }));
-    };
-  }
-
-  function sum(): Evaluate {
-    let left = term();
-    for (;;) {
-      const operator = tokens[at];
-      if (operator !== '+' && operator !== '/') return left;
-      at += 1;
-      const [before, right] = [left, term()];
-      const of = operator === '+' ? (a: number, b: number) => a + b : (a: number, b: number) => a / b;
-      left = (readings) => joined(before(readings), right(readings), of);
-    }
-  }
-
-  const left = sum();
-  const operator = next();
-  const bound = Number(next());
-  if ((operator !== '>' && operator !== '==') || Number.isNaN(bound) || at !== tokens.length)
-    throw new Error(`${expr}: a comparison with a number is expected`);
-  const meets = (value: number) => (operator === '>' ? value > bound : value === bound);
-  return { evaluate: (readings) => left(readings).filter(({ value }) => meets(value)), names, acrossHosts };
+    },
+  };
 }
 
-/** Rules with their expressions. `elsewhere`: only Prometheus, which sees all hosts and their absence, can evaluate it. */
-const read = rules.map((rule) => {
-  const { evaluate, names, acrossHosts } = parsed(rule.expr);
-  return { rule, evaluate, names, elsewhere: acrossHosts || names.has('up') };
-});
-const wanted = new Set(read.flatMap(({ names }) => [...names]));
+/** The sums of a measure by labels. Prometheus also groups by the labels that it adds. */
+function sums({ promql, values }: Measure, by: readonly string[] = []): Measure {
+  const chosen = ({ labels }: Found) =>
+    Object.fromEntries(by.flatMap((name) => (labels[name] === undefined ? [] : [[name, labels[name]] as const])));
+  return {
+    promql: `sum by (${['job', 'instance', ...by].join(', ')}) (${promql})`,
+    values: (readings) =>
+      [...Map.groupBy(values(readings), (found) => keyOf(chosen(found))).values()].map((members) => ({
+        labels: members[0] === undefined ? {} : chosen(members[0]),
+        value: members.reduce((sum, { value }) => sum + value, 0),
+      })),
+  };
+}
 
-/** Reads Prometheus' text format, as far as the rules ask for it. */
+/** Combines the values of two measures that have equal labels. */
+const joined = (a: Measure, operator: '+' | '/', b: Measure): Measure => ({
+  promql: `${a.promql} ${operator} ${b.promql}`,
+  values(readings) {
+    const others = new Map(b.values(readings).map(({ labels, value }) => [keyOf(labels), value]));
+    return a.values(readings).flatMap(({ labels, value }) => {
+      const other = others.get(keyOf(labels));
+      return other === undefined ? [] : [{ labels, value: operator === '+' ? value + other : value / other }];
+    });
+  },
+});
+
+/** The quantile 0.99 of a histogram by its buckets, as Prometheus interpolates it. @param buckets rates by `le` */
+const quantile99 = ({ promql, values }: Measure): Measure => ({
+  promql: `histogram_quantile(0.99, ${promql})`,
+  values(readings) {
+    const buckets = values(readings)
+      .map(({ labels, value }) => ({ le: labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le), value }))
+      .sort((a, b) => a.le - b.le);
+    const rank = 0.99 * (buckets.at(-1)?.value ?? 0);
+    const at = buckets.findIndex(({ value }) => value >= rank);
+    const [below, found] = [buckets[at - 1], buckets[at]];
+    if (found === undefined || rank === 0) return [];
+    const [low, before] = [below?.le ?? 0, below?.value ?? 0];
+    const share = (rank - before) / (found.value - before);
+    return [{ labels: {}, value: found.le === Number.POSITIVE_INFINITY ? low : low + (found.le - low) * share }];
+  },
+});
+
+/** The values of a measure that are above a bound. */
+const above = (bound: number, { promql, values }: Measure): Measure => ({
+  promql: `${promql} > ${bound}`,
+  values: (readings) => values(readings).filter(({ value }) => value > bound),
+});
+
+const isZero = (metric: string): Measure => ({
+  promql: `${metric} == 0`,
+  values: (readings) =>
+    newest(metric)
+      .values(readings)
+      .filter(({ value }) => value === 0),
+});
+
+const REQUESTS = 'http_request_duration_seconds_count';
+
+/** The conditions by alert. Only Prometheus, which sees all hosts and their absence, can evaluate the alerts without one. */
+export const conditions: Readonly<Record<string, Measure>> = {
+  StacksideCannotWrite: isZero('stackside_store_writable'),
+  StacksideNoBlocks: above(3_600, newest('stackside_tip_age_seconds')),
+  StacksideBehindNode: above(2, newest('stackside_blocks_behind_node')),
+  StacksideNodeUnreachable: isZero('stackside_node_reachable'),
+  StacksideEventsRefused: above(
+    0,
+    sums(grown('increase', 10, 'stackside_events_total', ['outcome', 'refused|failed']), ['event', 'outcome']),
+  ),
+  StacksideNodeIsNewer: above(0, sums(grown('increase', 60, 'stackside_unknown_kinds_total'), ['what'])),
+  StacksideEventsSlow: above(
+    20_000,
+    quantile99(sums(grown('rate', 10, 'stacks_event_ingestion_timers_bucket'), ['le'])),
+  ),
+  StacksideChainhookInterrupted: above(0, sums(newest('chainhooks_hooks', ['status', 'interrupted']))),
+  StacksideSecretsUnreadable: above(0, newest('chainhooks_secrets_unreadable')),
+  StacksideDeliveriesLate: above(3_600, newest('chainhooks_outbox_oldest_seconds')),
+  StacksideWrongKeys: above(1, grown('rate', 5, 'chainhooks_wrong_keys_total')),
+  StacksideRequestsFail: above(
+    0.05,
+    joined(sums(grown('rate', 5, REQUESTS, ['status_code', '5..'])), '/', sums(grown('rate', 5, REQUESTS))),
+  ),
+  StacksideSnapshotsCutOff: above(0, grown('increase', 15, 'stackside_snapshots_cut_off_total')),
+  StacksideLogLarge: above(1e9, newest('stackside_file_bytes', ['file', '.*-wal'])),
+  StacksideConnectionsFailed: above(
+    0,
+    joined(grown('increase', 15, 'websocket_failed_total'), '+', grown('increase', 15, 'socket_io_failed_total')),
+  ),
+  StacksideArchiveBehind: above(300, newest('stackside_archive_behind_seconds')),
+  StacksideBaseOverdue: above(21_600, newest('stackside_archive_base_overdue_seconds')),
+  StacksideLogUnreachable: isZero('stackside_log_reachable'),
+  StacksideHostLags: above(60, newest('stackside_log_lag_seconds')),
+  StacksideLogHealed: above(0, grown('increase', 15, 'stackside_log_healed_entries_total')),
+  StacksideLogUnsound: above(0, newest('stackside_log_unsound_entries')),
+  StacksideStreamDown: isZero('stackside_snp_connected'),
+};
+
+/** The metrics that the conditions read, among other words of theirs. */
+const wanted = new Set(Object.values(conditions).flatMap(({ promql }) => promql.match(/\w+/g) ?? []));
+
+/** Reads the metrics that the conditions need from Prometheus' text format. */
 export function seriesIn(text: string): Series[] {
   const found: Series[] = [];
   for (const [, name = '', labels = '', value = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
@@ -233,6 +203,11 @@ export function seriesIn(text: string): Series[] {
   }
   return found;
 }
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+
+/** Seconds of a duration: `5m`. */
+const secondsOf = (text: string): number => Number(text.slice(0, -1)) * (SECONDS[text.at(-1) ?? ''] ?? Number.NaN);
 
 /** Seconds in the largest unit that fits. */
 function spanOf(seconds: number): string {
@@ -267,22 +242,23 @@ export interface Alert {
   description: string;
 }
 
-/** Seconds for which readings are kept: the longest range of the rules. */
+/** Seconds for which readings are kept: the longest range of the conditions. */
 const KEPT_SECONDS = 3_600;
 
-/** Evaluates the rules over the metrics of this process. */
+/** Evaluates the alerts over the metrics of this process. */
 export class Alerts {
   readonly #readings: Reading[] = [];
-  /** Unix seconds since which the condition of each rule and labels holds. */
+  /** Unix seconds since which a condition holds, by alert and labels. */
   #since = new Map<string, number>();
 
-  /** Adds all values at a time, in Unix seconds, and evaluates the rules. @returns the alerts, worst first */
+  /** Adds all values at a time, in Unix seconds, and evaluates the alerts. @returns the alerts, worst first */
   add(at: number, series: readonly Series[]): Alert[] {
     this.#readings.push({ at, series });
     while ((this.#readings[0]?.at ?? at) < at - KEPT_SECONDS) this.#readings.shift();
     const since = new Map<string, number>();
-    const alerts = read.map(({ rule, evaluate, elsewhere }): Alert => {
-      const found = (elsewhere ? [] : evaluate(this.#readings)).map((one) => {
+    const alerts = rules.map((rule): Alert => {
+      const condition = conditions[rule.alert];
+      const found = (condition?.values(this.#readings) ?? []).map((one) => {
         const key = `${rule.alert} ${keyOf(one.labels)}`;
         const from = this.#since.get(key) ?? at;
         since.set(key, from);
@@ -293,7 +269,7 @@ export class Alerts {
       return {
         name: rule.alert,
         severity: rule.labels.severity,
-        state: elsewhere ? 'elsewhere' : holds,
+        state: condition === undefined ? 'elsewhere' : holds,
         since: from,
         summaries: found.map((one) => filled(rule.annotations.summary, one)),
         description: rule.annotations.description,

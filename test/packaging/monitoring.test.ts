@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
-import { Alerts, type Alert as ServerAlert, seriesIn } from '../../src/metrics/alerts.ts';
+import { Alerts, conditions, type Alert as ServerAlert, seriesIn } from '../../src/metrics/alerts.ts';
 import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
@@ -151,6 +151,23 @@ test.skipIf(Bun.which('promtool') === null)('promtool finds the alerts valid, an
     const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', what, 'rules', file], { cwd: folder });
     expect([exitCode, stdout.toString() + stderr.toString()]).toEqual([0, expect.stringContaining('SUCCESS')]);
   }
+});
+
+/** An expression in the form of the server's conditions. */
+const normalised = (expr: string): string =>
+  expr
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('="', '=~"')
+    .replaceAll('[1h]', '[60m]')
+    .replace(/\S+$/, (bound) => String(Number(bound)));
+
+test("the server's conditions are the expressions of the rules file, except those that need all hosts", () => {
+  const elsewhere = ['StacksideDown', 'StacksideNobodyDelivers'];
+  const own = alerts.filter(({ alert }) => !elsewhere.includes(alert));
+  expect(own.length).toBe(alerts.length - elsewhere.length);
+  expect(Object.entries(conditions).map(([alert, { promql }]) => [alert, promql])).toEqual(
+    own.map(({ alert, expr }) => [alert, normalised(expr)]),
+  );
 });
 
 interface Case {
