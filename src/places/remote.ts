@@ -3,6 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
+import { decoded } from '../http/request-url.ts';
 import type { BackupSource, Place } from './files.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
@@ -139,14 +140,21 @@ function signedList(object: string, secretAccessKey: string, query: Readonly<Rec
 /** Maximum bytes of a page of a list, which has a thousand names at most. */
 const LONGEST_LIST = 16 * 1024 * 1024;
 
-/** The names in a page of a list, which S3 sends encoded, and whether others follow. */
-function namesIn(page: string): { names: string[]; isLast: boolean } {
-  const keys = [...page.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => decodeURIComponent(key));
+/** Maximum names in a list. An archive with a segment for every 4 MB of entries reaches it after 4 TB. */
+const MAX_NAMES = 1_000_000;
+
+/** Reads the keys of a page of a list, and whether the page is the last one. */
+function readPage(page: string): { keys: string[]; isLast: boolean } {
+  const texts = [...page.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, text = '']) => text);
   return {
-    names: keys.map((key) => key.slice(key.lastIndexOf('/') + 1)),
+    // A key that can't be decoded comes from a server that doesn't encode keys.
+    keys: texts.map((text) => decoded(text) ?? text),
     isLast: !page.includes('<IsTruncated>true</IsTruncated>'),
   };
 }
+
+/** Reports whether S3 lists one name after another: in the order of their bytes. */
+const comesAfter = (name: string, last: string): boolean => Buffer.compare(Buffer.from(name), Buffer.from(last)) > 0;
 
 export interface S3Options {
   /** `s3://bucket/key`. */
@@ -181,7 +189,13 @@ export function s3Objects({ url, variables, clock }: S3Options): Place {
   }
   const urlOf = (method: 'GET' | 'PUT' | 'DELETE', name: string) => () => signed(method, `${key}/${name}`);
 
-  async function page(beginning: string, after: string): Promise<ReturnType<typeof namesIn>> {
+  const listError = (problem: string): OperatorError =>
+    new OperatorError(
+      `${location} can't be listed: ${problem}.`,
+      'Use a server that supports ListObjectsV2 with start-after, and a key that only this archive uses.',
+    );
+
+  async function page(beginning: string, after: string): Promise<ReturnType<typeof readPage>> {
     const query = {
       'list-type': '2',
       'encoding-type': 'url',
@@ -190,7 +204,7 @@ export function s3Objects({ url, variables, clock }: S3Options): Place {
     };
     const listUrl = () => signedList(signed('GET', '-'), secretAccessKey, query);
     const bytes = await getFile(transfer, listUrl, { least: 0, most: LONGEST_LIST });
-    if (bytes !== null) return namesIn(new TextDecoder().decode(bytes));
+    if (bytes !== null) return readPage(new TextDecoder().decode(bytes));
     throw new OperatorError(`${location} can't be listed.`, 'Check the address of the server.');
   }
 
@@ -199,10 +213,21 @@ export function s3Objects({ url, variables, clock }: S3Options): Place {
     read: (name, bounds) => getFile(transfer, urlOf('GET', name), bounds),
     async list(beginning) {
       const names: string[] = [];
+      let last = '';
       for (let isLast = false; !isLast; ) {
-        const next = await page(beginning, names.at(-1) ?? '');
-        names.push(...next.names);
-        isLast = next.isLast || next.names.length === 0;
+        const listed = await page(beginning, last);
+        isLast = listed.isLast;
+        if (!isLast && listed.keys.length === 0) {
+          throw listError('the server announces another page, and sends an empty one');
+        }
+        // A server may encode a space of the key as a plus, so only its length counts.
+        for (const name of listed.keys.map((found) => found.slice(key.length + 1))) {
+          if (!comesAfter(name, last))
+            throw listError(`the server sends ${name} after ${last}, so the list doesn't advance`);
+          names.push(name);
+          last = name;
+        }
+        if (names.length > MAX_NAMES) throw listError(`more than ${MAX_NAMES} names begin with ${beginning}`);
       }
       return names.sort();
     },

@@ -1,5 +1,5 @@
 /** Places on S3 and web servers: requests are signed, sizes are bounded, and servers that fail are asked again. */
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { s3Objects, webSource } from '../../src/places/remote.ts';
@@ -160,6 +160,59 @@ test('an object that is longer than it may be is read no further', async () => {
   await place('bucket/long').write('one', Buffer.concat([BODY, Buffer.alloc(1_000_000)]));
   const error = await refusal(place('bucket/long').read('one', bounds));
   expect(error.message).toMatch(/^s3:\/\/bucket\/long sends more than the \d+ bytes that it may send\.$/);
+});
+
+describe('a list of an S3 server', () => {
+  /** Lists from a server with these pages. @param page makes a page from the `start-after` key */
+  async function listed(page: (after: string) => { keys: readonly string[]; isTruncated: boolean }): Promise<string[]> {
+    using lists = webServer(({ searchParams }) => {
+      const { keys, isTruncated } = page(searchParams.get('start-after') ?? '');
+      const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
+      return new Response(`<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents}</ListBucketResult>`);
+    });
+    const endpoint = { AWS_ENDPOINT_URL: new URL(lists.url).origin };
+    return await place('bucket/k', undefined, endpoint).list('segment-');
+  }
+  const KEYS = ['k/segment-1', 'k/segment-2', 'k/segment-3'];
+
+  test('has the names of all its pages', async () => {
+    const page = (after: string) => {
+      const next = KEYS.filter((key) => key > after);
+      return { keys: next.slice(0, 2), isTruncated: next.length > 2 };
+    };
+    expect(await listed(page)).toEqual(['segment-1', 'segment-2', 'segment-3']);
+  });
+
+  test.each([
+    ['ignores start-after', () => ({ keys: KEYS, isTruncated: true }), 'segment-1 after segment-3'],
+    [
+      'always announces another page',
+      (after: string) => ({ keys: KEYS.filter((key) => key > after), isTruncated: true }),
+      'announces another page, and sends an empty one',
+    ],
+    ['sends names out of order', () => ({ keys: KEYS.toReversed(), isTruncated: false }), 'segment-2 after segment-3'],
+  ])('is refused if the server %s', async (_, page, problem) => {
+    const { message, remedy } = await refusal(listed(page));
+    expect(message).toStartWith("s3://bucket/k can't be listed: ");
+    expect(message).toContain(problem);
+    expect(remedy).toContain('start-after');
+  });
+
+  test('is refused if it has more names than an archive can have', async () => {
+    let page = 0;
+    const endless = () => {
+      page += 1;
+      const keys = Array.from({ length: 200_000 }, (_, at) => `k/segment-${page}-${at + 200_000}`);
+      return { keys, isTruncated: true };
+    };
+    expect((await refusal(listed(endless))).message).toContain('more than 1000000 names begin with segment-');
+    expect(page).toBe(6);
+  });
+
+  test('keeps names whose percent signs are not escapes', async () => {
+    const keys = ['k/segment-100%', 'k/segment-2%zz', 'k/segment-3%20'];
+    expect(await listed(() => ({ keys, isTruncated: false }))).toEqual(['segment-100%', 'segment-2%zz', 'segment-3 ']);
+  });
 });
 
 /** A web server with one file. */
