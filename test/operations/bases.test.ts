@@ -40,7 +40,7 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
       tell({ kind: 'newest', base: world.newest });
       if (!make) return;
       tell({ kind: 'step', step: { table: 'blocks', number: 1, of: 2, sentBytes: 5 } });
-      world.newest = { entry: 9, height: 3, madeAt: clock.now() };
+      world.newest = { entry: world.archive?.entry ?? 0, height: 3, madeAt: clock.now() };
       tell({ kind: 'made', base: world.newest, sentParts: 2, sentBytes: 70 });
     }) as BaseMaking['run'],
   };
@@ -92,7 +92,7 @@ test('a journal that cannot be read for a while ends nothing: it is said, and a 
 });
 
 test('the first base is made at once, and the next one when it is due', async () => {
-  const { pass, runs, advance, state, log, metric, stop } = bases();
+  const { world, pass, runs, advance, state, log, metric, stop } = bases();
   expect(state().entry).toBeNull();
   await pass();
   expect(runs).toEqual([false, true]);
@@ -100,6 +100,7 @@ test('the first base is made at once, and the next one when it is due', async ()
   expect(log).toMatchObject([{ event: 'archive_base_made', entry: 9, sent_parts: 2, sent_bytes: 70 }]);
   await pass();
   expect(runs).toHaveLength(2);
+  world.archive = { entry: 10, behind_seconds: 0, failing: false };
   advance(24 * HOUR - 1);
   await pass();
   expect([runs.length, await metric('overdue_seconds')]).toEqual([2, 0]);
@@ -107,6 +108,31 @@ test('the first base is made at once, and the next one when it is due', async ()
   expect([await metric('seconds'), await metric('overdue_seconds')]).toEqual([86_460, 60]);
   await pass();
   expect(runs.slice(2)).toEqual([true]);
+  await stop();
+});
+
+test('makes no base while the newest one has the last entry', async () => {
+  const { world, pass, runs, advance, metric, stop } = bases();
+  await pass();
+  expect(runs).toEqual([false, true]);
+  advance(25 * HOUR);
+  for (let look = 0; look < 3; look++) await pass();
+  expect([runs.length, await metric('overdue_seconds')]).toEqual([2, 0]);
+  world.archive = { entry: 10, behind_seconds: 0, failing: false };
+  await pass();
+  expect(runs).toEqual([false, true, true]);
+  await stop();
+});
+
+test('retries with growing waits while the index is too old for a base', async () => {
+  const { world, pass, runs, request, stop } = bases();
+  world.run = async (_make, tell) => tell({ kind: 'newest', base: null });
+  await pass(LOOK, 10_000);
+  await pass(10_000, 20_000);
+  await pass(20_000, 40_000);
+  expect(runs).toEqual([false, true, true, true]);
+  expect(request()).toBeNull();
+  await until(() => runs.length === 5, 'the requested base');
   await stop();
 });
 

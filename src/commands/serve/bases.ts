@@ -114,6 +114,8 @@ export function startBases(options: BasesOptions): Bases {
   /** Since when this host has written the archive without a base, in Unix milliseconds. */
   let since = clock.now();
   let epoch: number | null | undefined;
+  /** Last entry in the archive at the last look. */
+  let archived = 0;
   let isWanted = false;
   let step: BaseStep | null = null;
   /** The problem that was logged; null while there is none. */
@@ -121,9 +123,11 @@ export function startBases(options: BasesOptions): Bases {
 
   /** Milliseconds since the newest base, whatever the clock was when it was made. */
   const age = (): number => Math.abs(clock.now() - (newest?.madeAt ?? since));
-  const isDue = (): boolean => isWanted || (hours > 0 && (newest === null || age() >= hours * HOUR_MS));
+  /** Reports whether the newest base has all entries of the archive, so that another would equal it. */
+  const isCurrent = (): boolean => newest != null && newest.entry >= archived;
+  const isDue = (): boolean => isWanted || (hours > 0 && !isCurrent() && (newest === null || age() >= hours * HOUR_MS));
   const overdueSeconds = (): number =>
-    hours === 0 || lease() === null ? 0 : Math.max(0, Math.floor((age() - hours * HOUR_MS) / 1_000));
+    hours === 0 || lease() === null || isCurrent() ? 0 : Math.max(0, Math.floor((age() - hours * HOUR_MS) / 1_000));
 
   baseMetrics(registry, () => ({
     entry: newest?.entry ?? 0,
@@ -161,13 +165,14 @@ export function startBases(options: BasesOptions): Bases {
     log({ event: 'archive_base_failing', place: location, problem, remedy, ...(cause === undefined ? {} : { cause }) });
   }
 
-  /** Looks at the newest base, and makes one if it is due. */
-  async function work(): Promise<void> {
+  /** Looks at the newest base, and makes one if it is due. @returns whether a base was due and couldn't be made yet */
+  async function work(): Promise<boolean> {
     const held = lease();
     const state = archive();
     if (held?.epoch !== epoch) [newest, epoch, since] = [undefined, held?.epoch, clock.now()];
-    if (held === null || state === null || state.entry === 0) return;
-    if (state.failing || state.behind_seconds > MOST_BEHIND_SECONDS) return;
+    if (held === null || state === null || state.entry === 0) return false;
+    if (state.failing || state.behind_seconds > MOST_BEHIND_SECONDS) return false;
+    archived = state.entry;
     const ending = new AbortController();
     const started = clock.monotonic();
     const tell = (news: BaseNews): void => {
@@ -177,16 +182,17 @@ export function startBases(options: BasesOptions): Bases {
     };
     const signal = AbortSignal.any([ending.signal, stopping.signal]);
     if (newest === undefined) await making.run(false, tell, signal);
-    if (!isDue() || signal.aborted) return;
+    if (!isDue() || signal.aborted) return false;
     await making.run(true, tell, signal);
-    if (!signal.aborted) [isWanted, said] = [false, null];
+    if (signal.aborted) return false;
+    [isWanted, said] = [false, null];
+    return isDue();
   }
 
-  /** @returns whether nothing failed */
+  /** @returns whether the next look comes at the usual time, and not later */
   async function attempt(): Promise<boolean> {
     try {
-      await work();
-      return true;
+      return !(await work());
     } catch (error) {
       // The journal is read, too: how far the archive is behind.
       const known = operatorErrorOf(error, directory);
