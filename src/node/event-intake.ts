@@ -58,7 +58,7 @@ export function reasonOf(error: unknown): string {
 }
 
 const MISSING_REMEDY =
-  'Give --node-auth-file, so that the server fills them from the node; or stop it, and run stackside fill --node-auth-file, or import a recording that has them, or the journal of another server: stackside import --from URL';
+  'Give --node-auth-file, so that the server fills them from the node; or stop it, and run stackside fill --node-auth-file, or import a recording that has them';
 const FILLING_REMEDY = 'Wait: the server fills them from the node.';
 
 /**

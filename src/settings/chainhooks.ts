@@ -14,7 +14,7 @@ export const hookSettings = group('Chainhooks', {
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:3999',
   }),
   adminKey: setting({
-    commands: [...servers, 'hooks', 'check', 'import'],
+    commands: [...servers, 'hooks'],
     flag: '--admin-key <file>',
     variables: ['STACKSIDE_ADMIN_KEY_FILE'],
     type: textOrNone(),
@@ -22,14 +22,6 @@ export const hookSettings = group('Chainhooks', {
     help: 'File with the admin key, 64 hex digits, the same on all hosts behind a load balancer',
     accepts: 'a file',
     except: {
-      check: {
-        absent: 'no key',
-        help: 'File with the admin key of the server that --against names, in place of STACKSIDE_PEER_KEY',
-      },
-      import: {
-        absent: 'no key',
-        help: 'File with the admin key of the server that --from names, in place of STACKSIDE_PEER_KEY',
-      },
       hooks: { help: 'File with the admin key' },
     },
   }),

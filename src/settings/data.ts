@@ -104,7 +104,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'a number of days from 0 to 36500',
   }),
   archive: setting({
-    commands: [...servers, 'rebuild', 'check', 'export', 'import'],
+    commands: [...servers, 'rebuild', 'check', 'export'],
     flag: '--archive <dir|s3://bucket/key>',
     variables: ['STACKSIDE_ARCHIVE'],
     type: textOrNone(),
@@ -115,7 +115,6 @@ export const dataSettings = group('Data and chain', {
       rebuild: { help: OLDER_ENTRIES },
       check: { help: `${OLDER_ENTRIES}, for --deep` },
       export: { help: OLDER_ENTRIES },
-      import: { help: 'Archive with the entries that the journal of the directory of --from no longer has' },
     },
   }),
   archiveEvery: setting({
@@ -191,15 +190,6 @@ export const dataSettings = group('Data and chain', {
     absent: 'for ever',
     help: 'Days after which segments of the archive are removed that no base needs; no later version can then rebuild an index from this archive',
     accepts: 'a number of days from 1 to 36500',
-  }),
-  peerKey: setting({
-    commands: ['import', 'check'],
-    flag: null,
-    secret: true,
-    variables: ['STACKSIDE_PEER_KEY'],
-    type: textOrNone(),
-    help: 'Admin key of the server whose journal import --from reads, or with which check --against compares',
-    accepts: 'the content of its file admin.key',
   }),
   bnsImport: setting({
     commands: ['serve'],

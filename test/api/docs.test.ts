@@ -208,7 +208,6 @@ test('an operation says with which statuses it refuses requests', () => {
       'testChainhook',
       'startInspection',
       'cancelInspection',
-      'getDigests',
       'refreshTokens',
       'sendDevnetTransfer',
       'deployDevnetContract',

@@ -10,7 +10,6 @@ import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { type AwaitedEntries, awaitedEntries } from '../../src/commands/data/archived-entries.ts';
 import { runExport } from '../../src/commands/data/export.ts';
-import { directoryJournal } from '../../src/commands/data/journal-sources.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
@@ -201,22 +200,6 @@ test('an export has the same bytes', async () => {
   expect(await exported(path, at)).toBe(await exported(source, null));
 });
 
-test('the entries after any one are those of the log, and each chain value is known', async () => {
-  const all = await entriesOf(source, at);
-  expect(await entriesOf(path, at)).toEqual(all);
-  await withOlderOf(at, async (older) => {
-    const journal = directoryJournal(path, older);
-    for (const { id, chain } of [all[0]!, all[TRIMMED - 1]!, all[TRIMMED]!, all.at(-1)!]) {
-      expect(await journal.chainAt(id)).toEqual(chain);
-      const { entries } = await journal.after(id);
-      const next: Entry[] = [];
-      for await (const entry of entries) next.push(entry);
-      expect(next[0]).toEqual(all[id] as Entry);
-    }
-    journal.close();
-  });
-});
-
 test('a journal that is trimmed during a walk is read on in the archive', async () => {
   const whole = folder();
   cpSync(source, whole, { recursive: true });
@@ -252,9 +235,6 @@ describe('refused, by name:', () => {
       remedy: expect.stringContaining('Name the archive of this data with --archive.'),
     });
     expect(() => checkDirectory(path, { deep: silentMachine })).toThrow('lacks events');
-    const journal = directoryJournal(path, null);
-    expect(await refusal(journal.after(3))).toBe(`The journal of ${path} lacks event 4.`);
-    journal.close();
   });
 
   test('a place without an archive', async () => {

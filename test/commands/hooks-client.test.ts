@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { ask, call, keyFor as keyOf, peerKeyFor, printSignInLink } from '../../src/commands/cli/client.ts';
+import { ask, call, keyFor as keyOf, printSignInLink } from '../../src/commands/cli/client.ts';
 import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -57,16 +57,6 @@ test('that of a named file is used instead, and sent to another machine only by 
   expect(keyFor({ url: HERE }, { ...variables, STACKSIDE_HOOK_KEY: 'of-a-consumer' })).toBe('of-a-consumer');
   const missing = join(empty.path, 'nowhere.key');
   expect(() => keyFor({ url: HERE, adminKey: missing }, {})).toThrow("nowhere.key can't be read");
-
-  for (const command of ['check', 'import'] as const) {
-    const peerKey = (peer: string, given: { adminKey?: string }, environment: Record<string, string>) =>
-      peerKeyFor(readSettingsOf(command, given, environment), peer);
-    expect(peerKey(ELSEWHERE, { adminKey: file }, {})).toBe(shared);
-    expect(peerKey(HERE, {}, variables)).toBe(shared);
-    expect(peerKey(ELSEWHERE, {}, variables)).toBeNull();
-    expect(peerKey(ELSEWHERE, { adminKey: file }, { STACKSIDE_PEER_KEY: 'of the peer' })).toBe('of the peer');
-    expect(peerKey('/srv/other', { adminKey: missing }, {})).toBeNull();
-  }
 });
 
 test('a key of the variable comes first', () => {

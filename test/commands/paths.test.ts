@@ -1,13 +1,9 @@
 /** Paths that a command refuses before it begins, since its work there would fail late or remove files. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { systemClock } from '../../src/base/clock.ts';
-import { OperatorError } from '../../src/base/errors.ts';
 import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
-import { otherAt } from '../../src/commands/data/check-against.ts';
 import { exportRows, runExport } from '../../src/commands/data/export.ts';
-import { importJournal } from '../../src/commands/data/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { backupOf } from '../support/data/backup.ts';
@@ -62,16 +58,4 @@ test('an export over a database, even with --overwrite', async () => {
   await expect(exporting).rejects.toThrow(`${index} is a database file`);
   await expect(runExport(data.path, journal, true)).rejects.toThrow(`${journal} is a database file`);
   expect(readFileSync(index).equals(before)).toBe(true);
-});
-
-test('the data directory itself is no other one', async () => {
-  const settings = readSettingsOf('import', { data: data.path }, {}).settings;
-  await expect(importJournal(settings, link)).rejects.toThrow('--from names the data directory itself');
-  const options = { directory: data.path, wait: 0, clock: systemClock, reading: () => {} };
-  expect(() => otherAt(link, null, options)).toThrow(OperatorError);
-  const other = join(around.path, 'other');
-  mkdirSync(other);
-  expect(() => otherAt(other, null, options)).toThrow(`--against names ${other}, which has no journal.`);
-  cpSync(data.path, other, { recursive: true });
-  expect(otherAt(other, null, options).location).toBe(other);
 });

@@ -239,8 +239,7 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['export', 'a'], /^Too many arguments for 'export'\. .*\.\nRun stackside export --help for what is accepted\.\n$/],
   [['export', '--format', 'x'], /^--format is "x"\.\nIt must be one of csv, ndjson, parquet\.\n$/],
   [['hooks', 'listen', '--fail', '700'], /^--fail is "700"\.\nIt must be an HTTP status from 200 to 599\.\n$/],
-  [['import', '--from', 'a', 'b'], /^--from is given, and files are, too\.\nGive the files .*\.\n$/],
-  [['import'], /^No recording is named\.\nGive the files .*\.\n$/],
+  [['import'], /^Missing required argument 'file'\.\nRun stackside import --help for what is accepted\.\n$/],
   [['devnet', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number from 1 on\.\n$/],
   [['devnet', '--post', 'nonsense'], /^--post is "nonsense"\.\nIt must be the URL of an HTTP server, such as .*\.\n$/],
 ];

@@ -57,8 +57,7 @@ async function answerOf(method: string, url: string, headers: Readonly<Record<st
 const policyOf = ({ headers }: Response) => headers.get('content-security-policy')?.replace(/'nonce-.*?'/, "'nonce'");
 
 /** What HEAD has no length of: a history, and an answer of so many bytes, which are sent in parts. */
-const isInParts = (url: string, bytes: number): boolean =>
-  /\/(principals\/.*\/history|digests|journal)\b/.test(url) || bytes > 250_000;
+const isInParts = (url: string, bytes: number): boolean => /\/principals\/.*\/history\b/.test(url) || bytes > 250_000;
 
 /** Asks HEAD and GET. @returns the status, and whether GET sends the body in parts */
 async function asGet(url: string, headers: Readonly<Record<string, string>> = {}) {

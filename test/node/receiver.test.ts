@@ -56,7 +56,7 @@ test('the blocks that a node will not send again are named once, with what bring
       event: 'blocks_missing',
       from_height: 5,
       to_height: 9,
-      remedy: expect.stringContaining('stackside import --from'),
+      remedy: expect.stringContaining('import a recording'),
     } as { event: string },
   ]);
   missing.to = 10;

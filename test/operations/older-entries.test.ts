@@ -6,7 +6,6 @@ import { contentsOf } from '../../src/archive/archive.ts';
 import { segmentName } from '../../src/archive/segment.ts';
 import { broughtEntries } from '../../src/commands/data/archived-entries.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
@@ -17,7 +16,6 @@ import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
-import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
 const all = [
@@ -156,43 +154,6 @@ describe('chainhooks', () => {
     opened[Symbol.dispose]();
     await older.stop();
     expect(wholeIndex(path)).toEqual(wanted);
-  });
-});
-
-describe('the journal’s route', () => {
-  const journalOf = async (server: Serving, query: string) => {
-    const headers = { 'x-api-key': readAdminKey(server.directory) ?? '' };
-    const answer = await server.get(`/stackside/v1/journal?${query}`, { headers });
-    return { status: answer.status, text: await answer.text() };
-  };
-
-  test('has the same pages', async () => {
-    const whole = folder();
-    cpSync(source.path, whole, { recursive: true });
-    await using one = await serving({}, whole);
-    await using other = await serving({ archive: at, hostName: 'one', journalKeep: '0' }, path);
-    const { last } = JSON.parse((await journalOf(one, 'after=0&limit=1')).text);
-    for (const after of [0, 1, 6, 7, TRIMMED - 1, TRIMMED, TRIMMED + 1, last - 1, last]) {
-      for (const limit of [1, 20, 5_000]) {
-        const wanted = await journalOf(one, `after=${after}&limit=${limit}`);
-        expect(wanted.status).toBe(200);
-        expect(await journalOf(other, `after=${after}&limit=${limit}`)).toEqual(wanted);
-      }
-    }
-  });
-
-  test('says what the archive lacks, and what the journal lacks without one', async () => {
-    await using server = await serving({ archive: at, hostName: 'one' }, path);
-    rmSync(at, { recursive: true });
-    const refused = await journalOf(server, 'after=3');
-    expect(refused.status).toBe(503);
-    expect(refused.text).toContain('There is no archive');
-    expect((await journalOf(server, `after=${TRIMMED}`)).status).toBe(200);
-    expect((await server.get('/ready')).status).toBe(200);
-    const without = folder();
-    cpSync(path, without, { recursive: true });
-    await using none = await serving({}, without);
-    expect((await journalOf(none, 'after=3')).status).toBe(410);
   });
 });
 

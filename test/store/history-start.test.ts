@@ -7,12 +7,11 @@ import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
 import { heightOf } from '../../src/chain/position.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
-import { importJournal } from '../../src/commands/data/import-journal.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { mempool } from '../../src/http/etag.ts';
-import { readSettings, readSettingsOf } from '../../src/settings/config.ts';
+import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { ForkBelowHistoryError } from '../../src/store/ingest/history-start.ts';
@@ -175,13 +174,6 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
     expect(db.query('SELECT count(*) AS rows FROM v1_balances').get()).toEqual({ rows: 0 });
     const tokens = db.query<{ supply: string | null }, []>('SELECT DISTINCT supply FROM v1_fungible_tokens').all();
     expect(tokens).toEqual([{ supply: null }]);
-  }
-  {
-    // Another host takes the entries as they are, in the same places.
-    using follower = dataDirectory();
-    const { settings: importing } = readSettingsOf('import', { data: follower.path, logLevel: 'silent' }, {});
-    await importJournal(importing, directory.path);
-    expect(everything(follower.path)).toEqual(everything(directory.path));
   }
   // An index of the whole chain takes the same recording for what it knows.
   using whole = ingestOf(events.map(received));

@@ -3,7 +3,6 @@ import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
 import { nullable, UnixTime, words } from '../shared/values.ts';
-import { digestRoute, type JournalRange, journalRoute, type MakeDigests } from './journal.ts';
 import { ArchiveBase, type HostsState, hostsRoute, type OperatorFamily } from './server.ts';
 import { type Queries, sqlRoutes } from './sql.ts';
 
@@ -62,8 +61,6 @@ export interface Inspections {
   state(): InspectionsState;
   /** Starts an inspection. @returns false if one is running already */
   start(kind: InspectionKind): boolean;
-  /** Digests the tables, which counts as an inspection; null while another runs. */
-  digests: MakeDigests;
   /** Cancels the running inspection. @returns whether there was one */
   cancel(): boolean;
 }
@@ -113,7 +110,6 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
         return inspections().state();
       },
     }),
-    digestRoute(family, (query) => inspections().digests(query)),
   ];
 }
 
@@ -311,8 +307,6 @@ export interface SystemApi {
   inspections: Inspections;
   /** The hosts of this server's cluster. */
   hosts(): Promise<HostsState>;
-  /** The entries after an entry of the journal. */
-  journal(after: number): Promise<JournalRange>;
   /** Null where nobody is asked about tokens. */
   refreshTokens: RefreshTokens | null;
   /** Null where this server writes no archive. */
@@ -378,7 +372,6 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
     }),
     ...inspectionRoutes(family, () => own().inspections),
     hostsRoute(family, () => own().hosts()),
-    journalRoute(family, (after) => own().journal(after)),
     refreshRoute(family, () => own().refreshTokens),
     baseRoute(family, () => own().requestBase),
     ...sqlRoutes(family, () => own().queries),

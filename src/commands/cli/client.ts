@@ -9,7 +9,6 @@ import { LINKS, LinkResponse } from '../../hooks/routes/session.ts';
 import { directFetch } from '../../http/direct-fetch.ts';
 import { hostCheck } from '../../http/hosts.ts';
 import { type Reading, settings } from '../../settings/config.ts';
-import { isUrl } from '../data/peer.ts';
 
 export interface Connection {
   /** The origin of the API, such as `http://127.0.0.1:3999`. */
@@ -44,21 +43,6 @@ export function keyFor({ settings: { url, data, adminKey, hookKey }, sources }: 
     `There is no admin key at ${adminKeyFile(data)}.`,
     'Check --data; the first start of stackside serve creates the key, unless --admin-key names its file.',
   );
-}
-
-/**
- * The key for requests to a peer: that of the variable, or else the admin key in the named file, which is sent to another
- * machine only if a flag names the file.
- * @param peer URL of the peer's API, or a directory, which needs no key
- * @returns null without a key
- * @throws OperatorError if the file has none
- */
-export function peerKeyFor(
-  { settings: { peerKey, adminKey }, sources }: Reading<'check'> | Reading<'import'>,
-  peer: string,
-): string | null {
-  if (peerKey !== null || adminKey === null || !isUrl(peer)) return peerKey;
-  return sources.adminKey?.kind === 'flag' || isOnOwnMachine(peer) ? namedAdminKey(adminKey) : null;
 }
 
 const OK = 200;

@@ -25,12 +25,8 @@ export const importRecordings = command({
   summary: 'Import event recordings into the index, from where the last import stopped',
   example: 'stackside import events.tsv.zst --data /srv/stacks',
   settingsOf: 'import',
-  arguments: [['[file...]', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
+  arguments: [['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
   options: [
-    new Option(
-      '--from <url|dir>',
-      'Import the events that this data lacks from a journal: URL of the API of another Stackside, or a data directory',
-    ).conflicts(['skipBad', 'restart', 'format']),
     switchOption('--skip-bad', "Count and skip rows that can't be imported"),
     switchOption('--restart', 'Import the recording from its first row again'),
     choiceOption(
@@ -39,24 +35,9 @@ export const importRecordings = command({
       recordingFormats,
     ),
   ],
-  async run(reading, { from, ...options }: ImportOptions & { from?: string }, files: string[]) {
-    if ((from === undefined) === (files.length === 0)) {
-      throw new OperatorError(
-        from === undefined ? 'No recording is named.' : '--from is given, and files are, too.',
-        'Give the files of recordings, or --from and no file.',
-      );
-    }
-    const { settings } = reading;
-    if (from === undefined) {
-      const { runImport } = await import('./import.ts');
-      await runImport(settings, files, options);
-    } else {
-      const [{ importJournal }, { peerKeyFor }] = await Promise.all([
-        import('./import-journal.ts'),
-        import('../cli/client.ts'),
-      ]);
-      await importJournal({ ...settings, peerKey: peerKeyFor(reading, from) }, from);
-    }
+  async run({ settings }, options: ImportOptions, files: string[]) {
+    const { runImport } = await import('./import.ts');
+    await runImport(settings, files, options);
   },
 });
 
@@ -286,15 +267,9 @@ export function addArchiveCommands(program: OwnCommand): void {
   for (const declared of [archiveStatus, archiveList, archiveVerify, archiveKey]) addCommand(archive, declared);
 }
 
-/** Default of `--wait`, in seconds. */
-const USUAL_WAIT = 10;
-
 interface CheckCommandOptions {
   deep: boolean;
   since?: number;
-  against?: string;
-  digests?: number;
-  wait: number;
   node: boolean;
   sample: number;
   all: boolean;
@@ -321,33 +296,16 @@ export const check = command({
       'Check only what blocks from this height on wrote, and list the checks that are left out for it',
       0,
     ).conflicts('deep'),
-    new Option(
-      '--against <dir|url>',
-      'Compare every table with that of another host at one entry of the journal, in place of checking: another data directory, or the URL of the API of another Stackside',
-    ).conflicts(['deep', 'since', 'digests']),
-    numberOption(
-      '--digests <entry>',
-      'Print the digests of all tables at an entry of the journal as lines of JSON, in place of checking',
-      0,
-    ).conflicts(['deep', 'since']),
-    numberOption(
-      '--wait <seconds>',
-      'Seconds that --against and --digests wait for an entry',
-      0,
-      USUAL_WAIT,
-      LONGEST_SECONDS,
-    ),
     switchOption(
       '--node',
       'Compare the index with the RPC interface of the node at one block, in place of checking: accounts, contracts, blocks, results, reward sets, tokens',
-    ).conflicts(['deep', 'since', 'digests', 'against']),
+    ).conflicts(['deep', 'since']),
     numberOption('--sample <number>', 'How many of each kind --node compares, of the newest blocks', 1, USUAL_SAMPLE),
     switchOption('--all', 'Compare all with --node, from the tip down to the first block').conflicts('sample'),
     numberOption('--rate <requests>', 'Requests a second that --node makes at most', 1, USUAL_RATE),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
-  async run(reading, { format, against, digests, wait, node, sample, all, rate, ...options }: CheckCommandOptions) {
-    const { settings } = reading;
+  async run({ settings }, { format, node, sample, all, rate, ...options }: CheckCommandOptions) {
     if (node) {
       const [{ checkAgainstNode }, { checkWatch }, { nodeRpc }] = await Promise.all([
         import('./check-node.ts'),
@@ -358,20 +316,6 @@ export const check = command({
       const asked = { rate, clock: systemClock, ...(all ? {} : { sample }) };
       const agrees = await checkAgainstNode(data, url, nodeRpc(url), asked, checkWatch(format));
       if (!agrees) process.exitCode = EXIT.found;
-      return;
-    }
-    if (digests !== undefined) {
-      const { printDigests } = await import('./index-digests.ts');
-      await printDigests(settings.data, digests, wait);
-      return;
-    }
-    if (against !== undefined) {
-      const [{ reportAgainst }, { peerKeyFor }] = await Promise.all([
-        import('./check-against.ts'),
-        import('../cli/client.ts'),
-      ]);
-      const asked = { ...settings, peerKey: peerKeyFor(reading, against) };
-      if (!(await reportAgainst(asked, against, { wait, format }))) process.exitCode = EXIT.found;
       return;
     }
     const { reportCheck } = await import('./report.ts');

@@ -192,8 +192,7 @@ async function importFile(
 
 /** Imports recordings in the given order. */
 export async function runImport(
-  settings: Omit<SettingsOf<'import'>, 'peerKey' | 'adminKey' | 'eventBodyLimit' | 'importThreads'> &
-    Partial<Pick<SettingsOf<'import'>, 'importThreads'>>,
+  settings: Omit<SettingsOf<'import'>, 'importThreads'> & Partial<Pick<SettingsOf<'import'>, 'importThreads'>>,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {

@@ -4,7 +4,6 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type Digested, DigestPosition, type DigestQuery, TableDigest } from '../../api/stackside/journal.ts';
 import {
   CheckFinding,
   type InspectionKind,
@@ -15,7 +14,6 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
-import { ApiError } from '../../http/errors.ts';
 import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
 
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
@@ -24,13 +22,10 @@ const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Typ
 const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
 const CheckLine = lineOf(CheckFinding);
 const TableLine = lineOf(TableSize);
-const DigestLine = lineOf(Type.Union([Type.Object({ stand: DigestPosition }), Type.Object({ table: TableDigest })]));
 /** A line of `stackside check --format json`. */
 export type CheckLine = Static<typeof CheckLine>;
 /** A line of `stackside tables --format json`. */
 export type TableLine = Static<typeof TableLine>;
-/** A line of `stackside check --digests`. */
-export type DigestLine = Static<typeof DigestLine>;
 
 type Check = NonNullable<InspectionsState['check']>;
 type Tables = NonNullable<InspectionsState['tables']>;
@@ -41,7 +36,6 @@ const UNKNOWN_LINE =
 const ENDED_EARLY = 'The process ended before its work was done.';
 /** Characters of a stored error text. */
 const LONGEST_PROBLEM = 1_000;
-const UNDER_WAY = 'Another inspection is running; cancel it, or wait until it ends';
 
 /** Why a process failed. @param errors its stderr */
 const problemOf = (errors: string): string => errors.trim().slice(-LONGEST_PROBLEM) || ENDED_EARLY;
@@ -106,32 +100,6 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     return true;
   }
 
-  /** @throws ApiError if the process fails or is cancelled */
-  async function* digests({ at, wait }: DigestQuery): AsyncGenerator<Digested, void> {
-    // Another inspection may have begun before the first part of this one was requested.
-    if (running !== null) throw new ApiError(409, UNDER_WAY);
-    const process = start(['check', '--digests', `${at}`, '--wait', `${wait}`, '--data', directory]);
-    let isCancelled = false;
-    const cancelled = () => {
-      isCancelled = true;
-    };
-    running = { process, cancelled, over: process.ended };
-    try {
-      for await (const line of process.lines) {
-        const said = parsedJson(line);
-        if (!Value.Check(DigestLine, said)) throw new ApiError(503, UNKNOWN_LINE);
-        yield 'at' in said ? 'alive' : said.found;
-      }
-      const { code, errors } = await process.ended;
-      if (isCancelled) throw new ApiError(503, 'The digests were cancelled.');
-      if (code !== 0) throw new ApiError(503, problemOf(errors));
-    } finally {
-      process.kill();
-      await process.ended;
-      running = null;
-    }
-  }
-
   return {
     state: () => newest,
     start(kind: InspectionKind) {
@@ -146,7 +114,6 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
       running = { process, cancelled, over: follow(process, inspection) };
       return true;
     },
-    digests: (query) => (running === null ? digests(query) : null),
     cancel,
     async stop() {
       const { over } = running ?? {};

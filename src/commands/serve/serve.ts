@@ -64,14 +64,7 @@ import { importOldNames } from './old-names.ts';
 import { readOrReason, serverOperations } from './operations.ts';
 import { queries } from './queries.ts';
 import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
-import {
-  alertsState,
-  journalRange,
-  type Sources,
-  serverHistory,
-  serverStatus,
-  systemState,
-} from './server-readings.ts';
+import { alertsState, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
 import { requireLoopback, requireNodesChain } from './start-checks.ts';
 import { askAboutTokens, refreshingTokens } from './tokens.ts';
 
@@ -179,7 +172,7 @@ const ALONE: HostsState = { host: null, log: null, problem: null };
  */
 function systemOf(
   { settings, environment, operations, log, watch, closing }: Base,
-  { ingest, older, bring }: Writing,
+  { ingest }: Writing,
   cluster: ServedCluster | null,
   sources: Sources,
   listeners: { name: string; url: string }[],
@@ -201,7 +194,6 @@ function systemOf(
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
-    journal: (after) => journalRange(settings.data, after, { older, bring }),
     refreshTokens: refreshingTokens(settings, cluster?.commander ?? ingest.commander(clock, chance)),
     requestBase,
     queries: asked,

@@ -1,21 +1,16 @@
-/** Reads the state of the server: `/stackside/v1/status`, `history`, `system` and `journal`. */
+/** Reads the state of the server: `/stackside/v1/status`, `history` and `system`. */
 import type { Operations } from '../../api/operations.ts';
-import type { JournalRange, StoredEntry } from '../../api/stackside/journal.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
 import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
-import { OperatorError } from '../../base/errors.ts';
-import { ApiError } from '../../http/errors.ts';
 import type { Alert } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import { type Settings, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
 import { defaultOf, type Source } from '../../settings/setting.ts';
-import { JournalDamagedError, JournalEntryError, openJournalReader } from '../../store/files/journal.ts';
-import { type BringEntries, type OlderEntries, withOlder } from '../../store/files/older-entries.ts';
+import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
-import { compressed, type Entry } from '../../store/log/entry.ts';
 import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
@@ -200,72 +195,6 @@ export function systemState(options: SystemStateOptions): SystemState {
     durability: DURABILITY,
     value_indexes: options.valueIndexes.map(valueIndexState),
   };
-}
-
-/** What a server's archive has below the journal; null without an archive. */
-interface BelowJournal {
-  older: OlderEntries | null;
-  bring: BringEntries;
-}
-
-/** Consecutive entries after one, up to the first missing one. The file is open while they are read. */
-async function* entriesAfter(
-  directory: string,
-  after: number,
-  { older, bring }: BelowJournal,
-): AsyncGenerator<StoredEntry> {
-  const journal = openJournalReader(directory);
-  const whole = withOlder(journal, older);
-  try {
-    for (let id = after + 1; ; id++) {
-      const entry = journal.stored(id) ?? storedOf(await bring(() => whole.read(id)));
-      if (entry === undefined) return;
-      yield entry;
-    }
-  } finally {
-    journal.close();
-  }
-}
-
-/** The error of a request for an entry that can't be read from the archive; any other error as it is. */
-const awayFrom = (error: unknown): unknown =>
-  error instanceof OperatorError && !(error instanceof JournalEntryError || error instanceof JournalDamagedError)
-    ? new ApiError(503, error.message, null, { cause: error })
-    : error;
-
-/** An older entry as the journal stored it. */
-function storedOf(entry: Entry | undefined): StoredEntry | undefined {
-  if (entry === undefined) return undefined;
-  const { text, ...rest } = entry;
-  return { ...rest, payload: compressed(text) };
-}
-
-/**
- * The events of a data directory after a number.
- * @throws OperatorError if the journal can't be read; ApiError 503 if an entry can't be read from the archive now
- */
-export async function journalRange(directory: string, after: number, below: BelowJournal): Promise<JournalRange> {
-  const journal = openJournalReader(directory);
-  const whole = withOlder(journal, below.older);
-  try {
-    // The first entry is read before the answer begins, so that a failure has a status.
-    const chain = await below
-      .bring(() => {
-        whole.read(after + 1);
-        return whole.chainAt(after);
-      })
-      .catch((error: unknown) => {
-        throw awayFrom(error);
-      });
-    return {
-      chain,
-      last: journal.lastId(),
-      lacksUpTo: after < whole.trimmedTo() ? whole.trimmedTo() : null,
-      entries: () => entriesAfter(directory, after, below),
-    };
-  } finally {
-    journal.close();
-  }
 }
 
 /** The alerts as the API has them. @param last null before the first evaluation */

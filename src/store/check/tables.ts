@@ -16,7 +16,9 @@ import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { CheckRun } from './checks.ts';
-import type { Value } from './row-digests.ts';
+
+/** A value of a row, with exact integers. */
+export type Value = string | bigint | number | Uint8Array | null;
 
 /** Local tables, which are no function of the log, each with the reason. All others can be made from the log's entries. */
 export const localTables: Readonly<Record<string, string>> = {
@@ -72,19 +74,6 @@ function orderOf(db: Database, { name, wr }: Table): string {
   return orders[name] ?? (wr === 1n ? key.map((column) => column.name).join(', ') : 'rowid');
 }
 
-const wordOf = (value: Value): string => (value instanceof Uint8Array ? `0x${value.toHex()}` : String(value));
-
-/** The key of a row in words such as `height 12`; empty where there is no such row. @param number from 1 on */
-export function keyOf(db: Database, table: Table, number: number): string {
-  const order = orderOf(db, table);
-  const row = db
-    .query<Record<string, Value>, [number]>(`SELECT ${order} FROM ${table.name} ORDER BY ${order} LIMIT 1 OFFSET ?1`)
-    .get(number - 1);
-  return Object.entries(row ?? {})
-    .map(([column, value]) => `${column} ${wordOf(value)}`)
-    .join(', ');
-}
-
 /** The tables that are functions of the journal. @param db a connection that reads exact integers */
 export function journaledTables(db: Database): Table[] {
   const all = db
@@ -94,13 +83,11 @@ export function journaledTables(db: Database): Table[] {
 }
 
 /** The rows of a table, in an order that all files share. */
-export function rowsOf(db: Database, table: Table): Iterator<Value[]> {
+export function* rowsOf(db: Database, table: Table): Generator<Value[]> {
   const { name } = table;
   const order = orderOf(db, table);
-  const rows = db.query<Record<string, Value>, SQLQueryBindings[]>(`SELECT * FROM ${name} ORDER BY ${order}`).iterate();
-  return (function* () {
-    for (const row of rows) yield Object.values(row);
-  })();
+  const rows = db.query<Record<string, Value>, SQLQueryBindings[]>(`SELECT * FROM ${name} ORDER BY ${order}`);
+  for (const row of rows.iterate()) yield Object.values(row);
 }
 
 const MOST_SHOWN = 5;

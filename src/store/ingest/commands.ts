@@ -171,7 +171,7 @@ export function commandOf(text: string): EntryCommand {
   return command;
 }
 
-/** Whether a command concerns the hosts of its log alone. What was asked about tokens, everybody can ask. */
+/** Returns whether a command concerns only the hosts of its log. Everybody can ask about tokens. */
 export const isPrivateCommand = (text: string): boolean => !commandOf(text).type.startsWith('tokens.');
 
 /**

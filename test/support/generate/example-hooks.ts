@@ -104,9 +104,7 @@ export async function hookExamples(
     await record('getSystem', 'GET', '/stackside/v1/system');
     await record('getAlerts', 'GET', '/stackside/v1/alerts');
     await record('getSystemLog', 'GET', '/stackside/v1/log');
-    await record('getJournal', 'GET', '/stackside/v1/journal');
     await record('getHosts', 'GET', '/stackside/v1/hosts');
-    await record('getDigests', 'GET', '/stackside/v1/digests?at=0');
     const coin = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7.river-coin';
     await record('refreshTokens', 'POST', '/stackside/v1/tokens/refresh', {
       body: { contract_id: coin, token_ids: ['1'] },

@@ -78,20 +78,6 @@ export const exampleSystem: SystemApi = {
   }),
   queries: { run: async () => Buffer.from('{"columns":["block_height","tx_count"],"rows":[[140,6]],"cut":false}') },
   hosts: async () => exampleHosts,
-  journal: async () => ({
-    chain: new Uint8Array(32),
-    last: 1,
-    lacksUpTo: null,
-    async *entries() {
-      yield {
-        id: 1,
-        receivedAt: 1_700_000_000_000_000,
-        path: '/stackerdb_chunks',
-        payload: Bun.zstdCompressSync('{}'),
-        chain: new Uint8Array(32).fill(1),
-      };
-    },
-  }),
   state: () => ({
     settings: [
       {
@@ -138,9 +124,5 @@ export const exampleSystem: SystemApi = {
     state: () => INSPECTED,
     start: () => true,
     cancel: () => true,
-    async *digests({ at }) {
-      yield { stand: { entry: at, chain: HASH, chain_asked: HASH, schema: 6 } };
-      yield { table: { name: 'blocks', rows: 2, range_rows: 1, ranges: ['00'.repeat(16), '01'.repeat(16)] } };
-    },
   },
 };

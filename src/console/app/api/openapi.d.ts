@@ -2088,13 +2088,6 @@ export interface components {
                 sizes: components["schemas"]["TableSize"][];
             } | null;
         };
-        TableDigest: { name: string; rows: number; range_rows: number; ranges: string[]; };
-        DigestPosition: { entry: number; chain: components["schemas"]["Hash"]; chain_asked: components["schemas"]["Hash"] | null; schema: number; };
-        Digests: {
-            tables: components["schemas"]["TableDigest"][];
-            stand?: components["schemas"]["DigestPosition"] | null;
-            error?: components["schemas"]["Problem"];
-        };
         ClusterLog: {
             chain_id: number | null;
             head: { entry: number; chain: components["schemas"]["Hash"]; };
@@ -2111,14 +2104,6 @@ export interface components {
             warnings: string[];
         };
         HostsState: { host: components["schemas"]["HostState"] | null; log: components["schemas"]["ClusterLog"] | null; problem: string | null; };
-        JournalEntry: { id: number; received_at: number; path: string; chain: components["schemas"]["Hash"]; payload: string; };
-        JournalPage: {
-            after: number;
-            chain: components["schemas"]["Hash"] | null;
-            last: number;
-            entries: components["schemas"]["JournalEntry"][];
-            error?: components["schemas"]["Problem"];
-        };
         RefreshedTokens: { contract_id: string; tokens: number | null; };
         SqlViews: {
             views: { name: string; help: string; query: string; columns: { name: string; type: string; help: string; indexed: boolean; }[]; }[];
@@ -2284,7 +2269,6 @@ export interface components {
         MisdirectedRequest: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
         TooManyRequests: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
         ServiceUnavailable: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        Conflict: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
         BadRequestDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
         ForbiddenDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
         SimulatedNodeNotFound: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
@@ -4503,7 +4487,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["Conflict"];
+            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
