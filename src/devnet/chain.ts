@@ -49,6 +49,8 @@ export interface ChainOptions {
   readonly staking?: number;
   /** Whether users deploy semi-fungible tokens, too. Default false. */
   readonly semiFungible?: boolean;
+  /** Approximate percentage of users' transactions that empty a balance of STX or tokens. Default 0. */
+  readonly emptying?: number;
   /** Whether transactions are announced before they are mined. Default true. */
   readonly mempool?: boolean;
   /** Default testnet. */
@@ -177,6 +179,7 @@ export class SimulatedChain {
       network,
       options.staking,
       options.semiFungible,
+      options.emptying,
     );
     this.network = network;
     this.cycles = beginning?.cycles ?? cycles;

@@ -86,6 +86,8 @@ export interface ContractTemplate {
   holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
   /** Makes up a call that is sensible in this context; in another it may fail. */
   propose(scene: Scene): ContractCall;
+  /** Makes up a call that empties a balance of one of the contract's assets; undefined if the sender can empty none. */
+  empty?(scene: Scene): ContractCall | undefined;
   /** Public functions that transactions from outside may call; the others are not simulated. */
   readonly calls?: Readonly<Record<string, (args: readonly ClarityValue[]) => Pick<ContractCall, 'run'>>>;
   /** Simulated read-only functions; each returns a serialized value. */

@@ -4,7 +4,7 @@
  */
 import { stacksAddress } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
-import type { ContractTemplate, PostConditions } from './contract.ts';
+import type { ContractTemplate, PostConditions, Scene } from './contract.ts';
 import { collectible } from './contracts/collectible.ts';
 import { gems } from './contracts/gems.ts';
 import { journal } from './contracts/journal.ts';
@@ -59,6 +59,7 @@ export class Traffic {
     readonly network: Network,
     readonly staking = 6,
     semiFungible = false,
+    readonly emptying = 0,
   ) {
     this.#templates = semiFungible ? templates : usual;
     this.#byAddress = new Map(users.map((user) => [user.address, user]));
@@ -70,6 +71,9 @@ export class Traffic {
    * @param busy addresses with a waiting transaction, whose nonce must not be used
    */
   next(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction {
+    const isEmptying = this.emptying > 0 && this.prng.chance(this.emptying / 100);
+    const emptied = isEmptying ? this.#emptied(world, burnHeight, busy) : undefined;
+    if (emptied !== undefined) return emptied;
     const origin = this.#someUser(world, burnHeight, busy);
     const sender = origin.address;
     const kind = this.#someKind(world, burnHeight);
@@ -99,15 +103,45 @@ export class Traffic {
     ] as const);
   }
 
+  /** Makes up a transaction that empties a balance; undefined if no free user can. */
+  #emptied(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction | undefined {
+    const { prng } = this;
+    const free = this.users.filter((user) => this.#isFree(user, world, burnHeight, busy));
+    if (free.length === 0) return undefined;
+    const whole = free.filter(({ address }) => world.locked(address, burnHeight) === undefined);
+    // Most users must be able to go on.
+    if (whole.length > 0 && free.length > this.users.length / 2 && prng.chance(0.2)) {
+      const account = prng.pick(whole);
+      const { address } = account;
+      const signer = { account, nonce: world.nonce(address), fee: this.#fee() };
+      const amount = world.balance(address) - signer.fee;
+      return this.#transferOf(signer, this.#someRecipient(address, world), amount, '', world);
+    }
+    const calls = world.contracts.flatMap(({ id, template }) =>
+      free.flatMap((origin) => {
+        const call = template.empty?.(this.#scene(origin.address, id, world, burnHeight));
+        return call === undefined ? [] : [{ origin, contract: id, call }];
+      }),
+    );
+    if (calls.length === 0) return undefined;
+    const { origin, contract, call } = prng.pick(calls);
+    const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() };
+    const payload = contractCall(contract, call.functionName, call.args);
+    return this.#signed(signer, payload, { kind: 'call', contract, call }, world, 'success', call.postConditions);
+  }
+
   /** A transfer with a given nonce and fee, for transactions that are replaced or never mined. */
   transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): MadeTransaction {
     const { prng } = this;
     const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
     const recipient = this.#someRecipient(origin.address, world);
-    const memo = prng.pick(memos);
+    return this.#transferOf({ account: origin, nonce, fee }, recipient, amount, prng.pick(memos), world);
+  }
+
+  #transferOf(origin: Signer, recipient: string, amount: bigint, memo: string, world: World): MadeTransaction {
     const payload = tokenTransfer(recipient, amount, memo);
     const action: Action = { kind: 'transfer', recipient, amount, memo: memoBytes(memo) };
-    return this.#signed({ account: origin, nonce, fee }, payload, action, world);
+    return this.#signed(origin, payload, action, world);
   }
 
   #deployment(origin: Account, world: World): MadeTransaction {
@@ -127,9 +161,8 @@ export class Traffic {
   #call(origin: Account, contract: string, world: World, burnHeight: number): MadeTransaction {
     const { prng } = this;
     const sender = origin.address;
-    const recipient = () => this.#someRecipient(sender, world);
     const { template } = world.contract(contract)!;
-    const call = template.propose({ prng, world, contract, sender, burnHeight, recipient });
+    const call = template.propose(this.#scene(sender, contract, world, burnHeight));
     const payload = contractCall(contract, call.functionName, call.args);
     const fate: Fate = prng.weighted([
       [200, 'success'],
@@ -141,6 +174,11 @@ export class Traffic {
     const conditions = fate === 'abort_by_post_condition' ? unmet : call.postConditions;
     const signer = { account: origin, nonce: world.nonce(sender), fee: this.#fee() };
     return this.#signed(signer, payload, { kind: 'call', contract, call }, world, fate, conditions);
+  }
+
+  #scene(sender: string, contract: string, world: World, burnHeight: number): Scene {
+    const recipient = () => this.#someRecipient(sender, world);
+    return { prng: this.prng, world, contract, sender, burnHeight, recipient };
   }
 
   /** Signs a transaction; a sponsor pays the fee of one in sixteen. */

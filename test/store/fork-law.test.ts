@@ -10,13 +10,16 @@ import type { Block } from '../../src/chain/block.ts';
 import type { Effect } from '../../src/chain/effect.ts';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
 import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
+import type { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { World } from '../../src/devnet/world.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { chainTables, effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { ValueIndexChoice } from '../../src/store/model/contract.ts';
+import { sortable } from '../../src/store/rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../src/store/rows/enums.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
@@ -52,11 +55,23 @@ const casesThatOnceFailed: Forks[] = [
     ],
   },
 ];
+const grow = { mine: 'back', blocks: 0, tenure: 'same', transactions: 4 } as const;
+/** A fork whose reverted blocks emptied balances of STX, of fungible tokens and of owners of instances. */
+const revertedEmptying: Forks = {
+  seed: 334,
+  emptying: 60,
+  steps: [
+    ...Array.from({ length: 9 }, () => grow),
+    { mine: 'back', blocks: 4, tenure: 'new', transactions: 4 },
+    { mine: 'overtake', end: 1, tenure: 'same', transactions: 4 },
+    grow,
+  ],
+};
 /** The laws look at the same streams, each of which is made once. */
 const settings = {
   cases: 2,
   seed: drawnSeed,
-  examples: casesThatOnceFailed.map((once): [Forks] => [once]),
+  examples: [...casesThatOnceFailed, revertedEmptying].map((once): [Forks] => [once]),
 };
 
 /** More, of a run of many cases, are made again for each law. */
@@ -83,6 +98,9 @@ function after(events: readonly NodeEvent[]): { tables: Tables; problems: string
   return { tables: tables(directory.path), problems: problemsIn(directory.path) };
 }
 
+/** Whether a dumped row of a balance is empty. */
+const hasNoBalance = (row: string): boolean => row.includes(`balance="${sortable('0')}"`);
+
 test('every table of the index is compared by the fork law or is left out of it by name', () => {
   using open = openNew();
   open.ingest.close();
@@ -95,7 +113,7 @@ test('every table of the index is compared by the fork law or is left out of it 
 test(
   'any stream of events with forks ends in the tables of its winning chain alone',
   () => {
-    const seen = new Seen({ blocks: 10, 'orphaned blocks': 2 });
+    const seen = new Seen({ blocks: 10, 'orphaned blocks': 2, 'empty balances of tokens': 1 });
     assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
@@ -104,6 +122,7 @@ test(
         const blocksIn = (all: readonly NodeEvent[]) => new Set(all.filter(({ path }) => path === '/new_block')).size;
         seen.add('blocks', blocksIn(straight));
         seen.add('orphaned blocks', blocksIn(events) - blocksIn(straight));
+        seen.add('empty balances of tokens', (expected.ft_balances ?? []).filter(hasNoBalance).length);
         const forked = after(events);
         expect(forked.problems).toEqual([]);
         expect(forked.tables).toEqual(expected);
@@ -140,6 +159,50 @@ test(
     expect(seen.wonAgain).toBeGreaterThan(10);
     expect(seen.bitcoinForks).toBeGreaterThan(5);
     expect(seen.repeated).toBeGreaterThan(5);
+  },
+  timeout,
+);
+
+/** The assets of which a block empties a balance. */
+function emptiedBy(chain: SimulatedChain, indexBlockHash: string): Set<'stx' | 'ft' | 'nft'> {
+  const { parent, receipts, world } = chain.block(indexBlockHash)!;
+  const before = chain.world(parent ?? chain.genesisHash);
+  const emptied = new Set<'stx' | 'ft' | 'nft'>();
+  for (const event of receipts.flatMap(({ events }) => events)) {
+    if (event.type === 'nft_burn_event') emptied.add('nft');
+    if (!('sender' in event) || !('amount' in event)) continue;
+    const { sender } = event;
+    const balanceIn = (world: World): bigint =>
+      'asset' in event ? world.fungibleBalance(event.asset, sender) : world.balance(sender);
+    if (balanceIn(world) === 0n && balanceIn(before) > 0n) emptied.add('asset' in event ? 'ft' : 'stx');
+  }
+  return emptied;
+}
+
+test(
+  'in streams of the laws, forks revert blocks that emptied balances of STX, fungible and non-fungible tokens',
+  () => {
+    const revertedIn = (generated: Forks) => {
+      const emptied = { stx: 0, ft: 0, nft: 0 };
+      const { chain, events } = grown(generated);
+      using open = openNew();
+      for (const event of events) open.ingest.apply(received(event));
+      for (const said of open.said) {
+        if (said.event !== 'block_reverted') continue;
+        for (const asset of emptiedBy(chain, said.index_block_hash)) emptied[asset] += 1;
+      }
+      return emptied;
+    };
+    const found = fc.sample(forks(), { numRuns: 12, seed: 1 }).map(revertedIn);
+    const inExample = revertedIn(revertedEmptying);
+    for (const asset of ['stx', 'ft', 'nft'] as const) {
+      const streams = found.filter((emptied) => emptied[asset] > 0).length;
+      expect({ asset, streams: streams > 0, inExample: inExample[asset] > 0 }).toEqual({
+        asset,
+        streams: true,
+        inExample: true,
+      });
+    }
   },
   timeout,
 );
@@ -211,7 +274,7 @@ test(
           db.run('ROLLBACK');
         }
       }),
-      { seen, cases: 6 },
+      { seen, cases: 20 },
     );
   },
   timeout,

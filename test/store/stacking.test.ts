@@ -120,6 +120,21 @@ describe('the stackers of a cycle', () => {
     expect(await after([], stackers(6, 3))).toEqual([]);
   });
 
+  test('a fork that takes away the only solo stacker of a signer leaves its pooled stackers counted', async () => {
+    const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
+    const set = rewardSet(6, [[keyOf(2), 1, 70n]]);
+    const counts = async (read: Reader) =>
+      (await read.rewardCycles.signers(6, 20, 0)).items.map(({ soloStackers, pooledStackers }) => [
+        soloStackers,
+        pooledStackers,
+      ]);
+    const base = poxBlock(null, 'pooled', [[pooled(B, 70)], [commit(2, 6)]], set);
+    const lost = poxBlock(base, 'lost', [[solo]]);
+    expect(await after([base.event, lost.event], counts)).toEqual([[1, 1]]);
+    const rival = poxBlock(base, 'rival', []);
+    expect(await after([rival.event, poxBlock(rival, 'end', []).event], counts)).toEqual([[0, 1]]);
+  });
+
   test('an increase of who stacks alone names signer and amount anew', async () => {
     const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const increase = { 'increase-by': u(5), 'total-locked': u(55), ...key(3), ...term(6, 7) };

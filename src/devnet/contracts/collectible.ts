@@ -87,6 +87,12 @@ export const collectible: ContractTemplate = {
     const foreign = prng.chance(0.1) ? someToken(world, asset, prng) : undefined;
     return foreign === undefined ? mint(sender) : transfer(contract, foreign.id, sender, recipient());
   },
+  empty({ prng, world, contract, sender, recipient }) {
+    const asset = `${contract}::${tokenName}`;
+    const owned = someToken(world, asset, prng, sender);
+    if (owned === undefined) return undefined;
+    return prng.chance(0.5) ? burn(owned.id) : transfer(contract, owned.id, sender, recipient());
+  },
   calls: {
     mint: ([recipient]) => mint(principalOf(recipient)),
     burn: ([id]) => burn(id!.bytes),

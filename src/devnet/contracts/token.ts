@@ -105,6 +105,11 @@ export const token: ContractTemplate = {
       prng.chance(0.5) ? utf8Bytes(`invoice ${prng.below(10_000)}`) : undefined,
     );
   },
+  empty({ prng, world, contract, sender, recipient }) {
+    const held = world.fungibleBalance(`${contract}::${tokenName}`, sender);
+    if (held === 0n) return undefined;
+    return prng.chance(0.3) ? burn(held) : transfer(contract, held, sender, recipient(), undefined);
+  },
   calls: {
     mint: ([amount, recipient]) => mint(uintOf(amount), principalOf(recipient)),
     burn: ([amount]) => burn(uintOf(amount)),

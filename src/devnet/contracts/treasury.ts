@@ -96,6 +96,10 @@ export const treasury: ContractTemplate = {
         return deposit(amount, sender);
     }
   },
+  empty({ prng, world, contract }) {
+    const held = world.balance(contract);
+    return held === 0n ? undefined : withdraw(held, `all ${prng.below(1000)}`);
+  },
   calls: {
     burn: ([amount]) => burn(uintOf(amount)),
     deposit: ([amount]) => ({ run: deposited(uintOf(amount)) }),

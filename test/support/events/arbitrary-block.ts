@@ -6,6 +6,9 @@ import { nameOperations } from '../../../src/chain/name-system.ts';
 import { clarity, encodeArguments } from '../../../src/codec/clarity-encode.ts';
 import type { Payload } from '../../../src/codec/transaction.ts';
 import { utf8Bytes } from '../../../src/codec/utf8.ts';
+import { collectible } from '../../../src/devnet/contracts/collectible.ts';
+import { gems } from '../../../src/devnet/contracts/gems.ts';
+import { token } from '../../../src/devnet/contracts/token.ts';
 import { poxPrints, rewardSets } from './arbitrary-pox.ts';
 
 /** Few, so that they meet again in every role. */
@@ -19,12 +22,15 @@ const principals = [
 const principal = fc.constantFrom(...principals);
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const hash = bytes(32);
-const amount = fc.bigInt({ min: 0n, max: 2n ** 128n - 1n });
+/** Often 1, so that balances go to zero and back. */
+const amount = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }), fc.constant(1n));
 const decimal = amount.map(String);
 const u64 = fc.oneof(fc.nat(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n }));
 const cost = fc.record({ runtime: u64, readCount: u64, readLength: u64, writeCount: u64, writeLength: u64 });
 const name = fc.constantFrom('token', 'vault');
 const asset = fc.constantFrom(`${principals[3]}::coin`, `${principals[3]}::cat`);
+/** Instances of non-fungible tokens: few, so that they change hands. */
+const instance = fc.constantFrom(1, 2, 3).map((id) => clarity.uint(id));
 const height = fc.nat(0xffff_ffff);
 
 const names = `${principals[2]}.bns`;
@@ -81,30 +87,39 @@ const event: fc.Arbitrary<ChainEvent> = fc.oneof(
     value: bytes(3),
   }),
   { weight: 4, arbitrary: poxPrints(principals) },
-  fc.record({
-    kind: fc.constant('stx' as const),
-    action: fc.constantFrom('transfer' as const, 'mint' as const, 'burn' as const),
-    sender: fc.option(principal),
-    recipient: fc.option(principal),
-    amount: decimal,
-    memo: fc.option(bytes(34)),
-  }),
-  fc.record({
-    kind: fc.constant('ft' as const),
-    action: fc.constantFrom('transfer' as const, 'mint' as const, 'burn' as const),
-    asset,
-    sender: fc.option(principal),
-    recipient: fc.option(principal),
-    amount: decimal,
-  }),
-  fc.record({
-    kind: fc.constant('nft' as const),
-    action: fc.constantFrom('transfer' as const, 'mint' as const, 'burn' as const),
-    asset,
-    sender: fc.option(principal),
-    recipient: fc.option(principal),
-    value: bytes(17),
-  }),
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('stx' as const),
+      action: fc.constantFrom('transfer' as const, 'mint' as const, 'burn' as const),
+      sender: fc.option(principal),
+      recipient: fc.option(principal),
+      amount: decimal,
+      memo: fc.option(bytes(34)),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('ft' as const),
+      action: fc.constantFrom('transfer' as const, 'mint' as const, 'burn' as const),
+      asset,
+      sender: fc.option(principal),
+      recipient: fc.option(principal),
+      amount: decimal,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('nft' as const),
+      action: fc.constantFrom('transfer' as const, 'mint' as const, 'burn' as const),
+      asset,
+      sender: fc.option(principal),
+      recipient: fc.option(principal),
+      value: instance,
+    }),
+  },
   fc.record({
     kind: fc.constant('stx_lock' as const),
     address: principal,
@@ -149,6 +164,9 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
 
 const signer = fc.record({ address: principal, nonce: fc.bigInt({ min: 0n, max: 2n ** 62n }) });
 
+/** Interfaces of deployed contracts: of none of the token families, and of each. */
+const interfaces = ['{}', ...[token, collectible, gems].map(({ abi }) => JSON.stringify(abi))] as const;
+
 const transaction: fc.Arbitrary<ChainTransaction> = fc.record({
   txId: hash,
   raw: bytes(7),
@@ -163,6 +181,8 @@ const transaction: fc.Arbitrary<ChainTransaction> = fc.record({
   txIndex: fc.nat(100),
   status: fc.constantFrom(
     'success' as const,
+    'success' as const,
+    'success' as const,
     'abort_by_response' as const,
     'abort_by_post_condition' as const,
     'problematic_skipped' as const,
@@ -170,7 +190,7 @@ const transaction: fc.Arbitrary<ChainTransaction> = fc.record({
   result: bytes(2),
   cost,
   vmError: fc.option(fc.constant('overflow')),
-  contractInterface: fc.option(fc.constant('{}')),
+  contractInterface: fc.option(fc.constantFrom(...interfaces)),
   microblock: fc.option(fc.record({ hash, parentHash: hash, sequence: fc.nat(10) })),
   events: fc.array(event, { maxLength: 5 }),
   genesis: fc.option(

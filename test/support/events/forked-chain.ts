@@ -22,6 +22,8 @@ export type Step =
 
 export interface Forks {
   seed: number;
+  /** Approximate percentage of transactions that empty a balance; 0 if omitted. */
+  emptying?: number;
   steps: Step[];
 }
 
@@ -29,6 +31,8 @@ const DEEPEST_FORK = 12;
 const MOST_TRANSACTIONS = 4;
 /** As many calls of pox-5 as of everything else: bonds and stakes are changed again and again. */
 const STAKING = 100;
+/** Balances of STX and tokens go to zero and back all the time. */
+const EMPTYING = 40;
 /** A list in which a step back is followed by enough others to overtake the tip. */
 const MOST_STEPS = 40;
 
@@ -55,6 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export const forks = (): fc.Arbitrary<Forks> =>
   fc.record({
     seed: fc.nat(1_000_000),
+    emptying: fc.constantFrom(0, EMPTYING),
     steps: fc.array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' }),
   });
 
@@ -105,10 +110,10 @@ export const eventsOf = (forks: Forks): NodeEvent[] => grown(forks).events;
 
 /** The chain that the steps make, and its events. */
 export function grown(
-  { seed, steps }: Forks,
+  { seed, steps, emptying = 0 }: Forks,
   options: Partial<ChainOptions> = {},
 ): { chain: SimulatedChain; events: NodeEvent[] } {
-  const chain = new SimulatedChain({ seed, accounts: 12, staking: STAKING, ...options });
+  const chain = new SimulatedChain({ seed, accounts: 12, staking: STAKING, emptying, ...options });
   const events = [chain.genesis()];
   const parents = new Map<string, string | null>([[chain.genesisHash, null]]);
   /** Blocks without a child, oldest first. */
