@@ -743,6 +743,8 @@ CREATE TABLE stacking_terms (
   -- null where a pool stacks: it is in what the pool commits
   signer_key  BLOB,
   pool_id     INTEGER,
+  -- version and hash of the Bitcoin address, by which a pool commits the STX of its members; null if the print has none
+  pox_address BLOB,
   PRIMARY KEY (stacker_id, role, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
@@ -755,7 +757,7 @@ CREATE TABLE cycle_stackers (
   event_index INTEGER NOT NULL,
   locked      TEXT NOT NULL,
   address     TEXT NOT NULL,
-  -- null where the pool has committed to none
+  -- null until the pool commits the STX with the stacker's Bitcoin address
   signer_key  BLOB,
   pool_id     INTEGER,
   PRIMARY KEY (cycle, role, stacker_id)

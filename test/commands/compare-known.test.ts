@@ -126,6 +126,7 @@ const v3Stx = '/extended/v3/principals/{principal}/balances/stx';
 const v3Ft = '/extended/v3/principals/{principal}/balances/ft';
 const holders = '/extended/v3/tokens/ft/{asset_identifier}/holders';
 const search = '/extended/v1/search/{id}';
+const cycleSigners = '/extended/v2/pox/cycles/{cycle_number}/signers';
 const bond = '/extended/v3/staking/bonds/{bond_index}';
 const rows = (count: number) => Array.from({ length: count }, (_, index) => ({ tx_id: String(index) }));
 
@@ -310,6 +311,10 @@ const cases: [known: Case, other: Case][] = [
   [
     ['/extended/v1/burnchain/rewards', 'results[*]', undefined, {}],
     ['/extended/v1/burnchain/rewards', 'results[*].reward_amount', '1', '2'],
+  ],
+  [
+    [`${cycleSigners}/{signer_key}/stackers`, 'results[*]', undefined, { stacker_type: 'pooled' }],
+    [`${cycleSigners}/{signer_key}/stackers`, 'results[*]', undefined, { stacker_type: 'solo' }],
   ],
   [
     [

@@ -389,6 +389,18 @@ export const referenceReasons: readonly KnownReason[] = [
     when: (one) => (one.path === 'results[*]' ? onlyOne(one) : Number(one.theirs) > Number(one.ours)),
   },
   {
+    where: '`/extended/v2/pox/cycles/{cycle_number}/signers`, and the stackers of a signer',
+    here: 'members of a pool are under the signer to which the pool committed their Bitcoin address',
+    there: 'they are under the signer of the last commitment of the pool in the cycle',
+    routes: /^\/extended\/v2\/pox\/cycles\/\{cycle_number\}\/signers/,
+    paths: ['pooled_stacker_count', 'results[*].pooled_stacker_count', 'results[*]', 'total'],
+    when: (one, { route }) => {
+      if (one.path.endsWith('pooled_stacker_count')) return true;
+      if (!route.endsWith('/stackers')) return false;
+      return one.path === 'total' || (onlyOne(one) && fieldOf(one.ours ?? one.theirs, 'stacker_type') === 'pooled');
+    },
+  },
+  {
     where: '`/extended/v3/staking/cycles/{cycle_number}/signers`',
     here: 'the number of a cycle, or `current`',
     there: '`current` alone; 400 or 404 for a number',

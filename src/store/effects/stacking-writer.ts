@@ -20,9 +20,17 @@ import type { Dictionaries } from './dictionary.ts';
 type PrintEffect = EffectOf<'stacking_print'>;
 type Term = Extract<StackingChange, { kind: 'solo_term' | 'pooled_term' | 'commitment' }>;
 
-type TermRow = Stored<'stacking_terms', 'position' | 'event_index' | 'locked' | 'address' | 'signer_key' | 'pool_id'>;
+type Place = Stored<'stacking_terms', 'position' | 'event_index'>;
+type TermRow = Place & Stored<'stacking_terms', 'locked' | 'address' | 'signer_key' | 'pool_id' | 'pox_address'>;
+type KeyRow = Stored<'stacking_terms', 'signer_key'>;
 
 const ROLE = { solo_term: TERM.solo, pooled_term: TERM.pooled, commitment: TERM.commitment } as const;
+
+/** The terms of role ?2 of principal ?1 for the cycle ?3. */
+const termsFor = 'stacking_terms WHERE stacker_id = ?1 AND role = ?2 AND first_cycle <= ?3 AND end_cycle > ?3';
+/** The commitments of pool ?1 for the cycle ?2 with the Bitcoin address ?3. */
+const commitmentsFor = `stacking_terms WHERE stacker_id = ?1 AND role = ${TERM.commitment}
+                         AND first_cycle = ?2 AND end_cycle = ?2 + 1 AND pox_address IS ?3`;
 
 const stored = (height: bigint | null): number | null => (height === null ? null : heightOfUint(height));
 
@@ -30,22 +38,33 @@ const stored = (height: bigint | null): number | null => (height === null ? null
 function cycleStackers(db: Database) {
   const newestTerm = prepared<TermRow, [number, number, number]>(
     db,
-    `SELECT position, event_index, locked, address, signer_key, pool_id FROM stacking_terms
-      WHERE stacker_id = ?1 AND role = ?2 AND first_cycle <= ?3 AND end_cycle > ?3
+    `SELECT position, event_index, locked, address, signer_key, pool_id, pox_address FROM ${termsFor}
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
-  const newestCommitment = prepared<Stored<'stacking_terms', 'signer_key'>, [number, number]>(
+  const oldestOfPool = prepared<Place, [number, number, number, number, Uint8Array | null]>(
     db,
-    `SELECT signer_key FROM stacking_terms
-      WHERE stacker_id = ?1 AND role = ${TERM.commitment} AND first_cycle = ?2 AND end_cycle = ?2 + 1
+    `SELECT position, event_index FROM ${termsFor} AND pool_id = ?4 AND pox_address IS ?5
+      ORDER BY position, event_index LIMIT 1`,
+  );
+  const commitmentAfter = prepared<KeyRow, [number, number, Uint8Array | null, number, number]>(
+    db,
+    `SELECT signer_key FROM ${commitmentsFor} AND (position, event_index) > (?4, ?5)
+      ORDER BY position, event_index LIMIT 1`,
+  );
+  const commitmentBefore = prepared<KeyRow, [number, number, Uint8Array | null, number, number]>(
+    db,
+    `SELECT signer_key FROM ${commitmentsFor} AND (position, event_index) < (?4, ?5)
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
   const removeStacker = db.prepare<{ signer_key: Uint8Array | null }, [number, number, number]>(
     'DELETE FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3 RETURNING signer_key',
   );
   const addStacker = inserter(db, cycleStackersTable);
-  const ofPool = db.prepare<Stored<'cycle_stackers', 'stacker_id'>, [number, number]>(
-    'SELECT stacker_id FROM cycle_stackers WHERE cycle = ?1 AND pool_id = ?2',
+  const ofPool = db.prepare<Stored<'cycle_stackers', 'stacker_id'>, [number, number, Uint8Array | null]>(
+    `SELECT k.stacker_id FROM cycle_stackers k
+       JOIN stacking_terms t ON t.stacker_id = k.stacker_id AND t.role = k.role
+                            AND t.position = k.position AND t.event_index = k.event_index
+      WHERE k.cycle = ?1 AND k.pool_id = ?2 AND t.pox_address IS ?3`,
   );
   const count = upserter(db, cycleStackerCountsTable, { summed: ['solo', 'pooled'] });
   const removeCount = db.prepare<null, [number, Uint8Array]>(
@@ -59,22 +78,34 @@ function cycleStackers(db: Database) {
     if (by === -1) removeCount.run(cycle, signerKey);
   }
 
+  /**
+   * The signer of a pool's member. The contract collects the STX of the pool's members by Bitcoin address and cycle, and a
+   * commitment takes all that it has collected: the first one after the member joined. If there is none, the pool may add the
+   * STX to its last commitment.
+   */
+  function signerOfMember(stacker: number, cycle: number, pool: number, address: Uint8Array | null): Uint8Array | null {
+    const joined = oldestOfPool.get(stacker, TERM.pooled, cycle, pool, address);
+    if (joined === null) throw new Error('the newest term is one of the pool');
+    const of = [pool, cycle, address, joined.position, joined.event_index] as const;
+    return (commitmentAfter.get(...of) ?? commitmentBefore.get(...of))?.signer_key ?? null;
+  }
+
   function refresh(cycle: number, role: number, stacker: number): void {
     const removed = removeStacker.get(cycle, role, stacker);
     if (removed !== null) countStacker(cycle, role, removed.signer_key, -1);
     const newest = newestTerm.get(stacker, role, cycle);
     if (newest === null) return;
-    const { pool_id } = newest;
-    const key = pool_id === null ? newest.signer_key : (newestCommitment.get(pool_id, cycle)?.signer_key ?? null);
-    addStacker({ ...newest, cycle, role, stacker_id: stacker, signer_key: key });
+    const { pox_address, ...row } = newest;
+    const key = row.pool_id === null ? row.signer_key : signerOfMember(stacker, cycle, row.pool_id, pox_address);
+    addStacker({ ...row, cycle, role, stacker_id: stacker, signer_key: key });
     countStacker(cycle, role, key, 1);
   }
 
   return {
     refresh,
-    /** Updates the rows of a pool's members after the pool committed to another signer. */
-    refreshPool(cycle: number, pool: number): void {
-      for (const { stacker_id } of ofPool.all(cycle, pool)) refresh(cycle, TERM.pooled, stacker_id);
+    /** Updates the rows of a pool's members after the pool committed the STX with a Bitcoin address. */
+    refreshPool(cycle: number, pool: number, address: Uint8Array | null): void {
+      for (const { stacker_id } of ofPool.all(cycle, pool, address)) refresh(cycle, TERM.pooled, stacker_id);
     },
   };
 }
@@ -87,6 +118,8 @@ function termWriter(db: Database, { principals }: Dictionaries) {
   return ({ sign, position, index, print }: PrintEffect, change: Term): void => {
     const stacker = principals.id(print.stacker);
     const { firstCycle, endCycle } = change;
+    const { poxAddress } = print;
+    const pox_address = poxAddress === null ? null : Uint8Array.of(poxAddress.version, ...poxAddress.hashBytes);
     const key = { stacker_id: stacker, role: ROLE[change.kind], position, event_index: index };
     if (sign === 1) {
       terms.add({
@@ -97,11 +130,12 @@ function termWriter(db: Database, { principals }: Dictionaries) {
         address: print.stacker,
         signer_key: change.kind === 'pooled_term' ? null : change.signerKey,
         pool_id: change.kind === 'pooled_term' ? principals.id(change.pool) : null,
+        pox_address,
       });
     } else terms.remove(key);
     if (change.kind !== 'commitment') {
       for (let cycle = firstCycle; cycle < endCycle; cycle++) stackers.refresh(cycle, key.role, stacker);
-    } else if (endCycle === firstCycle + 1) stackers.refreshPool(firstCycle, stacker);
+    } else if (endCycle === firstCycle + 1) stackers.refreshPool(firstCycle, stacker, pox_address);
   };
 }
 

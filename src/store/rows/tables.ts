@@ -440,6 +440,7 @@ export const stackingTermsTable = tableShape('stacking_terms', ['stacker_id', 'r
   address: 'text',
   signer_key: 'blob?',
   pool_id: 'integer?',
+  pox_address: 'blob?',
 });
 
 export const cycleStackersTable = tableShape('cycle_stackers', ['cycle', 'role', 'stacker_id'], {

@@ -66,7 +66,7 @@ const cycleStackers = view({
     stacker: text('s.address', 'Principal that stacks'),
     pool: text('pool.address', 'Pool that stacks for the stacker; null where the stacker stacks alone'),
     locked: amount(unsigned('s.locked'), 'Micro-STX that are locked'),
-    signer_key: optionalHex('s.signer_key', 'Public key of the signer; null where the pool has committed to none'),
+    signer_key: optionalHex('s.signer_key', 'Public key of the signer; null until the pool commits the STX to one'),
     signer_key_bytes: bytes('s.signer_key', 'Public key as bytes'),
     position: positionOf('s'),
   },

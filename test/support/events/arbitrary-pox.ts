@@ -1,6 +1,7 @@
 /** Prints of the stacking contracts, and sets of signers, that meet in a few stackers, bonds and cycles. */
 import fc from 'fast-check';
 import type { ChainEvent, RewardSet } from '../../../src/chain/block.ts';
+import { poxTuple } from '../../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 
 const BOOT = 'SP000000000000000000002Q6VF78';
@@ -12,6 +13,10 @@ const term = fc.tuple(cycle, fc.integer({ min: 1, max: 3 })).map(([first, length
 }));
 const signerKey = fc.constantFrom(2, 3).map((prefix) => new Uint8Array(33).fill(prefix));
 const key = signerKey.map((bytes) => clarity.buffer(bytes));
+const bitcoinAddress = fc
+  .constantFrom(0, 1)
+  .map((place) => poxTuple({ version: 0, hashBytes: new Uint8Array(20).fill(place) }));
+const address = { 'pox-addr': bitcoinAddress };
 
 const log = (contract: string, value: Uint8Array): ChainEvent => ({
   kind: 'contract_log',
@@ -50,11 +55,22 @@ const stacking = (principal: fc.Arbitrary<Uint8Array>): Record<string, Values> =
     'start-burn-height': uint(99),
     'lock-period': uint(3),
     delegator: principal,
+    ...address,
   },
-  'delegate-stack-increase': { 'increase-by': uint(9), 'total-locked': uint(9), delegator: principal },
-  'delegate-stack-extend': { 'unlock-burn-height': uint(99), 'extend-count': uint(3), delegator: principal },
-  'stack-aggregation-commit': { 'reward-cycle': uint(4), 'amount-ustx': uint(9), 'signer-key': key },
-  'stack-aggregation-commit-indexed': { 'reward-cycle': uint(4), 'amount-ustx': uint(9), 'signer-key': key },
+  'delegate-stack-increase': { 'increase-by': uint(9), 'total-locked': uint(9), delegator: principal, ...address },
+  'delegate-stack-extend': {
+    'unlock-burn-height': uint(99),
+    'extend-count': uint(3),
+    delegator: principal,
+    ...address,
+  },
+  'stack-aggregation-commit': { 'reward-cycle': uint(4), 'amount-ustx': uint(9), 'signer-key': key, ...address },
+  'stack-aggregation-commit-indexed': {
+    'reward-cycle': uint(4),
+    'amount-ustx': uint(9),
+    'signer-key': key,
+    ...address,
+  },
   'stack-aggregation-increase': { 'reward-cycle': uint(4), 'amount-ustx': uint(9) },
 });
 

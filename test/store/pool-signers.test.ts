@@ -1,0 +1,275 @@
+/** The signers of pools' members: a pool may commit to several signers in one reward cycle. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { poxTuple } from '../../src/codec/bitcoin-address.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
+import { keyOf, type PoxEvent, p, poxBlock, stacked, u } from '../support/events/pox.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+
+const FIRST_CYCLE = 6;
+const CYCLES = [FIRST_CYCLE, FIRST_CYCLE + 1, FIRST_CYCLE + 2];
+const KEYS = [2, 3];
+
+const bitcoin = (place: number) => ({
+  'pox-addr': poxTuple({ version: 0, hashBytes: new Uint8Array(20).fill(place) }),
+});
+const term = (first: number, end: number) => ({ 'start-cycle-id': u(first), 'end-cycle-id': clarity.some(u(end)) });
+
+/** A pool locks the STX of a new member. */
+const join = (pool: string, member: string, place: number, amount: number, end = FIRST_CYCLE + 1): PoxEvent =>
+  stacked('pox-4', 'delegate-stack-stx', member, {
+    'lock-amount': u(amount),
+    'lock-period': u(1),
+    'start-burn-height': u(100),
+    'unlock-burn-height': u(140),
+    delegator: p(pool),
+    ...bitcoin(place),
+    ...term(FIRST_CYCLE, end),
+  });
+/** A pool locks more of a member's STX, which has `locked` already. */
+const increase = (pool: string, member: string, place: number, locked: number, by: number, end: number): PoxEvent =>
+  stacked(
+    'pox-4',
+    'delegate-stack-increase',
+    member,
+    {
+      'increase-by': u(by),
+      'total-locked': u(locked + by),
+      delegator: p(pool),
+      ...bitcoin(place),
+      ...term(FIRST_CYCLE, end),
+    },
+    [1_000, locked, 140],
+  );
+const commit = (pool: string, place: number, cycle: number, key: number, name = 'stack-aggregation-commit-indexed') =>
+  stacked('pox-4', name, pool, {
+    'reward-cycle': u(cycle),
+    'amount-ustx': u(1),
+    'signer-key': clarity.buffer(keyOf(key)),
+    ...bitcoin(place),
+    ...term(cycle, cycle + 1),
+  });
+
+type Members = Record<string, [member: string, locked: number][]>;
+
+/** The stackers of each signer of each cycle, as lists and counts show them. */
+async function membersIn({ directory }: OpenIngest): Promise<Members> {
+  const members: Members = {};
+  const snapshots = openSnapshots(directory);
+  try {
+    for (const cycle of CYCLES) {
+      for (const key of KEYS) {
+        const page = await snapshots.read((read) => read.rewardCycles.stackers(cycle, keyOf(key), 20, 0));
+        expect(page.total).toBe(page.items.length);
+        if (page.total === 0) continue;
+        members[`${cycle} ${key}`] = page.items.map(({ stacker, print }) => [stacker, Number(print.state.locked)]);
+      }
+    }
+  } finally {
+    snapshots.close();
+  }
+  return members;
+}
+
+const [A, B, POOL] = [alice.address, bob.address, carol.address];
+const OTHER_POOL = `${POOL}.pool`;
+
+async function after(...blocks: readonly (readonly PoxEvent[])[]): Promise<Members> {
+  using open = openNew();
+  let parent: MadeBlock | null = null;
+  for (const [at, events] of blocks.entries()) {
+    parent = poxBlock(parent, `block ${at}`, [events]);
+    open.ingest.receive(parent.event);
+  }
+  return membersIn(open);
+}
+
+test('a pool that commits two Bitcoin addresses to two signers has its members under both', async () => {
+  const joined = [join(POOL, A, 1, 600), join(POOL, B, 2, 3_000)];
+  expect(await after([...joined, commit(POOL, 1, 6, 2), commit(POOL, 2, 6, 3)])).toEqual({
+    '6 2': [[A, 600]],
+    '6 3': [[B, 3_000]],
+  });
+});
+
+test('a commitment in a later block, under either name, leaves the members with another address', async () => {
+  for (const name of ['stack-aggregation-commit', 'stack-aggregation-commit-indexed']) {
+    const joined = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2, name)];
+    expect(await after(joined, [join(POOL, B, 2, 3_000)], [commit(POOL, 2, 6, 3, name)])).toEqual({
+      '6 2': [[A, 600]],
+      '6 3': [[B, 3_000]],
+    });
+  }
+});
+
+test('a member whose Bitcoin address the pool has not committed has no signer', async () => {
+  expect(await after([join(POOL, A, 1, 600), join(POOL, B, 2, 3_000), commit(POOL, 2, 6, 3)])).toEqual({
+    '6 3': [[B, 3_000]],
+  });
+});
+
+test('a commitment of another pool with the same Bitcoin address takes no members', async () => {
+  expect(await after([join(POOL, A, 1, 600), join(OTHER_POOL, B, 1, 9), commit(OTHER_POOL, 1, 6, 3)])).toEqual({
+    '6 3': [[B, 9]],
+  });
+});
+
+test('the second commitment of an address takes the members who joined after the first', async () => {
+  const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
+  expect(await after(first, [join(POOL, B, 1, 3_000)], [commit(POOL, 1, 6, 3)])).toEqual({
+    '6 2': [[A, 600]],
+    '6 3': [[B, 3_000]],
+  });
+});
+
+test('a member who joins after the last commitment of the address is under its signer', async () => {
+  const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
+  expect(await after(first, [join(POOL, B, 1, 3_000)])).toEqual({
+    '6 2': [
+      [B, 3_000],
+      [A, 600],
+    ],
+  });
+});
+
+test('a member whose STX are increased stays under the signer of the first commitment', async () => {
+  const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
+  expect(await after(first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)])).toEqual({ '6 2': [[A, 605]] });
+});
+
+// ── Any pools, forks and commitments ──
+
+interface Action {
+  kind: 'join' | 'increase' | 'commit';
+  pool: string;
+  member: string;
+  place: number;
+  amount: number;
+  cycle: number;
+  key: number;
+}
+
+interface Member {
+  pool: string;
+  place: number;
+  locked: number;
+  end: number;
+  /** Signer by cycle, once the contract has the member's first STX in a slot. */
+  signers: Map<number, number>;
+}
+
+/** The contract: it collects STX by pool, address and cycle, and a commitment takes what it has collected. */
+class Contract {
+  readonly members = new Map<string, Member>();
+  /** Members whose STX are collected and not committed, by pool, address and cycle. */
+  readonly #collected = new Map<string, Set<string>>();
+  readonly #last = new Map<string, number>();
+
+  /** Does what the contract allows. @returns the print; null if the contract refuses the call */
+  run({ kind, pool, member, place, amount, cycle, key }: Action): PoxEvent | null {
+    const known = this.members.get(member);
+    if (kind === 'join') {
+      if (known !== undefined) return null;
+      const end = cycle + 1;
+      this.members.set(member, { pool, place, locked: amount, end, signers: new Map() });
+      this.#collect(member);
+      return join(pool, member, place, amount, end);
+    }
+    if (kind === 'increase') {
+      if (known === undefined) return null;
+      const { locked, end } = known;
+      known.locked += amount;
+      this.#collect(member);
+      return increase(known.pool, member, known.place, locked, amount, end);
+    }
+    const of = `${pool} ${place} ${cycle}`;
+    const collected = this.#collected.get(of);
+    if (collected === undefined) return null;
+    this.#collected.delete(of);
+    this.#last.set(of, key);
+    for (const one of collected) {
+      const { signers } = this.members.get(one)!;
+      if (!signers.has(cycle)) signers.set(cycle, key);
+    }
+    return commit(pool, place, cycle, key);
+  }
+
+  #collect(member: string): void {
+    const { pool, place, end } = this.members.get(member)!;
+    for (const cycle of CYCLES.filter((one) => one < end)) {
+      const of = `${pool} ${place} ${cycle}`;
+      this.#collected.set(of, (this.#collected.get(of) ?? new Set()).add(member));
+    }
+  }
+
+  signerOf({ pool, place, signers, end }: Member, cycle: number): number | undefined {
+    if (cycle >= end) return undefined;
+    return signers.get(cycle) ?? this.#last.get(`${pool} ${place} ${cycle}`);
+  }
+}
+
+/** What the contract would say after the blocks of a chain. */
+function expectedAfter(blocks: readonly (readonly Action[])[]): { members: Members; events: PoxEvent[][] } {
+  const contract = new Contract();
+  const events = blocks.map((actions) =>
+    actions.map((action) => contract.run(action)).filter((event): event is PoxEvent => event !== null),
+  );
+  const members: Members = {};
+  const listed = [...contract.members].sort(([a, x], [b, y]) => y.locked - x.locked || (a < b ? -1 : 1));
+  for (const cycle of CYCLES) {
+    for (const key of KEYS) {
+      const ofKey = listed.filter(([, member]) => contract.signerOf(member, cycle) === key);
+      if (ofKey.length > 0) members[`${cycle} ${key}`] = ofKey.map(([address, { locked }]) => [address, locked]);
+    }
+  }
+  return { members, events };
+}
+
+const action: fc.Arbitrary<Action> = fc.record({
+  kind: fc.constantFrom('join', 'join', 'increase', 'commit', 'commit', 'commit'),
+  pool: fc.constantFrom(POOL, POOL, OTHER_POOL),
+  member: fc.constantFrom(A, B, POOL, OTHER_POOL),
+  place: fc.constantFrom(1, 2),
+  amount: fc.integer({ min: 1, max: 900 }),
+  cycle: fc.constantFrom(...CYCLES),
+  key: fc.constantFrom(...KEYS),
+});
+const blocks = (most: number) => fc.array(fc.array(action, { maxLength: 6 }), { minLength: 1, maxLength: most });
+
+test('over any commitments and forks, each member is under the signer that the contract has for it', async () => {
+  const seen = new Seen({ 'cycles with two signers': 20, 'forks that change signers': 20 });
+  const property = fc.asyncProperty(blocks(4), blocks(3), blocks(3), async (common, losing, winning) => {
+    using open = openNew();
+    const chain: MadeBlock[] = [];
+    let label = 0;
+    /** Receives the blocks of a chain above those that the index has. */
+    async function follow(all: readonly (readonly Action[])[], from: number): Promise<Members> {
+      const { members, events } = expectedAfter(all);
+      chain.length = from;
+      for (const prints of events.slice(from)) {
+        const made = poxBlock(chain.at(-1) ?? null, `pools ${label++}`, [prints]);
+        open.ingest.receive(made.event);
+        chain.push(made);
+      }
+      expect(await membersIn(open)).toEqual(members);
+      return members;
+    }
+    const before = await follow(common, 0);
+    const lost = await follow([...common, ...losing], common.length);
+    // A longer branch wins.
+    const rest = Array.from({ length: losing.length }, () => []);
+    const won = await follow([...common, ...winning, ...rest], common.length);
+    expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+    if (JSON.stringify(lost) !== JSON.stringify(won)) seen.add('forks that change signers');
+    for (const members of [before, lost, won]) {
+      for (const cycle of CYCLES) {
+        if (KEYS.every((key) => members[`${cycle} ${key}`] !== undefined)) seen.add('cycles with two signers');
+      }
+    }
+  });
+  await assertProperty(property, { cases: 40, seen });
+});
