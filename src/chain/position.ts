@@ -13,6 +13,10 @@ export const positionOf = (height: number, place: number): number => height * PL
 /** The block height of a position. */
 export const heightOf = (position: number): number => Math.floor(position / PLACES);
 
+/** Names a position for a reader, such as `block 7, transaction 1`. The first transaction of a block is 0. */
+export const positionText = (position: number): string =>
+  `block ${heightOf(position)}, transaction ${position % PLACES}`;
+
 /** First and last position a transaction of the block at `height` can have. */
 export const positionsOf = (height: number): { first: number; last: number } => ({
   first: height * PLACES,

@@ -1,4 +1,5 @@
 /** Recounts the numbers that lists of addresses and tokens by offset need, from events. */
+import { positionText } from '../../chain/position.ts';
 import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
@@ -18,7 +19,7 @@ const parties = `
      AND ${fromSince('position')}`;
 
 interface TransferRow extends Stored<'events', 'position' | 'event_index'> {
-  recipient_id: number;
+  address: string;
   memo: Uint8Array | null;
   printer: string | null;
   /** `printed` of the stored row; null where none is stored. */
@@ -27,8 +28,8 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index'> {
 
 /** Transfers in transactions of other types, with their stored memo rows. */
 const transfers = `
-  SELECT e.recipient_id, e.position, e.event_index, e.value AS memo, p.address AS printer, m.printed AS stored
-    FROM events e JOIN transactions t ON t.position = e.position
+  SELECT r.address, e.position, e.event_index, e.value AS memo, p.address AS printer, m.printed AS stored
+    FROM events e JOIN principals r ON r.id = e.recipient_id JOIN transactions t ON t.position = e.position
     LEFT JOIN events n ON n.position = e.position AND n.event_index = e.event_index + 1 AND n.kind = ${EVENT_KIND.log}
     LEFT JOIN principals p ON p.id = n.contract_id
     LEFT JOIN memo_transfers m ON m.principal_id = e.recipient_id AND m.position = e.position AND m.event_index = e.event_index
@@ -37,7 +38,7 @@ const transfers = `
 
 /** Memo rows without such a transfer. */
 const strayMemos = `
-  SELECT m.principal_id, m.position, m.event_index FROM memo_transfers m
+  SELECT p.address, m.position, m.event_index FROM memo_transfers m JOIN principals p ON p.id = m.principal_id
     LEFT JOIN events e ON e.position = m.position AND e.event_index = m.event_index
     LEFT JOIN transactions t ON t.position = m.position
    WHERE ${fromSince('m.position')} AND (e.kind IS NOT ${EVENT_KIND.stx_transfer} OR e.recipient_id IS NOT m.principal_id
@@ -49,17 +50,15 @@ const memoTransfers: Check = {
   *find(db, since) {
     const sendMany = sendManyOf(db);
     const events = db.query<TransferRow, { since: number }[]>(transfers);
-    for (const { recipient_id, position, event_index, memo, printer, stored } of events.iterate({ since })) {
+    for (const { address, position, event_index, memo, printer, stored } of events.iterate({ since })) {
       const printed = printer !== null && sendMany.has(printer);
       const expected = printed || (memo !== null && memo.length > 0) ? Number(printed) : null;
       if (stored !== expected)
-        yield `${recipient_id} ${position} ${event_index}: stored ${stored}, recomputed ${expected}`;
+        yield `${address}, ${positionText(position)}, event ${event_index}: stored ${stored}, recomputed ${expected}`;
     }
-    const stray = db.query<Stored<'memo_transfers', 'principal_id' | 'position' | 'event_index'>, { since: number }[]>(
-      strayMemos,
-    );
-    for (const { principal_id, position, event_index } of stray.iterate({ since })) {
-      yield `${principal_id} ${position} ${event_index} is none`;
+    const stray = db.query<Omit<TransferRow, 'memo' | 'printer' | 'stored'>, { since: number }[]>(strayMemos);
+    for (const { address, position, event_index } of stray.iterate({ since })) {
+      yield `${address}, ${positionText(position)}, event ${event_index}: there is no such transfer`;
     }
   },
 };
@@ -86,7 +85,7 @@ export const addressChecks: readonly Check[] = [
        LEFT JOIN (SELECT principal_id, position, count(*) AS counted FROM (${parties}) GROUP BY 1, 2) n
               ON n.principal_id = pt.principal_id AND n.position = pt.position
       WHERE ${fromSince('pt.position')} AND pt.events <> coalesce(n.counted, 0)`,
-    ({ address, position }) => `${address}: the count of the transaction at ${position} is off`,
+    ({ address, position }) => `${address}: the count of events in ${positionText(position)} is off`,
   ),
   none<{ address: string; position: number }>(
     'who is the sponsor and nothing else',
@@ -96,7 +95,7 @@ export const addressChecks: readonly Check[] = [
             (t.sponsor_id IS pt.principal_id AND t.sender_id <> pt.principal_id
                AND (t.type <> ${PAYLOAD.token_transfer} OR t.recipient_id IS NOT pt.principal_id)
                AND t.contract_id IS NOT pt.principal_id AND pt.events = 0)`,
-    ({ address, position }) => `${address}: its part in the transaction at ${position} is another`,
+    ({ address, position }) => `${address}: the part in ${positionText(position)} is another`,
   ),
   none<{ address: string; stored: number; counted: number }>(
     'moves of the STX of each principal',

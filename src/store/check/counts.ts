@@ -2,7 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import { SECONDS_OF_A_DAY } from '../../chain/day.ts';
-import { heightOf } from '../../chain/position.ts';
+import { heightOf, positionText } from '../../chain/position.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState, storedToken } from '../rows/enums.ts';
@@ -16,12 +16,24 @@ const ofAccounts = {
   calls: `SELECT contract_id AS key, count(*) AS count FROM transactions WHERE type = ${PAYLOAD.contract_call} GROUP BY contract_id`,
 };
 
-/** Makes a check of stored counts against a recount. @param stored and @param counted queries of key and count */
-const tally = (name: string, stored: string, counted: string): Check =>
+/** Expressions of the address of a principal, and of the identifier of an asset. @param id an expression */
+const addressOf = (id: string): string => `coalesce((SELECT address FROM principals WHERE id = ${id}), ${id})`;
+const identifierOf = (id: string): string => `coalesce((SELECT identifier FROM assets WHERE id = ${id}), ${id})`;
+
+/** The id after the last slash of a key, and the text before it. */
+const LAST_ID = "CAST(replace(key, rtrim(key, '0123456789'), '') AS INTEGER)";
+const BEFORE_ID = "rtrim(key, '0123456789')";
+
+/**
+ * Makes a check of stored counts against a recount.
+ * @param stored and @param counted queries of key and count @param shown an expression of the text that problems show of a key
+ */
+const tally = (name: string, stored: string, counted: string, shown = 'key'): Check =>
   none<{ key: string | number }>(
     name,
-    `SELECT key FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${counted}))
-      UNION SELECT key FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${stored}))`,
+    `SELECT ${shown} AS key FROM
+       (SELECT key FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${counted}))
+         UNION SELECT key FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${stored})))`,
     ({ key }) => `the count of ${key} is off`,
   );
 
@@ -62,7 +74,7 @@ const chainCounts: readonly Check[] = [
     `SELECT t.position, t.event_count AS stored, count(e.event_index) AS counted
          FROM transactions t LEFT JOIN events e ON e.position = t.position
         WHERE t.position >= ${firstPositionIn('$since')} GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
-    ({ position, stored, counted }) => `transaction at ${position}: stored ${stored}, counted ${counted}`,
+    ({ position, stored, counted }) => `${positionText(position)}: stored ${stored}, counted ${counted}`,
   ),
   none<{ address: string; stored: number; counted: number }>(
     'transactions of each principal',
@@ -128,18 +140,21 @@ const tallies: readonly Check[] = [
     "SELECT day || '/' || contract_id AS key, calls AS count FROM contract_days",
     `SELECT ${dayOf('position')} || '/' || contract_id AS key, count(*) AS count FROM transactions
       WHERE type = ${PAYLOAD.contract_call} GROUP BY 1`,
+    `${BEFORE_ID} || ${addressOf(LAST_ID)}`,
   ),
   tally(
     'events of each token on each day',
     "SELECT day || '/' || token || '/' || asset_id AS key, events AS count FROM token_days",
     `SELECT ${dayOf('position')} || '/' || iif(kind >= ${EVENT_KIND.nft_transfer}, ${NFT}, ${FT}) || '/' || asset_id AS key,
             count(*) AS count FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} GROUP BY 1`,
+    `${BEFORE_ID} || ${identifierOf(LAST_ID)}`,
   ),
   ...(['sent', 'paid', 'calls'] as const).map((column) =>
     tally(
       `${column} of each account`,
       `SELECT principal_id AS key, ${column} AS count FROM accounts WHERE ${column} <> 0`,
       ofAccounts[column],
+      addressOf('key'),
     ),
   ),
 ];
@@ -224,8 +239,11 @@ const balances: Check = {
       if (stored !== counted) yield `${address}: stored ${stored}, recomputed ${counted}`;
       expected.delete(principal_id);
     }
+    const addressOfId = db.query<Stored<'principals', 'address'>, [number]>(
+      'SELECT address FROM principals WHERE id = ?1',
+    );
     for (const [principal, counted] of expected) {
-      yield `principal ${principal} has no account; recomputed ${counted}`;
+      yield `${addressOfId.get(principal)?.address ?? principal} has no account; recomputed ${counted}`;
     }
   },
 };

@@ -1,5 +1,5 @@
 /** Compares every table that is a function of the journal, row by row, with an index that is made from the journal. */
-import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
@@ -16,9 +16,7 @@ import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { CheckRun } from './checks.ts';
-
-/** A value of a row, with exact integers. */
-export type Value = string | bigint | number | Uint8Array | null;
+import { rowDifferences, type Table } from './row-comparison.ts';
 
 /** Local tables, which are no function of the log, each with the reason. All others can be made from the log's entries. */
 export const localTables: Readonly<Record<string, string>> = {
@@ -49,64 +47,12 @@ export const growingTables: Readonly<Record<string, 'position' | 'height'>> = {
 /** Staging directory for the other index, inside the data directory since it is as large as the checked index. */
 const STAGING = 'check';
 
-export interface Table {
-  name: string;
-  /** 1 for a table WITHOUT ROWID. */
-  wr: bigint;
-}
-
-const isSame = (a: Value, b: Value): boolean =>
-  a instanceof Uint8Array && b instanceof Uint8Array ? Buffer.compare(a, b) === 0 : a === b;
-
-const columnsOf = (db: Database, table: string): { name: string; pk: bigint }[] =>
-  db.query<{ name: string; pk: bigint }, [string]>('SELECT name, pk FROM pragma_table_info(?1)').all(table);
-
-/**
- * Orders that differ from that of rowids: a mempool transaction that a fork restores gets a new rowid.
- */
-const orders: Readonly<Record<string, string>> = { mempool_transactions: 'tx_id' };
-
-/** The columns that order the rows of a table the same in all files. */
-function orderOf(db: Database, { name, wr }: Table): string {
-  const key = columnsOf(db, name)
-    .filter(({ pk }) => pk > 0n)
-    .sort((a, b) => Number(a.pk - b.pk));
-  return orders[name] ?? (wr === 1n ? key.map((column) => column.name).join(', ') : 'rowid');
-}
-
 /** The tables that are functions of the journal. @param db a connection that reads exact integers */
 export function journaledTables(db: Database): Table[] {
   const all = db
     .query<Table, []>("SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name")
     .all();
   return all.filter(({ name }) => !name.startsWith('sqlite_') && !Object.hasOwn(localTables, name));
-}
-
-/** The rows of a table, in an order that all files share. */
-export function* rowsOf(db: Database, table: Table): Generator<Value[]> {
-  const { name } = table;
-  const order = orderOf(db, table);
-  const rows = db.query<Record<string, Value>, SQLQueryBindings[]>(`SELECT * FROM ${name} ORDER BY ${order}`);
-  for (const row of rows.iterate()) yield Object.values(row);
-}
-
-const MOST_SHOWN = 5;
-
-function differences(stored: Database, made: Database, table: Table): string[] {
-  const columns = columnsOf(made, table.name).map(({ name }) => name);
-  const [ours, theirs] = [rowsOf(stored, table), rowsOf(made, table)];
-  const problems: string[] = [];
-  for (let number = 1; problems.length < MOST_SHOWN; number++) {
-    const [our, their] = [ours.next(), theirs.next()];
-    if (our.done === true && their.done === true) break;
-    if (our.done === true || their.done === true) {
-      problems.push(`from row ${number} on ${our.done === true ? 'rows are missing' : 'there are rows too many'}`);
-      break;
-    }
-    const differing = columns.filter((_, at) => !isSame(our.value[at] ?? null, their.value[at] ?? null));
-    if (differing.length > 0) problems.push(`row ${number} differs in ${differing.join(', ')}`);
-  }
-  return problems;
 }
 
 /** The inputs that the index was made from. */
@@ -186,7 +132,7 @@ export function checkTables(run: CheckRun, check: DeepCheck): void {
   requireComparable(directory, origin, older);
   withIndexAt(check, origin, (made) => {
     for (const table of journaledTables(stored)) {
-      run.examine(`table ${table.name} against the journal`, () => differences(stored, made, table));
+      run.examine(`table ${table.name} against the journal`, () => rowDifferences(stored, made, table));
     }
   });
 }

@@ -1,5 +1,6 @@
 /** Recounts contracts of tokens from their deployments, tokens from mints, and the counters of both. */
 import type { Database } from 'bun:sqlite';
+import { positionText } from '../../chain/position.ts';
 import { tokenContract } from '../../chain/token-contracts.ts';
 import { STATUS, storedFamily, TOKEN_EVENT } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
@@ -31,13 +32,13 @@ function* contractProblems(db: Database): Generator<string> {
     else if (storedFamily.nameOf(known.family) !== made.family || known.identifier !== identifier) {
       yield `${address}: stored as ${storedFamily.nameOf(known.family)} ${known.identifier}, by its interface ${made.family} ${identifier}`;
     } else if (known.address !== address || known.position !== position) {
-      yield `${known.address} at ${known.position}: its deployment is that of ${address} at ${position}`;
+      yield `${known.address} in ${positionText(known.position)}: the deployment is that of ${address} in ${positionText(position)}`;
     }
   }
-  for (const { contract_id } of db
-    .query<Stored<'token_contracts', 'contract_id'>, []>('SELECT contract_id FROM token_contracts')
+  for (const { contract_id, address } of db
+    .query<Stored<'token_contracts', 'contract_id' | 'address'>, []>('SELECT contract_id, address FROM token_contracts')
     .iterate()) {
-    if (!seen.has(contract_id)) yield `contract ${contract_id} is stored and no deployment has such an interface`;
+    if (!seen.has(contract_id)) yield `${address} is stored and no deployment has such an interface`;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Recounts balances, holders, instances and totals of lists from events. */
 import type { Database } from 'bun:sqlite';
+import { positionText } from '../../chain/position.ts';
 import { decimalOf, isPositive } from '../rows/amounts.ts';
 import { EVENT_KIND } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
@@ -60,7 +61,15 @@ function* ftProblems(db: Database): Generator<string> {
     const token = tokens.get(row.asset_id);
     if (token !== undefined && isPositive(row.balance)) token.holders += 1;
   }
-  for (const key of balances.keys()) yield `no balance is stored for asset and principal ${key}`;
+  const textOf = {
+    address: db.query<Stored<'principals', 'address'>, [number]>('SELECT address FROM principals WHERE id = ?1'),
+    identifier: db.query<Stored<'assets', 'identifier'>, [number]>('SELECT identifier FROM assets WHERE id = ?1'),
+  };
+  const assetOf = (id: number): string => textOf.identifier.get(id)?.identifier ?? `asset ${id}`;
+  for (const key of balances.keys()) {
+    const [asset = 0, principal = 0] = key.split(' ').map(Number);
+    yield `${textOf.address.get(principal)?.address ?? principal} of ${assetOf(asset)}: no balance is stored`;
+  }
   const stored = db.query<Stored<'ft_tokens', 'asset_id' | 'supply' | 'holders' | 'events'>, []>(
     'SELECT asset_id, supply, holders, events FROM ft_tokens',
   );
@@ -68,11 +77,11 @@ function* ftProblems(db: Database): Generator<string> {
     const token = tokens.get(asset_id);
     tokens.delete(asset_id);
     if (BigInt(row.supply) !== token?.supply || row.holders !== token.holders || row.events !== token.events) {
-      yield `asset ${asset_id}: stored supply ${row.supply}, ${row.holders} holders, ${row.events} events, ` +
+      yield `${assetOf(asset_id)}: stored supply ${row.supply}, ${row.holders} holders, ${row.events} events, ` +
         `recomputed ${token?.supply ?? 0n}, ${token?.holders ?? 0}, ${token?.events ?? 0}`;
     }
   }
-  for (const asset of tokens.keys()) yield `asset ${asset} has events and no token is stored`;
+  for (const asset of tokens.keys()) yield `${assetOf(asset)} has events and no token is stored`;
 }
 
 interface AddressCount {
@@ -131,21 +140,22 @@ export const tokenChecks: readonly Check[] = [
                                 ORDER BY e.position DESC, e.event_index DESC LIMIT 1)`,
     ({ identifier, value }) => `${identifier} 0x${value.toHex()}: the last event says another owner, or there are more`,
   ),
-  none<{ identifier: string }>(
+  none<{ identifier: string; address: string }>(
     'holdings of each owner',
-    `SELECT h.identifier FROM nft_holdings h
+    `SELECT h.identifier, p.address FROM nft_holdings h JOIN principals p ON p.id = h.owner_id
       WHERE h.instances <> (SELECT count(*) FROM nft_instances i
                              WHERE i.owner_id = h.owner_id AND i.asset_id = h.asset_id)`,
-    ({ identifier }) => `an owner's count of ${identifier} is off`,
+    ({ identifier, address }) => `${address}: the count of ${identifier} is off`,
   ),
-  none<{ position: number }>(
+  none<{ position: number; address: string; identifier: string }>(
     'token changes of each transaction',
-    `SELECT position FROM (
+    `SELECT e.position, p.address, a.identifier FROM (
        SELECT position, sender_id AS principal_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND sender_id IS NOT NULL
        UNION ALL SELECT position, recipient_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND recipient_id IS NOT NULL
-     ) e WHERE e.position >= ${firstPositionIn('$since')} AND NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
+     ) e JOIN principals p ON p.id = e.principal_id JOIN assets a ON a.id = e.asset_id WHERE e.position >= ${firstPositionIn('$since')} AND NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
                              AND c.position = e.position AND c.asset_id = e.asset_id)`,
-    ({ position }) => `a change of the transaction at ${position} is missing`,
+    ({ position, address, identifier }) =>
+      `${address}: the change of ${identifier} in ${positionText(position)} is missing`,
   ),
   none<AddressCount>(
     'pending transactions of each principal',

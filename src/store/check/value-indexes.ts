@@ -1,5 +1,6 @@
 /** Recounts indexes of decoded values from logs and calls. */
 import type { Database } from 'bun:sqlite';
+import { positionText } from '../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entriesOf } from '../effects/value-index-writer.ts';
 import type { ValueIndex } from '../model/contract.ts';
@@ -46,7 +47,7 @@ function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
     entriesCounted += entries.size;
     for (const [path, value] of entries) {
       if (stored.get(index.id, path, value, position, event_index) !== null) continue;
-      yield `${name}: ${path} at ${position} ${event_index} is not ${value}`;
+      yield `${name}: ${path} in ${positionText(position)}, event ${event_index} is not ${value}`;
     }
   }
   const entriesStored = db

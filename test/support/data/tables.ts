@@ -1,6 +1,7 @@
 /** Tables as text that can be compared: one line for each row, sorted, and no number that depends on the order of events. */
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { principalColumns } from '../../../src/store/check/row-comparison.ts';
 import { indexPath, journalPath } from '../../../src/store/files/database.ts';
 import { decompressed } from '../../../src/store/log/entry.ts';
 import { NAME_PART } from '../../../src/store/rows/enums.ts';
@@ -44,20 +45,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   unfilled_upgrades: 'what upgrades did to the file',
   value_indexes: 'what the operator asked for, and how far that is made',
 };
-
-const principalColumns = new Set([
-  'principal_id',
-  'owner_id',
-  'sender_id',
-  'sponsor_id',
-  'recipient_id',
-  'contract_id',
-  'miner_id',
-  'stacker_id',
-  'pool_id',
-  'staker_id',
-  'signer_id',
-]);
 
 type Value = string | number | bigint | boolean | Uint8Array | null;
 
