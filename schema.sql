@@ -1,6 +1,6 @@
--- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 1 (PRAGMA
--- user_version); a later version adds a step to the upgrades in store/files/database.ts, and changes this file to the result
--- of it.
+-- The index: everything Stackside serves, in one SQLite file. PRAGMA user_version has
+-- the version of this schema. A change after a release adds an upgrade to store/files/database.ts, and changes this file to
+-- its result.
 --
 -- The tables of the chain hold the canonical chain alone: a block's rows are added when it is applied at the tip and
 -- taken away when it is reverted. They are all functions of the blocks of the chain, whatever way the chain went.
@@ -1447,11 +1447,6 @@ CREATE TABLE starting_accounts (
 -- Accounts that blocks here touched, and that the node wasn't asked about yet.
 CREATE TABLE unasked_accounts (
   principal_id INTEGER PRIMARY KEY
-) STRICT;
-
--- Versions of this schema that an upgrade brought the index to, though only a rebuild fills what they added.
-CREATE TABLE unfilled_upgrades (
-  schema_version INTEGER PRIMARY KEY
 ) STRICT;
 
 -- Send-many contracts that the operator set when the index was made; rows of memo_transfers depend on them. A network

@@ -53,8 +53,6 @@ type ServerEvent =
   | { event: 'variable_ignored'; variable: string; reason: string }
   | { event: 'stopping'; signal: string }
   /** A rebuild begins beside the server, since an upgrade added columns that only a rebuild can fill. */
-  | { event: 'rebuild_begun' }
-  | { event: 'rebuild_failed'; reason: string }
   /** The server restarts, to replace the index by a new one. */
   | { event: 'new_index_ready' }
   /** The server could not restart because of the disk, and tries again. */
@@ -129,11 +127,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   drop_reason_unknown: 'warn',
   stacking_print_unread: 'warn',
   unknown_kind: 'error',
-  journal_upgraded: 'info',
   index_replaced: 'info',
   new_index_refused: 'warn',
-  rebuild_begun: 'info',
-  rebuild_failed: 'error',
   new_index_ready: 'info',
   start_failed: 'error',
   secondary_index_begun: 'info',

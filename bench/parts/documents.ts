@@ -5,7 +5,7 @@ import { ROOT } from '../harness.ts';
 import { kept, sectionLines, spread, tableLines, textOf } from '../results.ts';
 import { figureAt, type Measured, measured, medianAt } from './goals.ts';
 import { barChart } from './picture.ts';
-import { rebuildRates, sizingLines, sizingPictures } from './sizing.ts';
+import { sizingLines, sizingPictures } from './sizing.ts';
 
 const START = /^<!-- figures: (\S+) -->$/;
 const END = '<!-- end of figures -->';
@@ -142,7 +142,6 @@ export function documents(): Map<string, string> {
   ];
   const texts = ['README.md', 'bench/README.md', 'docs/sizing.md'].filter((path) => existsSync(join(ROOT, path)));
   return new Map([
-    ['src/commands/data/rebuild-rates.json', rebuildRates()],
     ...texts.map((path): [string, string] => [path, rewritten(readFileSync(join(ROOT, path), 'utf8'))]),
     ...pictures.flatMap(([name, picture]): [string, string][] =>
       picture === null ? [] : [[`bench/pictures/${name}`, picture]],

@@ -1,5 +1,4 @@
 /** What the page for operators says of chains of several lengths: as measured, and beyond that as it would go on. */
-import { sumOverGrowth } from '../../src/commands/data/upgrade.ts';
 import { type Cell, kept, spread, tableLines } from '../results.ts';
 import { medianAt } from './goals.ts';
 import { lineChart } from './picture.ts';
@@ -57,6 +56,20 @@ function duration(seconds: number): string {
 const gigabytes = (bytes: number): string => (bytes < 1e12 ? `${about(bytes / 1e9)} GB` : `${about(bytes / 1e12)} TB`);
 const millions = (count: number): string => `${count / 1e6} million`;
 
+/**
+ * Sums the costs of transactions, each with the cost of its step.
+ * @param all in order; transactions after the last step cost as much as those in it
+ */
+function sumOverSteps(all: readonly Step[], transactions: number, cost: (step: Step) => number): number {
+  let [done, sum] = [0, 0];
+  for (const step of all) {
+    const more = Math.max(0, Math.min(step.transactions, transactions) - done);
+    sum += more * cost(step);
+    done += more;
+  }
+  return sum + (transactions - done) * cost(all.at(-1)!);
+}
+
 /** The table of what to plan. */
 function planLines(): string[] {
   const all = steps();
@@ -70,8 +83,8 @@ function planLines(): string[] {
       gigabytes(step.journal * length),
       gigabytes(2 * files + step.logs * 1e6),
       `${about(step.memory)} MB`,
-      duration(sumOverGrowth(all, length, ({ microseconds }) => microseconds / 1e6)),
-      gigabytes(sumOverGrowth(all, length, ({ writtenKilobytes }) => writtenKilobytes * 1e3)),
+      duration(sumOverSteps(all, length, ({ microseconds }) => microseconds / 1e6)),
+      gigabytes(sumOverSteps(all, length, ({ writtenKilobytes }) => writtenKilobytes * 1e3)),
     ];
   });
   const names = [
@@ -180,12 +193,4 @@ export function sizingPictures(): [name: string, picture: string][] {
       }),
     ],
   ];
-}
-
-/** What `stackside upgrade --check` estimates a rebuild from. */
-export function rebuildRates(): string {
-  const all = steps();
-  const { index, journal } = all.at(-1)!;
-  const parts = all.map(({ transactions, microseconds }) => ({ transactions, microseconds: Math.round(microseconds) }));
-  return `${JSON.stringify({ journal_bytes: journal, index_bytes: index, parts }, null, 2)}\n`;
 }

@@ -3,7 +3,7 @@
  * STACKSIDE_RUNS says how many servers, and STACKSIDE_BINARY names an executable.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { IDENTITY } from '../../src/archive/archive.ts';
 import { EXIT } from '../../src/base/errors.ts';
@@ -189,19 +189,6 @@ describe('the commands', () => {
     expect(named.stdout).toMatch(
       /: height 0, entry 4\nEntry 4 begins the timeline 0{11}4-[0-9a-f]{64}, which leaves .*\n.*No archive holds keys/,
     );
-  });
-
-  test('a backup of an older form is refused by its name', async () => {
-    const old = join(folder.path, 'old');
-    mkdirSync(old);
-    writeFileSync(join(old, 'manifest.json'), '{}');
-    for (const command of ['backup', 'restore']) {
-      const { code, stderr } = await stackside(command, old, '--data', join(folder.path, `${command}-old`));
-      expect([code, stderr]).toEqual([
-        EXIT.operator,
-        expect.stringContaining('has a backup of an older form (manifest.json)'),
-      ]);
-    }
   });
 
   test('an end that is no time is refused', async () => {

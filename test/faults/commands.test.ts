@@ -26,7 +26,6 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { makeEarlier } from '../support/data/earlier-data.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { casesOf } from '../support/property.ts';
@@ -107,13 +106,6 @@ const commands: readonly Command[] = [
   {
     name: 'rebuild',
     makesSecondaryIndexes: true,
-    act: (folder) => rebuildIndex(rebuilt(folder)),
-    result: whole,
-  },
-  {
-    name: 'rebuild of data from before version 0.1.0',
-    makesSecondaryIndexes: true,
-    prepare: (folder) => makeEarlier(inData(folder), 2),
     act: (folder) => rebuildIndex(rebuilt(folder)),
     result: whole,
   },

@@ -1,15 +1,11 @@
-/** A server takes an index that is made beside its own. */
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import type { OwnProcess } from '../../src/commands/cli/this-program.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
@@ -50,30 +46,4 @@ test('a server goes on at its addresses with an index that was rebuilt beside it
   expect(await heightOf(server)).toBe(height);
   await server.post(events.slice(half));
   expect(await heightOf(server)).toBeGreaterThan(height);
-});
-
-test('what an upgrade left for a rebuild is made beside the server by itself', async () => {
-  using directory = dataDirectory();
-  {
-    await using server = await serving({}, directory.path);
-    await server.post(events);
-  }
-  {
-    using db = new Database(indexPath(directory.path));
-    db.run('INSERT INTO unfilled_upgrades VALUES (2)');
-  }
-  const begun: string[][] = [];
-  const said: LogEvent[] = [];
-  const ended = Promise.withResolvers<{ code: number; errors: string }>();
-  const startOwnProcess = (args: readonly string[]): OwnProcess => {
-    begun.push([...args]);
-    return { lines: (async function* () {})(), ended: ended.promise, kill() {} };
-  };
-  const createLog = () => (event: LogEvent) => void said.push(event);
-  await using server = await serving({ logLevel: 'info' }, directory.path, {}, { startOwnProcess, createLog });
-  expect(begun).toEqual([['rebuild', '--beside', '--data', directory.path]]);
-  ended.resolve({ code: 1, errors: 'The disk is full.\n' });
-  await until(() => said.some(({ event }) => event === 'rebuild_failed'));
-  expect(said).toContainEqual({ event: 'rebuild_failed', reason: 'The disk is full.' });
-  expect(await heightOf(server)).toBeGreaterThan(0);
 });

@@ -22,15 +22,7 @@ import { directoryStatus } from '../../store/files/status.ts';
 import { hookSecrets } from '../../store/hooks/store.ts';
 import { SharedBeginningError } from '../../store/ingest/history-start.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../store/log/cluster-status.ts';
-import {
-  dropTables,
-  type EngineAccess,
-  engineAccess,
-  grantsOf,
-  isEarlierLog,
-  makeTables,
-  newestOfEarlierLog,
-} from '../../store/log/engine-tables.ts';
+import { type EngineAccess, engineAccess, grantsOf, makeTables } from '../../store/log/engine-tables.ts';
 import { hasState } from '../../store/log/postgres-engine.ts';
 import { PostgresLog } from '../../store/log/postgres-log.ts';
 import {
@@ -96,27 +88,6 @@ function requireWhole(data: string): void {
 }
 
 /**
- * Removes a log from before version 0.1.0, so that a new one can be made.
- * @throws OperatorError if the journal of the data directory lacks entries of the log
- */
-async function removeEarlier(access: EngineAccess, data: string): Promise<void> {
-  if (!(await isEarlierLog(access))) return;
-  await withJournal(data, async (journal) => {
-    const newest = await newestOfEarlierLog(access);
-    const own = newest === null ? null : journal?.read(newest.id);
-    const isHeld = newest === null || (own != null && own.path === newest.path && own.text === newest.text);
-    if (!isHeld) {
-      throw new OperatorError(
-        `The shared log is from before version 0.1.0, and the journal in ${data} lacks its newest entry, ${newest.id}.`,
-        'Give the data directory of a host that has it, after stackside rebuild.',
-      );
-    }
-    await dropTables(access);
-    process.stdout.write('The shared log was from before version 0.1.0, and was replaced by a new one.\n');
-  });
-}
-
-/**
  * Creates missing tables of the shared log, and appends the journal's entries that the log lacks. An interrupted run is
  * continued by the next.
  * @throws OperatorError
@@ -125,7 +96,6 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
   const { data } = settings;
   requireWhole(data);
   await onEngine(settings, async (access) => {
-    await removeEarlier(access, data);
     const isNew = await makeTables(access);
     process.stdout.write(
       isNew ? 'The tables of the shared log were made.\n' : 'The tables of the shared log are there.\n',

@@ -1,10 +1,8 @@
 /** `stackside backup` and `stackside restore`: a data directory, and the archive that holds what is lost with it. */
-import { IDENTITY } from '../../archive/archive.ts';
 import { type Backup, backUp } from '../../archive/backup.ts';
 import { ARCHIVE_KEY, madeSigner } from '../../archive/key-file.ts';
-import { archiveLocation, isWeb, openArchive, UNSIGNED } from '../../archive/open.ts';
+import { archiveLocation, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { systemClock } from '../../base/clock.ts';
-import { OperatorError } from '../../base/errors.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { placeAt } from '../../places/place.ts';
@@ -16,26 +14,6 @@ import { type ArchiveChoice, lacksOpenPart, restoreFromArchive } from './archive
 
 /** Files that no archive holds, so that an archive allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
-
-/** The file that says what a backup has, in the form of before backups were archives. */
-const OLD_MANIFEST = 'manifest.json';
-const LONGEST_OLD_MANIFEST = 64 * 1024 * 1024;
-
-/**
- * Refuses a place with a backup of an older form, unless it also has an archive.
- * @param location of a directory or a key of S3
- * @throws OperatorError
- */
-async function refuseOldBackup(location: string, directory: string): Promise<void> {
-  const place = placeAt(location, directory);
-  const has = async (name: string): Promise<boolean> =>
-    (await place.read(name, { least: 0, most: LONGEST_OLD_MANIFEST })) !== null;
-  if ((await has(IDENTITY)) || !(await has(OLD_MANIFEST))) return;
-  throw new OperatorError(
-    `${place.location} has a backup of an older form (${OLD_MANIFEST}).`,
-    'Restore it with the Stackside that made it, and make new backups in another place.',
-  );
-}
 
 /** What is said of a backup. */
 function backupText(location: string, { entry, base, sent, trimmedTo }: Backup): string {
@@ -55,7 +33,6 @@ export async function runBackup(settings: SettingsOf<'backup'>, given: string, i
   const { data: directory, archiveKeep, archiveKeepSegments } = settings;
   const location = archiveLocation(given);
   const place = placeAt(location, directory);
-  await refuseOldBackup(location, directory);
   const signer = isPublic ? madeSigner(directory) : null;
   const progress = progressLines(process.stderr);
   const backup = await interruptible(
@@ -90,7 +67,6 @@ export async function runRestore(
 ): Promise<void> {
   const { data: directory, archiveUnsigned } = settings;
   if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
-  if (!isWeb(location)) await refuseOldBackup(archiveLocation(location), directory);
   const archive = await openArchive({
     ...{ location, directory, trust: settings, clock: systemClock },
     lacks: lacksOpenPart,

@@ -1,35 +1,15 @@
 /** `stackside rebuild`: makes a new index from the journal. */
-import type { HookDefinition } from '../../hooks/definition/definition.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
 import { trimmedIn } from '../../store/files/journal.ts';
 import type { OlderEntries } from '../../store/files/older-entries.ts';
-import type { LostHook } from '../../store/hooks/earlier-hooks.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type RebuildOptions, rebuildIndex, rebuildIndexAhead } from '../../store/ingest/rebuild.ts';
-import { writeNow } from '../cli/output.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
 import { withArchive } from './archived-entries.ts';
 import { readAhead, threadsOf } from './read-ahead.ts';
-
-/** A chainhook's definition for `stackside hooks add`: one line of JSON. */
-export function definitionLine({ definition, isEnabled }: LostHook): string {
-  const { options, ...rest } = JSON.parse(definition) as HookDefinition;
-  return JSON.stringify({ ...rest, options: { ...options, enable_on_registration: isEnabled } });
-}
-
-/** Prints chainhooks for `stackside hooks add`: definitions on stdout, one per line, and their consumers on stderr. */
-function printLost(hooks: readonly LostHook[]): void {
-  process.stderr.write(
-    'These chainhooks were not made by entries of the journal, so the new index lacks them. Register each with stackside hooks add.\n',
-  );
-  for (const hook of hooks) {
-    process.stderr.write(`stackside hooks add - --consumer ${hook.consumer}\n`);
-    writeNow(`${definitionLine(hook)}\n`);
-  }
-}
 
 /** Options of a rebuild. */
 interface RebuildCommand {
@@ -73,7 +53,6 @@ async function rebuiltWith(
     force,
     beside,
     older,
-    lost: printLost,
   };
   const threads = threadsFor(settings, beside, older);
   const { tipHeight, isInstalled } =

@@ -344,29 +344,7 @@ async function openWriting(
   );
   closing.unshift(beginRetention(settings, environment, { ingest, older }, log));
   closing.unshift(startValueIndexing({ write: ingest.local, batch: ingest.valueIndexes.batch, clock, log }));
-  closing.unshift(rebuildWhereNeeded(settings, environment, ingest, log));
   return { ingest, machine, older, bring };
-}
-
-/** Rebuilds the index beside this server if an upgrade added tables that only a rebuild fills. @returns what ends it */
-function rebuildWhereNeeded(
-  { data, archive }: Settings,
-  { startOwnProcess }: Environment,
-  ingest: Ingest,
-  log: Log,
-): () => void {
-  if (!ingest.needsRebuild()) return () => {};
-  const ofArchive = archive === null ? [] : ['--archive', archive];
-  const process = startOwnProcess(['rebuild', '--beside', '--data', data, ...ofArchive]);
-  let isStopped = false;
-  log({ event: 'rebuild_begun' });
-  void process.ended.then(({ code, errors }) => {
-    if (code !== 0 && !isStopped) log({ event: 'rebuild_failed', reason: errors.trim() });
-  });
-  return () => {
-    isStopped = true;
-    process.kill();
-  };
 }
 
 /** Milliseconds between two checks for a new index. */

@@ -1,7 +1,7 @@
 /** A snapshot of an index for a base: where it stands, and its rows as lines of JSON. */
 import type { Database } from 'bun:sqlite';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
-import { needsRebuild, openReader, SCHEMA_VERSION } from '../files/database.ts';
+import { openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import { oldestNeeded } from '../ingest/retention.ts';
 import type { Head } from '../log/entry.ts';
@@ -128,7 +128,7 @@ function stateOf(db: Database): BaseState | null {
       'SELECT height, index_block_hash AS indexBlockHash FROM blocks ORDER BY height DESC LIMIT 1',
     )
     .get();
-  if (chainId === null || tip === null || needsRebuild(db)) return null;
+  if (chainId === null || tip === null) return null;
   const orphaned = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM orphaned_blocks').get();
   return {
     ...{ schema: SCHEMA_VERSION, position, chainId, tip, sendMany: recordedSendMany(db) },

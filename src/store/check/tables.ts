@@ -21,7 +21,6 @@ import { rowDifferences, type Table } from './row-comparison.ts';
 /** Local tables, which are no function of the log, each with the reason. All others can be made from the log's entries. */
 export const localTables: Readonly<Record<string, string>> = {
   changes: 'what is pushed to realtime clients, which stays for a while, and a rebuild pushes nothing',
-  unfilled_upgrades: 'which program made the index: a rebuild by this one leaves none',
   send_many_contracts: 'a setting of the operator, with which an index is made',
   value_indexes: 'a setting of the operator, and how far this host has made what it asks for',
   value_index_entries: 'made of the chain for that setting; the recounts compare them with the logs and calls',

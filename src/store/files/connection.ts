@@ -115,44 +115,28 @@ export interface FileKind {
   /** The kind in a sentence: `an index`. */
   name: string;
   id: number;
-  /** A table and column by which files from before version 0.1.0 are recognised, which have no number. */
-  earlier: readonly [table: string, column: string];
 }
 
 const applicationIdOf = (db: Database): number =>
   db.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id ?? 0;
 
-/**
- * Compares a file with the expected kind: `empty`, of this kind (`own`), of this kind from before version 0.1.0 (`earlier`),
- * or `other`.
- */
-export function kindOf(db: Database, { id, earlier }: FileKind): 'empty' | 'own' | 'earlier' | 'other' {
-  const found = applicationIdOf(db);
-  if (found === id) return 'own';
-  if (found !== 0) return 'other';
-  if (db.query('SELECT 1 FROM sqlite_schema').get() === null) return versionOf(db) === 0 ? 'empty' : 'other';
-  const isEarlier = db.query('SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2').get(...earlier) !== null;
-  return isEarlier && versionOf(db) > 0 ? 'earlier' : 'other';
+/** Compares a file with the expected kind: `empty`, of this kind (`own`), or `other`. */
+export function kindOf(db: Database, { id }: FileKind): 'empty' | 'own' | 'other' {
+  if (applicationIdOf(db) === id) return 'own';
+  const isEmpty = applicationIdOf(db) === 0 && versionOf(db) === 0;
+  return isEmpty && db.query('SELECT 1 FROM sqlite_schema').get() === null ? 'empty' : 'other';
 }
 
-/** The file is from before version 0.1.0. */
-export class EarlierFileError extends OperatorError {
-  constructor(file: string) {
-    super(
-      `${file} was made by a Stackside from before version 0.1.0.`,
-      'Make the index anew from the journal: stackside rebuild.',
-    );
-  }
-}
+/** Returns the error for a file whose version is lower than the first that was released. */
+export const unreleasedFile = (file: string): OperatorError =>
+  new OperatorError(
+    `${file} was made by an unreleased Stackside.`,
+    'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
+  );
 
-/**
- * Requires that a file is empty or of a kind.
- * @throws OperatorError where it is of another kind, EarlierFileError where it is from before version 0.1.0
- */
+/** Requires that a file is empty or of a kind. @throws OperatorError if it is of another kind */
 export function requireKind(db: Database, file: string, kind: FileKind): void {
-  const found = kindOf(db, kind);
-  if (found === 'earlier') throw new EarlierFileError(file);
-  if (found !== 'other') return;
+  if (kindOf(db, kind) !== 'other') return;
   throw new OperatorError(
     `${file} is a database, but not ${kind.name}.`,
     'Check --data; move the file away, and restore the one that belongs there.',

@@ -7,7 +7,6 @@ import { dropViews, hasViews, makeViews } from '../views/views.ts';
 import {
   type Connect,
   type Connection,
-  EarlierFileError,
   type FileKind,
   kindOf,
   markFile,
@@ -16,6 +15,7 @@ import {
   prepared,
   requireKind,
   sortingIn,
+  unreleasedFile,
   versionOf,
 } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
@@ -23,40 +23,35 @@ import { leaveOutSecondaryIndexes, schema } from './secondary-indexes.ts';
 import { requireFinished } from './unfinished.ts';
 
 /** Indexes, whose tables schema.sql creates. */
-export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };
+export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58 };
 
-/** Upgrades an index from one version of schema.sql to the next. */
-export interface Upgrade {
-  sql: string;
-  /** Whether only a rebuild fills the new columns or tables. The server then runs one beside itself. */
-  needsRebuild: boolean;
-}
+/** The version of schema.sql in the first release. */
+const FIRST_VERSION = 2;
 
-/** Upgrades from version 1 on, in order. Their result is schema.sql. A file may lack secondary indexes. */
-const upgrades: readonly Upgrade[] = [];
+/** Upgrades from the first version on: SQL that changes the schema to the next version. Their result is schema.sql. */
+const upgrades: readonly string[] = [];
 
 /** Versions count the changes of schema.sql; a file has its own as PRAGMA user_version. */
-const versionAfter = (steps: readonly Upgrade[]): number => 1 + steps.length;
+const versionAfter = (steps: readonly string[]): number => FIRST_VERSION + steps.length;
 export const SCHEMA_VERSION = versionAfter(upgrades);
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
 
 /**
- * What this program does with an index file: creates tables in an empty one, uses it, upgrades it, requires a rebuild, or
- * refuses one of a newer program.
+ * What this program does with an index file: creates tables in an empty one, uses it, upgrades it, or refuses one that an
+ * unreleased or a newer program made.
  */
-export type IndexFate = 'made' | 'used' | 'upgraded' | 'rebuilt' | 'refused';
+export type IndexFate = 'made' | 'used' | 'upgraded' | 'unreleased' | 'newer';
 
-/** @throws OperatorError where the file is a database of another kind */
+/** Returns what this program does with an index file. @throws OperatorError if the file is a database of another kind */
 export function indexFate(db: Database, path: string, steps = upgrades): IndexFate {
-  const kind = kindOf(db, INDEX);
-  if (kind === 'earlier') return 'rebuilt';
-  if (kind === 'empty') return 'made';
+  if (kindOf(db, INDEX) === 'empty') return 'made';
   requireKind(db, path, INDEX);
   const version = versionOf(db);
+  if (version < FIRST_VERSION) return 'unreleased';
   const known = versionAfter(steps);
-  if (version > known || version < 1) return 'refused';
+  if (version > known) return 'newer';
   return version === known ? 'used' : 'upgraded';
 }
 
@@ -69,8 +64,8 @@ function bringUpToDate(
   const fate = indexFate(db, path, steps);
   const version = versionOf(db);
   const known = versionAfter(steps);
-  if (fate === 'rebuilt') throw new EarlierFileError(path);
-  if (fate === 'refused') {
+  if (fate === 'unreleased') throw unreleasedFile(path);
+  if (fate === 'newer') {
     throw new OperatorError(
       `${path} was written by a newer Stackside (schema ${version}; this program knows ${known}).`,
       'Run the newer program, or rebuild the index from the journal with this one: stackside rebuild.',
@@ -83,11 +78,7 @@ function bringUpToDate(
       if (load === 'bulk') leaveOutSecondaryIndexes(db);
     } else if (fate === 'upgraded') {
       dropViews(db);
-      for (const [at, { sql, needsRebuild }] of steps.entries()) {
-        if (at < version - 1) continue;
-        db.run(sql);
-        if (needsRebuild) db.run('INSERT INTO unfilled_upgrades VALUES (?1)', [versionAfter(steps.slice(0, at + 1))]);
-      }
+      for (const sql of steps.slice(version - FIRST_VERSION)) db.run(sql);
     }
     markFile(db, INDEX, known);
     if (views) makeViews(db);
@@ -129,13 +120,10 @@ interface WriterOptions {
   /** Maximum bytes of the file; beyond it SQLite reports a full disk. */
   mostBytes?: number;
   /** Upgrades that tests use in place of the program's. */
-  steps?: readonly Upgrade[];
+  steps?: readonly string[];
   /** False for a file that nobody queries: it gets no views, and each connection to it is opened in half the time. */
   views?: boolean;
 }
-
-/** Whether an upgrade added columns or tables that only a rebuild fills. */
-export const needsRebuild = (db: Database): boolean => db.query('SELECT 1 FROM unfilled_upgrades').get() !== null;
 
 const pageSizeOf = (db: Database): number =>
   db.query<{ page_size: number }, []>('PRAGMA page_size').get()?.page_size ?? 4096;
@@ -165,17 +153,10 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
 /** Tables with exactly one row, which is created with the table. */
 export const oneRowTables = ['progress', 'totals', 'staking_totals', 'hook_progress'] as const;
 
-/** The first of some tables whose one row is missing; null where all have it. @param schema of the connection */
-const tableWithoutRow = (
-  db: Database,
-  tables: readonly string[] = oneRowTables,
-  schema: 'main' | 'old' = 'main',
-): string | null => tables.find((table) => db.query(`SELECT 1 FROM ${schema}.${table}`).get() === null) ?? null;
-
-/** @throws OperatorError where a table lacks its one row */
+/** @throws OperatorError if a table lacks its one row */
 function requireOneRows(db: Database, path: string): void {
-  const table = tableWithoutRow(db);
-  if (table === null) return;
+  const table = oneRowTables.find((one) => db.query(`SELECT 1 FROM ${one}`).get() === null);
+  if (table === undefined) return;
   throw new OperatorError(
     `${path} is damaged: its table ${table} has no row.`,
     'Rebuild the index from its journal: stackside rebuild.',

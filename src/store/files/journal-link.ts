@@ -6,8 +6,8 @@ import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { type Head, sameChain } from '../log/entry.ts';
-import { type Connect, kindOf, openToRead } from './connection.ts';
-import { INDEX, indexPath, journalPath } from './database.ts';
+import { type Connect, openToRead } from './connection.ts';
+import { indexPath, journalPath } from './database.ts';
 import { type Journal, type JournalReader, type JournalReads, openJournal, openJournalReader } from './journal.ts';
 
 export type IndexPosition = ReturnType<typeof indexPosition>;
@@ -33,7 +33,7 @@ type Fit = 'fits' | 'behind' | 'other';
 
 export function fitOf(position: Head, journal: Pick<JournalReads, 'chainAt' | 'lastId'>): Fit {
   const chain = journal.chainAt(position.id);
-  if (chain !== null && (position.chain.length === 0 || sameChain(chain, position.chain))) return 'fits';
+  if (chain !== null && sameChain(chain, position.chain)) return 'fits';
   return journal.lastId() < position.id ? 'behind' : 'other';
 }
 
@@ -44,13 +44,11 @@ export function positionIn(db: Database): Head {
   return position;
 }
 
-/** The position of an index file, without a chain value before version 0.1.0. Null where it can't be read. */
+/** Returns the position of an index file; null if it can't be read. */
 export function positionOfFile(path: string): Head | null {
   const db = openToRead(path);
   try {
-    if (kindOf(db, INDEX) !== 'earlier') return db.query<Head, []>(positionQuery).get();
-    const found = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get();
-    return found === null ? null : { ...found, chain: new Uint8Array(0) };
+    return db.query<Head, []>(positionQuery).get();
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
     return null;

@@ -29,14 +29,15 @@ import {
   rollBack,
   setPatience,
   touch,
+  unreleasedFile,
   versionOf,
 } from './connection.ts';
 import { journalPath } from './database.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
 
-export const JOURNAL: FileKind = { name: 'a journal', id: 0x53_54_4a_4e, earlier: ['events', 'received_at'] };
-export const JOURNAL_VERSION = 1;
+export const JOURNAL: FileKind = { name: 'a journal', id: 0x53_54_4a_4e };
+export const JOURNAL_VERSION = 2;
 
 /**
  * How far each source of events was read: an imported recording, or a stream of messages. This table is in the journal, with
@@ -50,20 +51,8 @@ const IMPORTS_TABLE = `
     digest TEXT NOT NULL     -- of those rows, each hashed onto those before it
   ) STRICT;`;
 
-// Chain values have a table of their own, since SQLite reads a row's payload to reach a column after it.
-export const CHAIN_TABLES = `
-  CREATE TABLE chain (
-    id    INTEGER PRIMARY KEY, -- of the event
-    value BLOB NOT NULL
-  ) STRICT;
-  CREATE TABLE breaks (        -- where the journal was trimmed: one row at most
-    after_id INTEGER PRIMARY KEY, -- the last event that was removed
-    chain    BLOB NOT NULL        -- its chain value
-  ) STRICT;`;
-
-/** Few or no entries are withheld: with this index the journal needn't be searched for them. */
-export const WITHHELD_INDEX = "CREATE INDEX withheld ON events (id) WHERE path = '';";
-
+// Chain values have a table of their own, since SQLite reads a row's payload to reach a column after it. Few or no entries
+// are withheld: with the index the journal needn't be searched for them.
 export const JOURNAL_SCHEMA = `
   ${IMPORTS_TABLE}
   CREATE TABLE events (
@@ -72,13 +61,15 @@ export const JOURNAL_SCHEMA = `
     path        TEXT NOT NULL,    -- empty: withheld
     payload     BLOB NOT NULL     -- the text, zstd
   ) STRICT;
-  ${WITHHELD_INDEX}
-  ${CHAIN_TABLES}`;
-
-/** Whether a journal is known to lack events; one from before version 0.1.0 may lack them unnoticed. */
-export const isKnownToLackEvents = (db: Database): boolean =>
-  db.query("SELECT 1 FROM sqlite_schema WHERE name = 'breaks'").get() !== null &&
-  db.query('SELECT 1 FROM breaks LIMIT 1').get() !== null;
+  CREATE INDEX withheld ON events (id) WHERE path = '';
+  CREATE TABLE chain (
+    id    INTEGER PRIMARY KEY, -- of the event
+    value BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE breaks (        -- where the journal was trimmed: one row at most
+    after_id INTEGER PRIMARY KEY, -- the last event that was removed
+    chain    BLOB NOT NULL        -- its chain value
+  ) STRICT;`;
 
 /** @throws OperatorError where the file is no journal, or not of the present version */
 export function requirePresentVersion(db: Database, file: string): void {
@@ -91,6 +82,7 @@ export function requirePresentVersion(db: Database, file: string): void {
       'Restore the file from a backup; stackside serve says what else can be done.',
     );
   }
+  if (version < JOURNAL_VERSION) throw unreleasedFile(file);
   throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
 }
 
@@ -149,7 +141,7 @@ export class JournalEntryError extends OperatorError {
 }
 
 /** An entry as the journal's file stores it. */
-export interface EntryRow {
+interface EntryRow {
   id: number;
   received_at: number;
   path: string;
@@ -179,9 +171,6 @@ function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
     throw new JournalEntryError(file, id, "is damaged: its payload can't be decompressed", { cause });
   }
 }
-
-/** The text of a row, without a check of its chain value. @throws JournalEntryError */
-export const textOfRow = (file: string, row: EntryRow): string => decoded(unpacked(file, checked(file, row)));
 
 /** @param file name of the journal in errors @throws JournalEntryError where the row is damaged */
 function entryOfRow(file: string, row: EntryRow): Entry {

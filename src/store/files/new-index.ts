@@ -44,7 +44,7 @@ const columnsOf = (db: Database, schema: 'main' | 'old', table: string): string[
     .all(table, schema)
     .map(({ name }) => name);
 
-/** Copies the columns that both tables have: an index from before version 0.1.0, or a newer one, may lack some. */
+/** Copies the columns that both tables have: an index of another version may lack some. */
 function copyTable(db: Database, table: string): void {
   const old = new Set(columnsOf(db, 'old', table));
   if (old.size === 0) return;

@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { onFile } from '../../base/system-errors.ts';
 import type { Head } from '../log/entry.ts';
 import type { Stored } from '../rows/statement.ts';
-import { kindOf, openWithoutTrace, requireKind, versionOf } from './connection.ts';
+import { openWithoutTrace, requireKind, versionOf } from './connection.ts';
 import {
   type IndexFate,
   indexFate,
@@ -16,7 +16,7 @@ import {
   requireIndex,
   SCHEMA_VERSION,
 } from './database.ts';
-import { isKnownToLackEvents, JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
+import { JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
 import { fitOf, indexPosition } from './journal-link.ts';
 import { missingSecondaryIndexes } from './secondary-indexes.ts';
 
@@ -115,19 +115,10 @@ interface FileVersion {
   bytes: number;
 }
 
-interface JournalPlan extends FileVersion {
-  /** A rebuild renews the chain values of a journal from before version 0.1.0; a newer journal is refused. */
-  fate: 'used' | 'renewed' | 'refused';
-  /** Whether the journal is known to lack events, so that no index can be built from it. */
-  lacksEvents: boolean;
-}
-
 export interface UpgradePlan {
   index: FileVersion & { fate: IndexFate };
-  /** Null where there is no journal. */
-  journal: JournalPlan | null;
-  /** Bytes of free disk space for this user; null where the directory doesn't exist. */
-  freeBytes: number | null;
+  /** Null if there is no journal. */
+  journal: (FileVersion & { fate: 'used' | 'unreleased' | 'newer' }) | null;
 }
 
 /** Reads a file without changing anything. @param known the version that this program writes */
@@ -138,19 +129,17 @@ function readFile<T>(path: string, known: number, more: (db: Database) => T): Fi
   });
 }
 
-/** @throws OperatorError where the file is of another kind */
-function journalFate(db: Database, path: string): JournalPlan['fate'] {
-  if (kindOf(db, JOURNAL) === 'earlier') return 'renewed';
+/** @throws OperatorError if the file is of another kind */
+function journalFate(db: Database, path: string): NonNullable<UpgradePlan['journal']>['fate'] {
   requireKind(db, path, JOURNAL);
-  return versionOf(db) > JOURNAL_VERSION ? 'refused' : 'used';
+  const version = versionOf(db);
+  if (version === JOURNAL_VERSION) return 'used';
+  return version < JOURNAL_VERSION ? 'unreleased' : 'newer';
 }
 
-function journalPlan(path: string): JournalPlan | null {
+function journalPlan(path: string): UpgradePlan['journal'] {
   if (!existsSync(path)) return null;
-  return readFile(path, JOURNAL_VERSION, (db) => ({
-    fate: journalFate(db, path),
-    lacksEvents: isKnownToLackEvents(db),
-  }));
+  return readFile(path, JOURNAL_VERSION, (db) => ({ fate: journalFate(db, path) }));
 }
 
 /**
@@ -163,6 +152,5 @@ export function upgradePlan(directory: string): UpgradePlan {
   return {
     index: readFile(path, SCHEMA_VERSION, (db) => ({ fate: indexFate(db, path) })),
     journal: journalPlan(journalPath(directory)),
-    freeBytes: freeBytes(directory),
   };
 }

@@ -66,7 +66,6 @@ export type IngestEvent =
   /** The node is newer than this program: the index stores the thing as `unknown`. */
   | { event: 'unknown_kind'; what: UnknownKind; reason: string }
   | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
-  | { event: 'journal_upgraded'; entries: number }
   /** A new index, which a rebuild made beside the present one, was installed. */
   | { event: 'index_replaced' }
   /**

@@ -12,7 +12,7 @@ import { SEND_MANY, type SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
 import { whyNotEmptied } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
-import { indexPath, type Load, needsRebuild, openWriter } from '../files/database.ts';
+import { indexPath, type Load, openWriter } from '../files/database.ts';
 import type { Imported } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { type Lock, LockLostError, lockWriter } from '../files/lock.ts';
@@ -265,8 +265,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     lastEntry: journal.lastId,
     /** Applies the entries that only the journal has, also those that another process appends. @throws StoreUnavailableError */
     catchUp: () => writer.catchUp(),
-    /** Whether an upgrade added columns or tables that only a rebuild fills. */
-    needsRebuild: (): boolean => needsRebuild(db),
     tipHeight: (): number => router.chain.tip().height,
     /** Number of things of kinds that only a newer node knows, since the process began. */
     unknownCounts: router.unknownCounts,

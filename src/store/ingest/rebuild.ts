@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
-import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, positionOfFile } from '../files/journal-link.ts';
 import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
@@ -12,7 +11,6 @@ import { clearStaging, installOffer, offerIndex, openStaging } from '../files/ne
 import { NAME_ARCHIVE, withOlder } from '../files/older-entries.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
-import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
 import { type Ingest, type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 
@@ -54,8 +52,6 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
   free?: (directory: string) => number | null;
   /** Called with each secondary index before it is made. */
   making?: (progress: SecondaryIndexProgress) => void;
-  /** Called with the chainhooks that only the old index has, before it is removed. */
-  lost?: (hooks: readonly LostHook[]) => void;
 }
 
 /** Replays the journal into the index of a staging directory. @returns the height of its tip */
@@ -167,9 +163,6 @@ function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
   const writing = beside ? null : locks.use(lockWriter(directory));
   const making = locks.use(lockRebuild(directory));
   try {
-    if (!beside) {
-      renewEarlierJournal(directory, (entries) => options.log({ event: 'journal_upgraded', entries }), options.connect);
-    }
     const journal = withOlder(openJournal(directory), options.older ?? null);
     try {
       requireWholeJournal(directory, journal);
@@ -180,9 +173,6 @@ function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
     const limit = beside ? { mostBytes: requireServable(options) } : {};
     const staging = openStaging(directory, force);
     const tipHeight = yield* makeIndex({ ...options, ...limit }, staging);
-    // Before the old index is removed, so that their loss is reported.
-    const lost = hooksLostWith(directory, staging, force);
-    if (lost.length > 0) options.lost?.(lost);
     // Without them, the files in the staging directory may be those of another rebuild.
     making.requireHeld();
     writing?.requireHeld();

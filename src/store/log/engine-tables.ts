@@ -1,7 +1,7 @@
 /** The tables of the shared log in PostgreSQL. A prefix of their names lets several chains share a database. */
 import { OperatorError } from '../../base/errors.ts';
 import { PREFIX } from './engine-address.ts';
-import { CHAIN_START, decompressed, type Entry } from './entry.ts';
+import { CHAIN_START } from './entry.ts';
 import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.ts';
 
 /** The version of the tables and their content. */
@@ -99,25 +99,6 @@ export async function makeTables(access: EngineAccess): Promise<boolean> {
   return format === null;
 }
 
-/** Whether the log is from before version 0.1.0, and must be replaced by a new one. @throws LogUnavailableError */
-export async function isEarlierLog(access: EngineAccess): Promise<boolean> {
-  const format = await formatOf(access);
-  return format !== null && format < LOG_FORMAT;
-}
-
-/** The newest entry of a log from before version 0.1.0; null where it is empty. @throws LogUnavailableError */
-export async function newestOfEarlierLog({
-  engine,
-  tables,
-}: EngineAccess): Promise<Pick<Entry, 'id' | 'path' | 'text'> | null> {
-  const [row] = await engine.read((run) =>
-    run<{ seq: string; path: string; payload: Uint8Array }>(
-      `SELECT seq, path, payload FROM ${tables.log} ORDER BY seq DESC LIMIT 1`,
-    ),
-  );
-  return row === undefined ? null : { id: Number(row.seq), path: row.path, text: decompressed(row.payload) };
-}
-
 /** Statements that give two roles the rights that they need: `host` to take part, `trimmer` to trim the log. */
 export const grantsOf = ({ log, lease, meta, hosts, trimmed }: EngineTables): string[] => [
   `GRANT SELECT, INSERT ON ${log} TO host;`,
@@ -128,17 +109,6 @@ export const grantsOf = ({ log, lease, meta, hosts, trimmed }: EngineTables): st
   `GRANT SELECT ON ${meta} TO trimmer;`,
   `GRANT SELECT, UPDATE ON ${trimmed} TO trimmer;`,
 ];
-
-/** Removes the tables. @throws LogUnavailableError, LogUnknownOutcomeError */
-export async function dropTables({
-  engine,
-  tables: { log, lease, hosts, meta, trimmed },
-}: EngineAccess): Promise<void> {
-  // An earlier log has no table of what was trimmed.
-  await engine.write(({ run }) =>
-    run(`DROP TABLE ${log}, ${lease}, ${hosts}, ${meta}; DROP TABLE IF EXISTS ${trimmed}`),
-  );
-}
 
 const UNDEFINED_TABLE = '42P01';
 
@@ -154,18 +124,12 @@ export async function requireTables(access: EngineAccess): Promise<void> {
   requireFormat(format);
 }
 
-/** @throws OperatorError where tables have another version */
+/** @throws OperatorError if the tables have another version */
 function requireFormat(format: number): void {
   if (format === LOG_FORMAT) return;
-  if (format < LOG_FORMAT) {
-    throw new OperatorError(
-      'The shared log was made by a Stackside from before version 0.1.0.',
-      'Replace it by a new one: stop all hosts, run stackside rebuild on each, then stackside cluster init with the data directory of one.',
-    );
-  }
   throw new OperatorError(
     `The shared log has format ${format}; this version of Stackside knows format ${LOG_FORMAT}.`,
-    'Run the version of Stackside that the other hosts run.',
+    'Run the version of Stackside that the other hosts run, or make a new log with stackside cluster init and another --cluster-prefix.',
   );
 }
 

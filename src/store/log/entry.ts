@@ -40,7 +40,6 @@ export interface Entry {
  */
 export interface Head {
   id: number;
-  /** Empty where it isn't known, as for an index from before version 0.1.0, whose chain values differ. */
   chain: Uint8Array;
 }
 

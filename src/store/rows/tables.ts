@@ -896,10 +896,6 @@ export const unaskedAccountsTable = tableShape('unasked_accounts', ['principal_i
   principal_id: 'integer',
 });
 
-export const unfilledUpgradesTable = tableShape('unfilled_upgrades', ['schema_version'], {
-  schema_version: 'integer',
-});
-
 export const sendManyContractsTable = tableShape('send_many_contracts', ['network'], {
   network: 'text',
   contract_id: 'text',

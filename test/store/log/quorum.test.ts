@@ -18,9 +18,7 @@ import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
 import { directHooks } from '../../hooks/direct.ts';
 import { definition } from '../../hooks/server.ts';
-import { withholdEntries } from '../../support/data/copy.ts';
 import { ingestOf, received } from '../../support/data/ingest.ts';
-import { journalRows } from '../../support/data/tables.ts';
 import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/servers/postgres.ts';
 import { describeWith } from '../../support/servers/system-servers.ts';
 import { heldClock } from '../../support/time/held-clock.ts';
@@ -140,38 +138,6 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await initCluster(settings);
     expect(printed).toContain('The log lacked the entries from 5 to 6, and has them of the journal.');
     expect((await verify()).isSound).toBe(true);
-  });
-
-  test('a log from before version 0.1.0 is refused, and replaced by a new one from a journal that has its newest entry', async () => {
-    const events = [...devnetEvents({ seed: 5, blocks: 3 })].map(received);
-    using directory = ingestOf(events);
-    using behind = ingestOf(events.slice(0, -1));
-    // Withheld entries are entries like others.
-    withholdEntries(directory.path, '/new_burn_block');
-    const settings = { cluster: quorum.url, clusterPrefix: 'earlier_', clusterKey: null, data: directory.path };
-    let printed = '';
-    using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
-      printed += text;
-      return true;
-    });
-    await initCluster(settings);
-    await quorum.primary().run("UPDATE earlier_stackside_log SET chain = decode(repeat('07', 32), 'hex')");
-    await quorum.primary().run('UPDATE earlier_stackside_meta SET format = 2');
-    await expect(openPostgresLog(quorum.url, { prefix: 'earlier_' })).rejects.toThrow('from before version 0.1.0');
-    await expect(initCluster({ ...settings, data: behind.path })).rejects.toThrow('lacks its newest entry');
-    await expect(initCluster({ ...settings, data: '/nowhere' })).rejects.toThrow('lacks its newest entry');
-    printed = '';
-    await initCluster(settings);
-    expect(printed).toContain(
-      'The shared log was from before version 0.1.0, and was replaced by a new one.\nThe tables of the',
-    );
-    expect(printed).toContain(`The log has ${events.length} entries`);
-    const log = await openPostgresLog(quorum.url, { prefix: 'earlier_' });
-    await using host = openHost(log);
-    await host.follow(events.length);
-    expect(host.ended).toEqual([]);
-    expect(journalRows(host.directory)).toEqual(journalRows(directory.path));
-    expect(journalRows(host.directory).some(({ path }) => path === '')).toBe(true);
   });
 
   test('a log of another chain is refused, and one that is not there', async () => {

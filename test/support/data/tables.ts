@@ -42,7 +42,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   progress: 'place in the journal, versions of the mempool, and burn blocks that were announced since',
   changes: 'what happened, on the way to whatever chain',
   faucet_requests: 'what clients asked for',
-  unfilled_upgrades: 'what upgrades did to the file',
   value_indexes: 'what the operator asked for, and how far that is made',
 };
 
