@@ -41,16 +41,25 @@ export const MOST_WAITING = 4 * MAX_TEXT;
 /** Size of a message besides its characters, which bounds the number of short messages. */
 const OVERHEAD = 100;
 
-/** A message as received: text has a length in characters, a buffer in bytes. */
-type Received = string | Buffer;
+/** Control frames of WebSocket (RFC 6455, 5.5). The runtime answers a PING by itself. */
+export const PING = Symbol('PING');
+export const PONG = Symbol('PONG');
+export type ControlFrame = typeof PING | typeof PONG;
+
+/** A message as received: text has a length in characters, a buffer in bytes. Control frames take turns like messages. */
+export type Received = string | Buffer | ControlFrame;
 interface Waiting {
   messages: Received[];
   /** Sum of the messages' sizes. */
   size: number;
 }
 
-/** Size of a message for the limit. A text beyond the maximum counts as the maximum, since it is refused without parsing. */
-const sizeOf = (message: Received): number => Math.min(message.length, MAX_TEXT) + OVERHEAD;
+/**
+ * Returns the size of a message for the limit. A text beyond the maximum counts as the maximum, since it is refused without
+ * parsing. Nobody reads the content of a control frame.
+ */
+const sizeOf = (message: Received): number =>
+  (typeof message === 'symbol' ? 0 : Math.min(message.length, MAX_TEXT)) + OVERHEAD;
 
 /** Receives the messages of connections, and handles each in its turn. @template Connection a client's connection */
 export class Inboxes<Connection extends object> {

@@ -1,5 +1,4 @@
 /** The realtime protocols as the API's server uses them. */
-import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
 import { ApiError, problem } from '../http/errors.ts';
@@ -7,10 +6,10 @@ import { RateLimitError, type RateLimiter } from '../http/rate-limit.ts';
 import type { Pushed } from '../http/server.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { Inboxes, MAX_MESSAGE, MessageError } from './client-message.ts';
+import { Inboxes, MAX_MESSAGE, MessageError, PING, PONG, type Received } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
-import { type ConnectionEvent, closeCodes, connectionGuard, type EndReason, type LiveMetrics } from './guard.ts';
-import type { SocketIo } from './socket-io.ts';
+import { type ConnectionEvent, connectionGuard, type LiveMetrics } from './guard.ts';
+import type { IoSocketData, SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions, type Subscriptions } from './subscriptions.ts';
 import { RpcConnection } from './websocket.ts';
 
@@ -40,7 +39,7 @@ interface RealtimeOptions {
 }
 
 /** The data of a WebSocket of either protocol. */
-type SocketData = RpcConnection | WebSocketData;
+type SocketData = RpcConnection | IoSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];
 
@@ -51,7 +50,7 @@ const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
 type Realtime = Pushed<SocketData>;
 
 const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcConnection> => socket.data instanceof RpcConnection;
-const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<WebSocketData> => 'transport' in socket.data;
+const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<IoSocketData> => 'transport' in socket.data;
 
 const refusal = (status: 400 | 413 | 426, message: string): Response =>
   Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } });
@@ -79,15 +78,19 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const inboxes = new Inboxes<Socket>(turns, (socket, message) => {
     // The connection is closed, so its waiting messages are dropped.
     if (socket.readyState !== WebSocket.OPEN) return;
-    if (isRpc(socket)) socket.data.received(message);
+    if (typeof message === 'symbol') {
+      if (isRpc(socket)) socket.data.heard(message);
+      else if (isEngine(socket)) io?.heard(socket);
+    } else if (isRpc(socket)) socket.data.received(message);
     else if (isEngine(socket)) io?.received(socket, message);
   });
-  const guardOf = (socket: Socket) => (isRpc(socket) ? rpcOptions : ioOptions).guard;
-  /** Ends a connection, so that none of its messages is read any more. */
-  const cutOff = (socket: Socket) => (reason: EndReason) => {
-    socket.close(closeCodes[reason]);
-    socket.terminate();
-  };
+  const optionsOf = (socket: Socket) => (isRpc(socket) ? rpcOptions : ioOptions);
+  // After a close frame the runtime would read on until the client ends the connection.
+  const receive = (socket: Socket, message: Received) =>
+    optionsOf(socket).guard(
+      () => inboxes.receive(socket, message),
+      () => socket.terminate(),
+    );
   const stopFeed = startFeed({ snapshots, subscriptions, log, clock });
   refuseBalances(snapshots, subscriptions).catch((cause) => {
     if (!(cause instanceof NoSnapshotError)) log({ event: 'push_failed', cause });
@@ -137,14 +140,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     if (server.upgrade(request, { data })) return undefined;
     return refusal(426, 'This is the address of a WebSocket');
   });
-  const engineRequest = limited(async (request, server) => {
+  const engineRequest = limited(async (request, server, count) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
     // Loaded by the first request, since most servers have no Socket.IO clients.
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
     io ??= socketIo(ioOptions);
     try {
       // The library only upgrades requests to its own sockets.
-      const response = await io.handle(request, server as Bun.Server<WebSocketData>);
+      const response = await io.handle(request, server as Bun.Server<IoSocketData>, count);
       // The library answers 500 only if the request asks for another protocol than WebSocket, or asks wrongly.
       return response.status === 500 ? refusal(400, 'The upgrade to WebSocket is malformed') : response;
     } catch (error) {
@@ -176,12 +179,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
           socket.data.opened(socket);
         } else if (isEngine(socket)) io?.opened(socket);
       },
-      message(socket, message) {
-        guardOf(socket)(() => inboxes.receive(socket, message), cutOff(socket));
+      message: receive,
+      ping(socket) {
+        // The runtime queues a PONG for each PING. If the client reads none, they pile up.
+        if (socket.getBufferedAmount() <= maxBacklog) return receive(socket, PING);
+        optionsOf(socket).metrics.cutOff();
+        socket.terminate();
       },
-      pong(socket) {
-        if (isRpc(socket)) socket.data.heard();
-      },
+      pong: (socket) => receive(socket, PONG),
       close(socket, code, reason) {
         inboxes.forget(socket);
         if (isRpc(socket)) {

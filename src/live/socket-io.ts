@@ -21,7 +21,13 @@ interface SocketIoOptions extends IoConnectionOptions {
   pingTimeoutMs: number;
 }
 
-type WebSocket = Bun.ServerWebSocket<WebSocketData>;
+/** The data of a client's WebSocket. */
+export interface IoSocketData extends WebSocketData {
+  /** Counts a message of the client; throws MessageError beyond its limit. */
+  count: () => void;
+}
+
+type WebSocket = Bun.ServerWebSocket<IoSocketData>;
 
 /** The library's clients by session id. */
 const clientsOf = (engine: Engine) => Reflect.get(engine, 'clients') as Map<string, EngineSocket>;
@@ -50,6 +56,8 @@ export function socketIo(options: SocketIoOptions) {
   const clients = clientsOf(engine);
   /** WebSockets that asked to take over from long polling (a probe); the library starts a timer at each probe. */
   const probing = new WeakSet<WebSocket>();
+  /** Transports whose client has not yet answered the last ping of the library. */
+  const pinged = new WeakSet<object>();
 
   engine.on('connection', (engineSocket) => {
     const connection = new IoConnection(engineSocket, options);
@@ -67,9 +75,10 @@ export function socketIo(options: SocketIoOptions) {
         throw error;
       }
     });
-    engineSocket.on('packetCreate', ({ data }) =>
-      connection.guard(() => connection.queued(typeof data === 'string' ? data.length : 0)),
-    );
+    engineSocket.on('packetCreate', ({ type, data }) => {
+      if (type === 'ping') pinged.add(engineSocket.transport);
+      connection.guard(() => connection.queued(typeof data === 'string' ? data.length : 0));
+    });
     engineSocket.on('drain', () => connection.guard(() => connection.drained()));
   });
 
@@ -92,16 +101,29 @@ export function socketIo(options: SocketIoOptions) {
   }
 
   return {
-    /** Throws BodyError and MessageError for errors of the client. */
-    async handle(request: Request, server: Bun.Server<WebSocketData>): Promise<Response> {
-      return engine.handleRequest(await checkedRequest(request), server);
+    /**
+     * Handles a request.
+     * @param count counts a message of the WebSocket that the request opens; throws MessageError beyond the client's limit
+     * @throws BodyError, MessageError for errors of the client
+     */
+    async handle(request: Request, server: Bun.Server<IoSocketData>, count: () => void): Promise<Response> {
+      // The library only upgrades requests, and gives the data of its own.
+      const upgrading = {
+        upgrade: (upgraded: Request, { headers, data }: { headers: Headers; data: WebSocketData }) =>
+          server.upgrade(upgraded, { headers, data: { ...data, count } }),
+      };
+      return engine.handleRequest(await checkedRequest(request), upgrading as unknown as Bun.Server<WebSocketData>);
     },
     opened: (socket: WebSocket) => guard(() => engine.onWebSocketOpen(socket), ends(socket)),
     received: (socket: WebSocket, message: string | Buffer) =>
       guard(() => {
+        // The answer to a ping of the server doesn't count.
+        if (message !== ENGINE_PONG || !pinged.delete(socket.data.transport)) socket.data.count();
         checkProbe(socket, message);
         engine.onWebSocketMessage(socket, message);
       }, ends(socket)),
+    /** Counts a control frame. */
+    heard: (socket: WebSocket) => guard(() => socket.data.count(), ends(socket)),
     closed: (socket: WebSocket, code: number, reason: string) =>
       guard(() => engine.onWebSocketClose(socket, code, reason), ends(socket)),
     close(): void {
@@ -306,6 +328,8 @@ export class IoConnection implements Subscriber {
   }
 }
 
+/** The client's answer to a ping of the server (Engine.IO protocol 4). */
+const ENGINE_PONG = '3';
 /** The separator between packets in the body of a long-polling request (Engine.IO protocol 4). */
 const SEPARATOR = '\x1e';
 /** Maximum packets of a body: those for the maximum of subscriptions, and a few more. */

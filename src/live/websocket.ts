@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0 over WebSocket at `/extended/v1/ws`: connections, subscriptions, responses and notifications. */
 
 import { canonicalPrincipal } from '../codec/address.ts';
-import { excerpt, MessageError, parsedMessage } from './client-message.ts';
+import { type ControlFrame, excerpt, MessageError, PONG, parsedMessage } from './client-message.ts';
 import { type ConnectionMetrics, closeCodes, type Guard } from './guard.ts';
 import type { Message, Subscriber, Subscriptions } from './subscriptions.ts';
 import {
@@ -35,8 +35,10 @@ export class RpcConnection implements Subscriber {
   topics: Subscriber['topics'];
   readonly #options: RpcConnectionOptions;
   #socket: Socket | null = null;
-  /** Whether a pong arrived since the last ping. */
+  /** Whether the client sent anything since the last ping. */
   #alive = true;
+  /** Whether the next pong answers a ping of the server. */
+  #isPinged = false;
 
   readonly #count: () => void;
 
@@ -98,8 +100,13 @@ export class RpcConnection implements Subscriber {
     this.#socket?.terminate();
   }
 
-  heard(): void {
-    this.#alive = true;
+  /** Handles a control frame. It counts as a message, unless it answers a ping of the server. */
+  heard(frame: ControlFrame): void {
+    this.#guarded(() => {
+      this.#alive = true;
+      if (frame === PONG && this.#isPinged) this.#isPinged = false;
+      else this.#count();
+    });
   }
 
   /**
@@ -113,6 +120,7 @@ export class RpcConnection implements Subscriber {
         return;
       }
       this.#alive = false;
+      this.#isPinged = true;
       this.#socket?.ping();
     });
   }

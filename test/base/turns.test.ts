@@ -119,9 +119,9 @@ describe('turns', () => {
     const done: string[] = [];
     const connection = {};
     const inboxes = new Inboxes<object>(turns, (_, message) => {
-      done.push(`${message} begins`);
+      done.push(`${String(message)} begins`);
       // As Socket.IO's library joins a namespace.
-      void Promise.resolve().then(() => process.nextTick(() => done.push(`${message} ends`)));
+      void Promise.resolve().then(() => process.nextTick(() => done.push(`${String(message)} ends`)));
     });
     // Another client has the turn's time.
     expect(turns.next()).toBeUndefined();

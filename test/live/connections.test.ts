@@ -78,6 +78,12 @@ async function rawWebSocket(path: string, to = server) {
         message.length < 126 ? [message.length | 0x80] : [126 | 0x80, message.length >> 8, message.length & 255];
       socket.write(Buffer.concat([Buffer.from([0x81, ...length, 0, 0, 0, 0]), Buffer.from(message)]));
     },
+    /** Sends as many control frames at once as the system takes. @returns the number */
+    control: (opcode: number, payload: number, most: number) => {
+      const frame = Buffer.alloc(6 + payload);
+      frame.set([opcode | 0x80, payload | 0x80]);
+      return Math.floor(socket.write(Buffer.concat(Array(most).fill(frame))) / frame.length);
+    },
     pause: () => socket.pause(),
     end: () => socket.end(),
   };
@@ -276,6 +282,41 @@ test('a client that takes nothing is cut off once too much waits for it, and oth
   await until(() => heard === nonce + 1);
   expect(await metric('websocket_connections', patient)).toBe(1);
   quick.close();
+});
+
+const PATHS = { websocket: '/extended/v1/ws', socket_io: '/socket.io/?EIO=4&transport=websocket' };
+const FRAMES = { PING: 0x9, PONG: 0xa };
+
+describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) => {
+  let attacked: Serving;
+  beforeAll(async () => {
+    attacked = await serving({ clientBacklog: '65536' });
+  });
+  afterAll(() => attacked[Symbol.asyncDispose]());
+
+  test.each(['PING', 'PONG'] as const)(
+    'is disconnected if it sends %s frames faster than they are handled',
+    async (frame) => {
+      const before = await metric(`${protocol}_refused_total`, attacked);
+      const hostile = await rawWebSocket(PATHS[protocol], attacked);
+      expect(hostile.control(FRAMES[frame], 0, 200_000)).toBeGreaterThan(100_000);
+      await until(() => hostile.isClosed(), 'the end of the connection');
+      expect(await metric(`${protocol}_refused_total`, attacked)).toBe(before + 1);
+    },
+  );
+
+  test('is cut off if it sends PINGs and reads no PONGs', async () => {
+    const before = await metric(`${protocol}_cut_off_total`, attacked);
+    const slow = await rawWebSocket(PATHS[protocol], attacked);
+    slow.pause();
+    while (!slow.isClosed() && slow.control(FRAMES.PING, 125, 200) === 200) {
+      // The server handles one waiting frame in a turn at least.
+      for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until(() => slow.isClosed(), 'the end of the connection');
+    expect(await metric(`${protocol}_cut_off_total`, attacked)).toBe(before + 1);
+    slow.end();
+  });
 });
 
 test.each(['websocket', 'polling'])(

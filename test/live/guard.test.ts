@@ -1,11 +1,10 @@
 /** Connections whose handler fails, and silent connections. */
 import { describe, expect, test } from 'bun:test';
-import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { systemClock } from '../../src/base/clock.ts';
-import { MessageError } from '../../src/live/client-message.ts';
+import { MessageError, PING, PONG } from '../../src/live/client-message.ts';
 import { type ConnectionEvent, type ConnectionMetrics, connectionGuard, type EndReason } from '../../src/live/guard.ts';
 import { heartbeat } from '../../src/live/realtime.ts';
-import { socketIo } from '../../src/live/socket-io.ts';
+import { type IoSocketData, socketIo } from '../../src/live/socket-io.ts';
 import { Message, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
@@ -63,10 +62,10 @@ describe('a handler', () => {
 });
 
 /** A connection over a socket of the test's own, and what was done to that socket. */
-function connection(send: () => number = () => 1) {
+function connection(send: () => number = () => 1, count?: () => void) {
   const { counted, metrics, guard } = guarded();
   const all = subscriptions();
-  const rpc = new RpcConnection({ subscriptions: all, metrics, guard });
+  const rpc = new RpcConnection({ subscriptions: all, metrics, guard }, count);
   const done: string[] = [];
   const socket = {
     send,
@@ -105,10 +104,10 @@ test('a handler of Socket.IO that fails ends its connection alone', async () => 
     maxBacklog: 10_000,
     clock: systemClock,
   });
-  using server = Bun.serve<WebSocketData>({
+  using server = Bun.serve<IoSocketData>({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: handle,
+    fetch: (request, to) => handle(request, to, () => {}),
     websocket: { open: opened, message: received, close: closed },
   });
   const socket = new WebSocket(`${server.url.origin.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
@@ -137,11 +136,26 @@ describe('a client that says nothing', () => {
   test('but answers or sends is not cut off', () => {
     const { rpc, done } = connection();
     rpc.checkAlive(false);
-    rpc.heard();
+    rpc.heard(PONG);
     rpc.checkAlive(false);
     rpc.received('{}');
     rpc.checkAlive(false);
-    expect(done).toEqual(['ping', 'ping', 'ping']);
+    rpc.heard(PING);
+    rpc.checkAlive(false);
+    expect(done).toEqual(['ping', 'ping', 'ping', 'ping']);
+  });
+
+  test('control frames count as messages, except the answer to a ping of the server', () => {
+    let messages = 0;
+    const { rpc } = connection(undefined, () => void messages++);
+    rpc.heard(PONG);
+    rpc.heard(PING);
+    expect(messages).toBe(2);
+    rpc.checkAlive(false);
+    rpc.heard(PONG);
+    expect(messages).toBe(2);
+    rpc.heard(PONG);
+    expect(messages).toBe(3);
   });
 
   test('is only asked again where the server was too busy to have heard it', () => {

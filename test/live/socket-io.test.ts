@@ -1,11 +1,10 @@
 /** A Socket.IO client in its namespace, over a simulated connection. */
 import { fullGC } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { systemClock } from '../../src/base/clock.ts';
 import { MessageError } from '../../src/live/client-message.ts';
 import { connectionGuard } from '../../src/live/guard.ts';
-import { IoConnection, JOIN_MS, socketIo } from '../../src/live/socket-io.ts';
+import { IoConnection, type IoSocketData, JOIN_MS, socketIo } from '../../src/live/socket-io.ts';
 import { Message, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -94,12 +93,12 @@ test("nothing of a client's first request stays in memory", async () => {
     pingIntervalMs: 60_000,
     pingTimeoutMs: 60_000,
   });
-  using server = Bun.serve<WebSocketData>({
+  using server = Bun.serve<IoSocketData>({
     hostname: '127.0.0.1',
     port: 0,
     fetch(request, server) {
       requests.push(new WeakRef(request), new WeakRef(request.headers));
-      return handle(request, server);
+      return handle(request, server, () => {});
     },
     websocket: { open: opened, message: received, close: closed },
   });

@@ -16,6 +16,7 @@ afterAll(() => {
 const keys = join(files.path, 'keys');
 
 const LIMIT = 12;
+const IO = '/socket.io/?EIO=4&transport=websocket';
 
 /** Asks until the answer is 429, as time passes while it asks. */
 async function untilRefused(ask: () => Promise<Response>): Promise<{ allowed: number; last: Response }> {
@@ -93,6 +94,22 @@ describe.each([
     expect((await ask(poll, headers)).status).toBe(429);
     const other = await ask(poll, from('192.0.2.6'));
     expect(other.status).toBe(200);
+  });
+
+  test.each([
+    ['PINGs over JSON-RPC', '/extended/v1/ws', 7, (socket: WebSocket) => socket.ping()],
+    ['PINGs over Socket.IO', IO, 8, (socket: WebSocket) => socket.ping()],
+    ['PONGs that nobody asked for', '/extended/v1/ws', 9, (socket: WebSocket) => socket.pong()],
+    ['messages over Socket.IO', IO, 10, (socket: WebSocket) => socket.send('42["subscribe","block"]')],
+  ])('%s count, and close the connection of a client beyond its limit', async (_, path, host, send) => {
+    const socket = new WebSocket(server.api.replace('http', 'ws') + path, {
+      headers: from(`192.0.2.${host}`),
+    } as never);
+    const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve));
+    await new Promise((resolve) => socket.addEventListener('open', resolve));
+    if (path === IO) socket.send('40');
+    for (let n = 0; n < LIMIT; n++) send(socket);
+    expect((await closed).code).toBe(1008);
   });
 
   test('metrics count requests by key', async () => {
