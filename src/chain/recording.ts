@@ -112,8 +112,19 @@ function formatsOf(column: string): readonly RecordingFormat[] {
   return recordingFormats.filter((format) => (format === 'copy' ? copy : raw));
 }
 
+const TAB = 0x09;
+
 /** The line that COPY may write after the last row. */
 const END_MARK = '\\.';
+
+const LONGEST_ID = 15;
+const idOf = (text: string): number | null => (/^\d+$/.test(text) && text.length <= LONGEST_ID ? Number(text) : null);
+
+/** Returns the id of a row in bytes; null if the row begins with none. */
+export function rowId(line: Uint8Array): number | null {
+  const end = line.subarray(0, LONGEST_ID + 1).indexOf(TAB);
+  return end < 0 ? null : idOf(String.fromCharCode(...line.subarray(0, end)));
+}
 
 /** The offsets at which the second to the fourth column of a line begin. */
 function columnStarts(line: string): [timestamp: number, path: number, payload: number] {
@@ -174,10 +185,11 @@ export function recordingReader(given: RecordingFormat | null = null): Recording
       if (line === '' || line === END_MARK) return null;
       const [timestamp, path, payload] = columnStarts(line);
       const idText = line.slice(0, timestamp - 1);
-      if (!/^\d{1,15}$/.test(idText)) throw new RowError(`id "${idText.slice(0, 40)}" is not a number`);
+      const id = idOf(idText);
+      if (id === null) throw new RowError(`id "${idText.slice(0, 40)}" is not a number`);
       const receivedAt = timestampOf(line.slice(timestamp, path - 1));
       const text = payloadOf(line.slice(payload), row);
-      return { id: Number(idText), receivedAt, path: line.slice(path, payload - 1), text };
+      return { id, receivedAt, path: line.slice(path, payload - 1), text };
     },
     decide(known) {
       shown = known;

@@ -2,17 +2,15 @@ import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { BATCH_ROWS, runImport, SeenIds } from '../../src/commands/data/import.ts';
+import { BATCH_ROWS, runImport } from '../../src/commands/data/import.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
-import { assertProperty, Seen } from '../support/property.ts';
 
 const devnet = (seed: number): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks: 8, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
@@ -114,27 +112,4 @@ test('a signal ends an import at once while its last indexes are made, since no 
   } as typeof run);
   await importAs(directory.path, 'recording.tsv', events.slice(0, 3));
   expect(during).toEqual(new Set([before]));
-});
-
-test('an id is new once, in whatever order ids come', () => {
-  const seen = new Seen({ 'known ids': 100 });
-  assertProperty(
-    fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120, size: 'max' }), (ids) => {
-      const all = new SeenIds();
-      const known = new Set<number>();
-      for (const id of ids) {
-        if (known.has(id)) seen.add('known ids');
-        expect(all.add(id)).toBe(!known.has(id));
-        known.add(id);
-      }
-    }),
-    { seen },
-  );
-});
-
-test('a million ids in order take no more room than one', () => {
-  const seen = new SeenIds();
-  for (let id = 1; id <= 1_000_000; id++) seen.add(id);
-  expect(seen.ranges).toBe(1);
-  expect(seen.add(500_000)).toBe(false);
 });

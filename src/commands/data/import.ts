@@ -17,6 +17,7 @@ import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/prog
 import { type Input, openInput, requireInput } from './input.ts';
 import { readAhead, threadsOf } from './read-ahead.ts';
 import { type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
+import { type Disorder, disorderIn, inputInOrder, SeenIds } from './row-order.ts';
 
 export interface ImportOptions {
   /** Whether to count and skip rows that can't be read. */
@@ -50,10 +51,37 @@ const isForeign = (path: string): boolean => isHostPath(path) && !isAskedPath(pa
 const isBadRow = (error: unknown): error is Error =>
   error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
 
-/** The progress of an earlier import of the same recording; none if another recording begins with the same rows. */
-async function importedOf(file: string, imported: Imported): Promise<Imported> {
-  if (imported.rows === 0) return imported;
-  return (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
+/** A recording, and the order in which its rows are read. */
+interface Recording {
+  file: string;
+  open(): Input;
+  /** Whether the rows are read in the order of their ids, and not in that of the file. */
+  isSorted: boolean;
+  /** Ids that were imported before the rows were sorted. */
+  durable: SeenIds;
+}
+
+/** The rows of a recording are not in the order of their ids. Rows that weren't durable are rolled back. */
+class DisorderedError extends Error {
+  override readonly name = 'DisorderedError';
+  constructor(
+    readonly disorder: Disorder,
+    /** Ids of the rows that are durable. */
+    readonly durable: SeenIds,
+  ) {
+    super(`row ${disorder.row} is not in the order of the ids`);
+  }
+}
+
+/**
+ * Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows.
+ * @throws DisorderedError if the rows may have been imported in another order than that of the file
+ */
+async function importedOf(recording: Recording, imported: Imported): Promise<Imported> {
+  if (imported.rows === 0 || (await beginsWith(recording, imported))) return imported;
+  const disorder = recording.isSorted ? null : await disorderIn(recording.file);
+  if (disorder !== null) throw new DisorderedError(disorder, new SeenIds());
+  return NOTHING_IMPORTED;
 }
 
 /** The error for another recording on stdin, which can't be read twice. */
@@ -69,6 +97,19 @@ const foreign = (file: string, row: number, cause: ForeignChainError): OperatorE
     'Give each chain its own --data directory.',
     { cause },
   );
+
+/** The error for rows of an unsorted recording that were imported before rows with lower ids. */
+const importedTooEarly = (file: string, id: number, { highest }: SeenIds): OperatorError =>
+  new OperatorError(
+    `The rows of ${file} are not in the order of their ids, and id ${highest} was imported before id ${id}.`,
+    'Import the recording into an empty --data directory, which imports its rows in the order of their ids.',
+  );
+
+/** The remedy for a row that can't be imported. @param mayBeUnsorted whether the rows may have another order, which can't be looked up */
+const badRowRemedy = (mayBeUnsorted: boolean): string =>
+  mayBeUnsorted
+    ? 'The rows before it are in the index. If the rows are not in the order of their ids, sort them (LC_ALL=C sort -n); else correct the row, or add --skip-bad to skip such rows.'
+    : 'The rows before it are in the index. Correct the row and import again, or add --skip-bad to skip such rows.';
 
 /** The rows of a recording in batches, read by this thread. */
 async function* readHere(input: Input, file: string, format: RecordingFormat | null): AsyncGenerator<RowBatch> {
@@ -109,20 +150,29 @@ async function firstDigest(file: string, { size }: Input): Promise<bigint | null
 const received = (event: RowEvent): ReceivedEvent =>
   'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
 
-async function importFile(
+/**
+ * Imports the rows of a recording in the order in which they are read.
+ * @throws DisorderedError if a row needs one that comes later in the file and has a lower id
+ */
+async function importRows(
   ingest: Ingest,
-  file: string,
+  recording: Recording,
   { skipBad, restart, ...how }: ImportOptions,
   threads: number,
   report: (progress: Progress) => void,
 ): Promise<Counts> {
-  const input = openInput(file);
+  const { file, isSorted, durable } = recording;
+  const input = recording.open();
   const seen = new SeenIds();
+  /** Ids of the rows that are durable. */
+  let stored = new SeenIds();
+  /** Undefined until it is looked for. */
+  let disorder: Disorder | null | undefined = isSorted || input.size === null ? null : undefined;
   const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
   const first = await firstDigest(file, input);
   let source = first === null ? undefined : digestText(first);
   let imported = NOTHING_IMPORTED;
-  if (source !== undefined && !restart) imported = await importedOf(file, ingest.imported(source));
+  if (source !== undefined && !restart) imported = await importedOf(recording, ingest.imported(source));
   /** Whether the recording is known to be of this chain; before, nothing of it becomes durable. */
   let ours = imported.rows > 0;
   let digest = 0n;
@@ -132,6 +182,14 @@ async function importFile(
     if (batch.rows === 0 || source === undefined) return;
     ingest.setImported(source, { rows: counts.rows, digest: digestText(digestOfRows) });
     batch = { rows: 0, bytes: 0 };
+  };
+  /** Requires that no row with a lower id comes later in the file. */
+  const requireOrder = async (): Promise<void> => {
+    if (!seen.hasGaps) return;
+    disorder ??= disorder === undefined ? await disorderIn(file) : disorder;
+    if (disorder === null) return;
+    ingest.rollback();
+    throw new DisorderedError(disorder, stored);
   };
   const commit = (digestOfRows: bigint) => {
     note(digestOfRows);
@@ -152,25 +210,30 @@ async function importFile(
       if (counts.rows === imported.rows && digestText(digest) !== imported.digest) {
         throw otherRecording(file, imported.rows);
       }
+      if (counts.rows === imported.rows) stored = seen.copy();
       try {
         if (row.problem !== null) throw new RowError(row.problem);
         const { event } = row;
         if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
+        if (durable.has(event.id)) continue;
+        if (event.id < durable.highest) throw importedTooEarly(file, event.id, durable);
         counts[ingest.apply(received(event))] += 1;
         ours ||= event.path === '/new_block';
       } catch (error) {
         if (error instanceof ForeignChainError) {
           ingest.rollback();
-          throw foreign(file, counts.rows, error);
+          throw foreign(file, input.rowNumber(counts.rows), error);
         }
         if (!isBadRow(error)) throw error;
         if (counts.rows <= imported.rows) continue;
+        const needsParent = error instanceof UnknownParentError;
+        if (needsParent) await requireOrder();
         if (!skipBad) {
           counts.rows -= 1;
           commit(before);
           throw new OperatorError(
-            `Row ${counts.rows + 1} of ${file} can't be imported: ${error.message}.`,
-            'The rows before it are in the index. Correct the row and import again, or add --skip-bad to skip such rows.',
+            `Row ${input.rowNumber(counts.rows + 1)} of ${file} can't be imported: ${error.message}.`,
+            badRowRemedy(needsParent && input.size === null && seen.hasGaps),
           );
         }
         counts.bad += 1;
@@ -180,6 +243,7 @@ async function importFile(
       if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
       note(digest);
       ingest.commitToJournal();
+      stored = seen.copy();
       report({ rows: counts.rows, height: ingest.tipHeight(), read, size: input.size });
     }
     // The runtime holds a batch longer than it is used, and a genesis block's row has 80 MB.
@@ -188,6 +252,27 @@ async function importFile(
   if (counts.rows < imported.rows) throw otherRecording(file, imported.rows);
   commit(digest);
   return counts;
+}
+
+/** Imports a recording; if its rows are not in the order of their ids, in that order. */
+async function importFile(
+  ingest: Ingest,
+  file: string,
+  options: ImportOptions,
+  threads: number,
+  { update, note }: ReturnType<typeof progressReport>,
+): Promise<Counts> {
+  const inFileOrder = { file, open: () => openInput(file), isSorted: false, durable: new SeenIds() };
+  try {
+    return await importRows(ingest, inFileOrder, options, threads, update);
+  } catch (error) {
+    if (!(error instanceof DisorderedError)) throw error;
+    const { disorder, durable } = error;
+    const { row, id, after } = disorder;
+    const open = await inputInOrder(file, disorder);
+    note(`${file}: row ${row} has id ${id}, after id ${after}; importing the rows in the order of their ids`);
+    return await importRows(ingest, { file, open, isSorted: true, durable }, options, 0, update);
+  }
 }
 
 /** Imports recordings in the given order. */
@@ -210,7 +295,7 @@ export async function runImport(
     await interruptible(ingest.close, async () => {
       for (const file of files) {
         const report = progressReport(file, process.stderr);
-        const counts = await importFile(ingest, file, options, threadsOf(settings), report.update);
+        const counts = await importFile(ingest, file, options, threadsOf(settings), report);
         report.done();
         process.stdout.write(
           `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +
@@ -230,50 +315,14 @@ const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
 
 /**
  * Whether a recording begins with the rows of an earlier import, which had the same first row.
- * @param file not stdin, since the rows are read
+ * @param recording not stdin, since the rows are read
  */
-async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
+async function beginsWith({ open }: Recording, { rows, digest }: Imported): Promise<boolean> {
   let [count, read] = [0, 0n];
-  for await (const row of openInput(file).lines()) {
+  for await (const row of open().lines()) {
     read = rowDigest(row, read);
     count += 1;
     if (count === rows) return digestText(read) === digest;
   }
   return false;
-}
-
-/**
- * A set of row ids. Recordings repeat some rows. Ids ascend almost without gaps, so a few ranges are enough for a recording of
- * any length.
- */
-export class SeenIds {
-  /** Ascending, disjoint ranges of ids, both ends included. */
-  readonly #ranges: { first: number; last: number }[] = [];
-
-  /** Number of stored ranges. */
-  get ranges(): number {
-    return this.#ranges.length;
-  }
-
-  /** Adds an id. @returns false if it was added before */
-  add(id: number): boolean {
-    const ranges = this.#ranges;
-    let at = ranges.length - 1;
-    while (at >= 0 && (ranges[at]?.first ?? 0) > id) at--;
-    const below = ranges[at];
-    if (below !== undefined && id <= below.last) return false;
-    const above = ranges[at + 1];
-    if (below !== undefined && below.last === id - 1) {
-      below.last = id;
-      if (above !== undefined && above.first === id + 1) {
-        below.last = above.last;
-        ranges.splice(at + 1, 1);
-      }
-    } else if (above !== undefined && above.first === id + 1) {
-      above.first = id;
-    } else {
-      ranges.splice(at + 1, 0, { first: id, last: id });
-    }
-    return true;
-  }
 }

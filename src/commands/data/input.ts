@@ -2,7 +2,7 @@
  * Reads the lines of a recording from a file or stdin, plain or compressed, with one line in memory at a time; and parses them
  * as rows in the detected format.
  */
-import { createReadStream, statSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
@@ -25,6 +25,8 @@ export interface Input {
   size: number | null;
   /** Bytes read so far, before decompression. */
   bytesRead(): number;
+  /** Returns the number in the file of the nth line that is read, counted from 1. */
+  rowNumber(nth: number): number;
 }
 
 /** The file argument for stdin. */
@@ -79,6 +81,17 @@ function compressionOf(file: string, beginning: Bytes): Compression | null {
     `${file} is ${kind.name}.`,
     'Give a recording as TSV, plain or compressed with gzip or zstd; unpack an archive first.',
   );
+}
+
+/** Returns the compression of a file; null for none. @throws OperatorError for a file that can't be a recording */
+export function fileCompression(file: string): Compression | null {
+  const fd = openSync(file, 'r');
+  try {
+    const beginning = new Uint8Array(LONGEST_BEGINNING);
+    return compressionOf(file, beginning.subarray(0, readSync(fd, beginning)));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The chunks of a stream, of which the first is long enough to detect the kind of file. */
@@ -175,10 +188,13 @@ export function requireInput(file: string): void {
  * @throws OperatorError if there is no such file
  */
 export function openInput(file: string): Input {
-  if (file === STDIN) return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0 };
+  const rowNumber = (nth: number): number => nth;
+  if (file === STDIN) {
+    return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0, rowNumber };
+  }
   const size = sizeOf(file);
   const source = createReadStream(file, { highWaterMark: READ_BYTES });
-  return { lines: () => linesOf(unpacked(file, source)), size, bytesRead: () => source.bytesRead };
+  return { lines: () => linesOf(unpacked(file, source)), size, bytesRead: () => source.bytesRead, rowNumber };
 }
 
 const BACKSLASH = 0x5c;
