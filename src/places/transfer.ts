@@ -1,4 +1,4 @@
-/** Requests to servers with archives or journals. Temporary failures are retried with growing waits. */
+/** Requests to servers with archives. Temporary failures are retried with growing waits. */
 import { MD5 } from 'bun';
 import { readUpTo } from '../base/bounded-read.ts';
 import { type Clock, pause } from '../base/clock.ts';
@@ -32,8 +32,6 @@ export interface Transfer {
   clock: Clock;
   /** Whether redirects are followed. They are not for signed requests, which are for one server. */
   redirect: 'follow' | 'manual';
-  /** Headers of each request. */
-  headers?: Readonly<Record<string, string>>;
   /** Turns a permanent refusal into an error; null if it means that there is no such file, or one where none may be. */
   refused: (refusal: Refusal) => OperatorError | null;
   /** Whether a client error may pass although its status doesn't say so. */
@@ -89,7 +87,7 @@ function requireTls(asked: string, { url, redirected }: Response, location: stri
 async function tried<T>(
   url: string,
   init: BunFetchRequestInit,
-  { location, clock, redirect, headers = {}, refused, mayPass = () => false }: Transfer,
+  { location, clock, redirect, refused, mayPass = () => false }: Transfer,
   consume: (response: Response, guard: StallGuard) => Promise<T>,
 ): Promise<T | null> {
   const guard = stallGuard(clock);
@@ -99,7 +97,7 @@ async function tried<T>(
       redirect,
       // Keeps the file's own bytes: a server may declare a zstd file as an encoding.
       decompress: false,
-      headers: { 'accept-encoding': 'identity', ...headers, ...init.headers },
+      headers: { 'accept-encoding': 'identity', ...init.headers },
       signal: guard.signal,
     });
     requireTls(url, response, location);

@@ -8,12 +8,12 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { NO_CONDITIONS } from '../../src/store/queries/transactions/transaction-walk.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { errorOf } from '../faults/fault-store.ts';
 import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { NO_CONDITIONS } from '../support/data/transaction-conditions.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30 })];

@@ -10,10 +10,10 @@ import type {
   TransactionConditions,
   TransactionSummary,
 } from '../../src/store/model/transaction.ts';
-import { NO_CONDITIONS } from '../../src/store/queries/transactions/transaction-walk.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { NO_CONDITIONS } from '../support/data/transaction-conditions.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 let directory: DataDirectory;

@@ -94,23 +94,6 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`;
 }
 
-/** Reports how many of all bytes are done. @param now a monotonic clock, in milliseconds */
-export function sizeReport(what: string, output: Output, now: () => number = systemClock.monotonic) {
-  const lines = progressLines(output, now);
-  return {
-    /** @param before bytes done before this run, which don't count for the rate */
-    update({ done, all, before }: { done: number; all: number; before: number }): void {
-      lines.draw((seconds) => {
-        const rate = (done - before) / seconds;
-        const share = ((100 * done) / all).toFixed(1);
-        const eta = duration((all - done) / rate);
-        return `${what}: ${sizeText(done)} of ${sizeText(all)}, ${share}%, ${sizeText(rate)}/s, ETA ${eta}`;
-      });
-    },
-    done: lines.done,
-  };
-}
-
 /** A span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
 export function spanText(seconds: number): string {
   const units = [

@@ -221,7 +221,7 @@ const orNone = (id: number | null): string => (id === null ? 'none' : `event ${i
  * leave no hole that a walk over the entries would find.
  * @throws JournalDamagedError
  */
-export function requireEnds(db: Database, file: string): void {
+function requireEnds(db: Database, file: string): void {
   const found = readingOf(file, () => db.query<Ends, []>(ends).get());
   if (found === null) throw new Error('an aggregate has a row');
   const { first, last, firstChain, lastChain, isKnown } = found;
@@ -297,14 +297,6 @@ function journalReads(db: Database, file: string) {
     read(id: number): Entry | undefined {
       const row = reading(() => byId.get(id));
       return row === null ? undefined : entryOfRow(file, row);
-    },
-
-    /** The entry as it is stored, unverified; undefined where it is missing. */
-    stored(id: number) {
-      const row = reading(() => byId.get(id));
-      if (row === null || row.chain === null) return undefined;
-      const { received_at, path, payload, chain } = row;
-      return { id, receivedAt: received_at, path, payload, chain };
     },
 
     /**

@@ -14,23 +14,6 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
 import { filteredPage, MOST_FILTERED_ROWS, numberAt } from '../page.ts';
 
-/** Matches every transaction. */
-export const NO_CONDITIONS: TransactionConditions = {
-  types: null,
-  statuses: null,
-  principal: null,
-  sender: null,
-  recipient: null,
-  contract: null,
-  functionName: null,
-  leastAmount: null,
-  greatestAmount: null,
-  since: null,
-  until: null,
-  from: null,
-  to: null,
-};
-
 const time = `(SELECT ${shownTime} FROM blocks b WHERE b.height = ${heightIn('t.position')})`;
 
 /** The conditions. ?1 has a bit for each payload type, ?2 one for each status, counted from the least. */
