@@ -264,7 +264,10 @@ export function addArchiveCommands(program: OwnCommand): void {
     .summary('Archives of the log: status, list, verify, key')
     .description('Archives of the log, which stackside serve --archive writes and stackside restore reads.')
     .addHelpText('after', '\nExample:\n  stackside archive status s3://backups/stacks');
-  for (const declared of [archiveStatus, archiveList, archiveVerify, archiveKey]) addCommand(archive, declared);
+  addCommand(archive, archiveStatus);
+  addCommand(archive, archiveList);
+  addCommand(archive, archiveVerify);
+  addCommand(archive, archiveKey);
 }
 
 interface CheckCommandOptions {
