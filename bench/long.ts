@@ -90,7 +90,6 @@ const samples = await imported(data);
 const index = join(data, 'data');
 const start = await reportOf(ROOT, 'start', ['--data', index]);
 const requests = await reportOf(ROOT, 'http', ['--data', index, '--distinct']);
-publish(
-  [growthSection(samples, Number(values.every)), await indexSection(index), ...start.sections, ...requests.sections],
-  { pinned: false },
-);
+publish([growthSection(samples, Number(values.every)), indexSection(index), ...start.sections, ...requests.sections], {
+  pinned: false,
+});

@@ -136,22 +136,6 @@ function requestLines(): string[] {
   });
 }
 
-/** What the operator's commands take on the long chain. */
-function commandLines(): string[] {
-  const value = (row: string): number => medianAt({ result: 'long', row, column: 'value' });
-  const checked = 'check of the last 1,000 blocks';
-  return tableLines({
-    head: [`${value('transactions').toLocaleString('en-US')} transactions`, 'processor time', 'time'],
-    rows: [
-      [
-        'check of the last 1,000 blocks: `stackside check --since`',
-        `${checked}, processor seconds`,
-        `${checked}, seconds`,
-      ],
-    ].map(([name = '', processor = '', time = '']) => [name, duration(value(processor)), duration(value(time))]),
-  });
-}
-
 /** Where and when the chain was measured. */
 function placeLines(): string[] {
   const result = kept('long')!;
@@ -161,7 +145,7 @@ function placeLines(): string[] {
   ];
 }
 
-export const sizingLines = { plan: planLines, requests: requestLines, commands: commandLines, place: placeLines };
+export const sizingLines = { plan: planLines, requests: requestLines, place: placeLines };
 
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 const short = (value: number): string => SHORT.format(value);

@@ -9,7 +9,6 @@ import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
@@ -19,6 +18,7 @@ import { type Cost, canCountReads, countedApi, withSmallPages } from '../support
 import { alice, block, bob, deployment, type MadeBlock, receipt, START, transfer } from '../support/events/handmade.ts';
 import { launched, mintTo, moveTo, nameBlock, operated } from '../support/events/names.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { testApp } from './test-app.ts';
 
 const DAY = 86_400;
@@ -302,7 +302,7 @@ test('directories list what a plain model of the winning chain counts, of every 
     fc.asyncProperty(steps, async (all) => {
       using open = openNew();
       const chain = grow(open, all);
-      expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+      expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
       using api = openApi(open.directory);
       const days = [...new Set(chain.map(({ time }) => dayOf(time)))];
       const newest = dayOf(chain.at(-1)!.time);

@@ -14,7 +14,6 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
@@ -24,6 +23,7 @@ import { copyData } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { mortal } from '../support/servers/failing-place.ts';
 
 const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 4, forkDepth: 2 })].map(
@@ -190,7 +190,7 @@ test('a journal that lacks its first entries begins an archive with what it has,
   const directory = fresh();
   await restored(place, directory);
   expect(everything(directory)).toEqual(everything(trimmed));
-  expect(checkDirectory(directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory).flatMap(({ problems }) => problems)).toEqual([]);
   // Whoever has the whole journal goes on there, and so does a server.
   for (const from of [all.path, trimmed]) {
     await archive(from, directoryFiles(place), 'server');
@@ -242,7 +242,7 @@ test('an index is checked as deeply as its journal goes', async () => {
   const [place, directory] = [fresh(), fresh()];
   await backupOf(all.path, place);
   await restored(place, directory);
-  expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   const journal = openJournalReader(directory);
   expect(journal.trimmedTo()).toBe(0);
   journal.close();

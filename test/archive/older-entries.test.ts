@@ -13,7 +13,6 @@ import { runExport } from '../../src/commands/data/export.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { lastWithheldIn, openJournalReader, trimmedIn } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
@@ -26,6 +25,7 @@ import { archive, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { until } from '../support/time/until.ts';
 
 const events = [
@@ -95,7 +95,7 @@ const rebuild = (location: string) =>
 
 const problems = (location: string) =>
   withOlderOf(location, (older) =>
-    checkDirectory(path, { deep: silentMachine, older }).flatMap(({ problems: found }) => found),
+    checkAndRecount(path, { deep: silentMachine, older }).flatMap(({ problems: found }) => found),
   );
 
 async function exported(directory: string, location: string | null): Promise<string> {
@@ -234,7 +234,7 @@ describe('refused, by name:', () => {
       message: `The journal in ${path} lacks the events from 1 to ${TRIMMED}: the index can't be built from it.`,
       remedy: expect.stringContaining('Name the archive of this data with --archive.'),
     });
-    expect(() => checkDirectory(path, { deep: silentMachine })).toThrow('lacks events');
+    expect(() => checkAndRecount(path, { deep: silentMachine })).toThrow('lacks events');
   });
 
   test('a place without an archive', async () => {

@@ -12,7 +12,6 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { Place } from '../../src/places/files.ts';
 import { s3Objects } from '../../src/places/remote.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { archiverOf, DEVNET, restoredFrom } from '../support/data/archive.ts';
@@ -20,6 +19,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { assertSeeds, Seen, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { fault, faulty, mortal } from '../support/servers/failing-place.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
@@ -190,7 +190,7 @@ test(
             expect(journalRows(into)).toEqual(rows.slice(0, last));
             if (last === rows.length) expect(everything(into)).toEqual(everything(directory));
             else {
-              const checks = checkDirectory(into, { deep: silentMachine });
+              const checks = checkAndRecount(into, { deep: silentMachine });
               expect(checks.filter(({ problems }) => problems.length > 0)).toEqual([]);
             }
           }

@@ -14,7 +14,6 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -24,6 +23,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 12, transactionsPerBlock: 2 })].map(received);
 const made: DataDirectory[] = [];
@@ -154,7 +154,7 @@ test(
       last = directory;
     }
     await expectRestored(source, 'first');
-    expect(checkDirectory(last, { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual([]);
+    expect(checkAndRecount(last, { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual([]);
     const { timelines } = await timelinesIn(place);
     expect(timelines.map(({ origin }) => origin?.left.id ?? 0)).toEqual([0, ...ends]);
   },

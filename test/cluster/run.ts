@@ -4,7 +4,6 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import type { HookRecord } from '../../src/store/hooks/model.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { faults } from '../faults/fault-store.ts';
@@ -12,6 +11,7 @@ import { Receivers } from '../simulation/receivers.ts';
 import { World } from '../simulation/world.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import type { Case, Disturbance } from './case.ts';
 import { holdDeliveryLaws, isAtRest } from './delivering.ts';
 import { LATE, LossyWay } from './lossy-way.ts';
@@ -136,7 +136,7 @@ class Run {
       expect(journalRows(host.disk.path)).toEqual(journal);
       expect(wholeIndex(host.disk.path)).toEqual(index);
     }
-    expect(checkDirectory(first.disk.path).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(checkAndRecount(first.disk.path).flatMap(({ problems }) => problems)).toEqual([]);
     // The index is a function of the entries: chainhooks and what faucets gave are, too.
     const { path: directory } = first.disk;
     rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });

@@ -11,7 +11,6 @@ import { runExport } from '../../src/commands/data/export.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
@@ -27,6 +26,7 @@ import { openedLog } from '../support/data/opened-log.ts';
 import { tables, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { assertProperty, character } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
@@ -125,7 +125,7 @@ test('a public backup has no byte of commands and of what they made, and proves 
 });
 
 test('what is restored of it is a function of its journal, and is made anew as it was', () => {
-  const problems = checkDirectory(published, { deep: silentMachine }).flatMap((one) => one.problems);
+  const problems = checkAndRecount(published, { deep: silentMachine }).flatMap((one) => one.problems);
   expect(problems).toEqual([]);
   const before = wholeIndex(published);
   rebuildIndex({ directory: published, chainId: null, log: () => {}, force: false, machine: silentMachine });
@@ -212,7 +212,7 @@ test('data of a host whose hooks delivered, failed and were changed are a functi
   const left = join(folder.path, 'left');
   await restored(join(folder.path, 'of-lived'), left);
   const run = { deep: silentMachine };
-  expect(checkDirectory(left, run).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(left, run).flatMap(({ problems }) => problems)).toEqual([]);
   const index = wholeIndex(left);
   rebuildIndex({ directory: left, chainId: null, log: () => {}, force: false, machine: silentMachine });
   expect(wholeIndex(left)).toEqual(index);
@@ -222,7 +222,7 @@ test('data of a host whose hooks delivered, failed and were changed are a functi
     const made = definition(target.url, [{ type: 'coinbase' }], { enable_on_registration: true });
     expect((await server.request('POST', '/chainhooks/me', made)).status).toBe(200);
   }
-  expect(checkDirectory(left, run).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(left, run).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('hashes that are changed in the file are found', () => {

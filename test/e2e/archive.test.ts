@@ -12,12 +12,12 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { journalRows } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { moment } from '../support/time/moment.ts';
@@ -77,7 +77,9 @@ test.each(seeds)(
     const rows = journalRows(restored);
     expect(rows.length).toBeGreaterThan(0);
     expect(rows).toEqual(journalRows(data).slice(0, rows.length));
-    expect(checkDirectory(restored, { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual([]);
+    expect(checkAndRecount(restored, { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
+      [],
+    );
     // The next server goes on with the archive, and sends what is left as it stops.
     const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');
     await server.stop();

@@ -8,7 +8,6 @@ import { hostOf } from '../../src/cluster/lease-keeper.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { type EngineAccess, engineAccess, makeTables } from '../../src/store/log/engine-tables.ts';
 import { readLeases } from '../../src/store/log/leases.ts';
@@ -17,6 +16,7 @@ import { verifiedEntries } from '../store/log/engine-fixture.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import type { PostgresQuorum } from '../support/servers/postgres.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
@@ -156,7 +156,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
         expect(journalRows(directory)).toEqual(entries);
         expect(wholeIndex(directory)).toEqual(index);
       }
-      expect(checkDirectory(hosts[0]!.directory).flatMap(({ problems }) => problems)).toEqual([]);
+      expect(checkAndRecount(hosts[0]!.directory).flatMap(({ problems }) => problems)).toEqual([]);
       // What both nodes posted, again after each lost answer, is there once.
       const posted = blocksOf(events.map(({ path, body }) => ({ path, text: body })));
       expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());

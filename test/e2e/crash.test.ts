@@ -13,13 +13,13 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
 import { finished, killed, readyLine, stackside } from './crash-process.ts';
@@ -32,7 +32,7 @@ const KILLS_OF_A_SERVER = 4;
 
 /** When all events came, for a process that receives them as quickly as they can be sent. */
 const RECEIVED_AT = Date.parse('2026-11-21T00:00:00Z') * 1_000;
-const problems = (directory: string) => checkDirectory(directory).filter((result) => result.problems.length > 0);
+const problems = (directory: string) => checkAndRecount(directory).filter((result) => result.problems.length > 0);
 
 /** Rows beside each event that no index holds: they cost little, and fill an import's transactions. */
 const ROWS_BESIDE = 20;

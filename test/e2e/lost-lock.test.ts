@@ -4,10 +4,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { type Server, startServer } from './stackside.ts';
 
 const ofNode = [...devnetEvents({ seed: 12, blocks: 40, transactionsPerBlock: 3, forkEvery: 10 })];
@@ -52,7 +52,7 @@ test('a server whose lock file was removed accepts no event beside the next serv
   using expected = ingestOf(events.map(received));
   expect(journalOf(data.path)).toEqual(journalOf(expected.path));
   expect(tables(data.path)).toEqual(tables(expected.path));
-  expect(checkDirectory(data.path).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(data.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('a server ends if its lock file is removed, even if no event arrives', async () => {

@@ -22,12 +22,12 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { command } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
@@ -213,7 +213,7 @@ async function wrongs(seed: number): Promise<object[]> {
     'not two lines': code === 1 && !TWO_LINES.test(stderr) ? [stderr] : [],
     unfinished: isLink(data) ? unfinished(folder.path) : unfinished(folder.path, data),
     'open to others': has('missing') ? openToOthers(data) : [],
-    problems: has('whole') ? checkDirectory(data).flatMap((result) => result.problems) : [],
+    problems: has('whole') ? checkAndRecount(data).flatMap((result) => result.problems) : [],
   };
   const found = Object.entries(wrong).filter(([, what]) => what.length > 0);
   return found.map(([what, values]) => ({ ...mistake, stderr, [what]: values }));

@@ -12,9 +12,9 @@ import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { until } from '../support/time/until.ts';
@@ -116,7 +116,7 @@ test('a newcomer begins with a static web server, answers the same, and follows 
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
   expect(said.map(({ msg }) => msg)).toContain('from_ignored');
-  expect(checkDirectory(at('second'), { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
+  expect(checkAndRecount(at('second'), { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
     [],
   );
 });

@@ -11,13 +11,13 @@ import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN, startRpc } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { type Received, type Receiver, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { besideTheChain, journalRows, tables } from '../support/data/tables.ts';
 import { timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 import { type Server, stackside, startServer } from './stackside.ts';
@@ -68,7 +68,7 @@ const chainTables = (directory: string) =>
     Object.entries(tables(directory)).filter(([name]) => !(name in besideTheChain) && !burnTables.includes(name)),
   );
 const faultsOf = (directory: string) =>
-  checkDirectory(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);
+  checkAndRecount(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);
 
 /** Heights of the blocks in deliveries. */
 const heights = (deliveries: readonly Received[]): number[] =>

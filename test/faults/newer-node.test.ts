@@ -14,7 +14,6 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { payloadText } from '../../src/hooks/evaluation/payload.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { payloadMistake } from '../hooks/schemas.ts';
 import { openApi } from '../support/api/api.ts';
@@ -31,6 +30,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const network = networkOf(0x8000_0000);
 const chain = [...devnetEvents({ seed: 11, blocks: 12, accounts: 8, transactionsPerBlock: 4, forkEvery: 4 })];
@@ -150,7 +150,9 @@ test(
           return { ...event, body: made.get(event.body)! };
         });
         using directory = ingestOf(events.map(received));
-        expect(checkDirectory(directory.path, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+        expect(checkAndRecount(directory.path, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual(
+          [],
+        );
         using db = new Database(indexPath(directory.path), { readonly: true });
         const row = db
           .query<KindRow, []>(

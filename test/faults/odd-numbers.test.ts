@@ -11,7 +11,6 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { startReceiver } from '../../src/node/receiver.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
 import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { openNew } from '../support/data/ingest.ts';
@@ -19,6 +18,7 @@ import { journalRows } from '../support/data/tables.ts';
 import { alice, announcement, block, sponsor, type Transaction, transfer } from '../support/events/handmade.ts';
 import { jsonOf } from '../support/events/payload-text.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 /** How often each kind of place is tried, and each route asked. */
 const TIMES = casesOf(1);
@@ -166,7 +166,7 @@ test(
     }
     open.ingest.close();
     expect(journalRows(open.directory)).toHaveLength(applied);
-    expect(checkDirectory(open.directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(checkAndRecount(open.directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   },
   timeout,
 );

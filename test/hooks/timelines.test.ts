@@ -4,10 +4,10 @@ import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import { webhookId } from '../../src/hooks/evaluation/payload.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { beginningAfter } from '../../src/store/ingest/timelines.ts';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition } from './server.ts';
@@ -97,7 +97,7 @@ test('hooks are paused with their queues and backfills, and go on where they sto
   expect(stages()).toEqual(['live', 'idle', 'idle']);
   await direct.stop();
   expect(
-    checkDirectory(direct.directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0),
+    checkAndRecount(direct.directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0),
   ).toEqual([]);
 });
 

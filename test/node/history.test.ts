@@ -6,7 +6,6 @@ import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import type { SimulatedChain } from '../../src/devnet/chain.ts';
 import { comparison } from '../../src/node/comparison.ts';
 import { askedHistoryStart } from '../../src/node/history.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import type { AccountFacts } from '../../src/store/queries/blocks/facts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -16,6 +15,7 @@ import { beginnings } from '../support/events/beginning.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { atOnce, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
 const boots: readonly string[] = Object.values(BOOT_ADDRESS);
@@ -54,7 +54,7 @@ describe('an index that begins at any block', () => {
           const start: HistoryStartPayload = JSON.parse(one.events[0]!.body);
           expect(await askedHistoryStart(asked(chain), { chainId: start.chain_id }, one.height)).toEqual(start);
           using open = await begun(one.events, chain, (number) => every > 0 && number % every === 0);
-          expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+          expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
           using straight = await begun([one.events[0]!, ...winningChain(one.events)], chain, () => true);
           expect(tables(open.directory)).toEqual(tables(straight.directory));
           await agrees(open.directory, chain);

@@ -11,7 +11,6 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { eventIntake, type Intake } from '../../src/node/event-intake.ts';
 import { LONGEST_ANSWER_MS } from '../../src/node/snp/redis.ts';
 import { type SnpEvent, SnpSubscriber } from '../../src/node/snp/subscriber.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openHost } from '../cluster/open-host.ts';
 import { image } from '../support/data/crash-image.ts';
@@ -19,6 +18,7 @@ import { type OpenIngest, openAt, openNew, received } from '../support/data/inge
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { everything, journalRows, tables } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { cuttingProxy, type Fate } from '../support/servers/cutting-proxy.ts';
 import { hasPostgres, startPostgres } from '../support/servers/postgres.ts';
 import { hasRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
@@ -343,7 +343,7 @@ describeWith('Redis', hasRedis, () => {
     await waiting.stop();
     open.ingest.publish();
     const gap = `messages that were skipped with --snp-skip: ${block + 1}-0 (/new_block), ${events.length + 1}-0 (/new_burn_block)`;
-    const results = checkDirectory(open.directory, { deep: silentMachine });
+    const results = checkAndRecount(open.directory, { deep: silentMachine });
     expect(results).toContainEqual({ name: gap, problems: [] });
     expect(results.flatMap(({ problems }) => problems)).toEqual([]);
   });

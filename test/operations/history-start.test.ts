@@ -10,11 +10,11 @@ import { answerRpc } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { ForkBelowHistoryError, SharedBeginningError } from '../../src/store/ingest/history-start.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
@@ -146,7 +146,7 @@ test('it begins at the tip, asks what accounts had, and goes on after a start an
   expect([begun.from, begun.height]).toEqual([first, chain.tip.height]);
   const expected = new Map(of.accounts.map((account) => [account.principal, account]));
   for (const account of begun.accounts) expect(account).toEqual(expected.get(account.principal)!);
-  const deep = checkDirectory(directory.path, { deep: silentMachine });
+  const deep = checkAndRecount(directory.path, { deep: silentMachine });
   expect(deep.flatMap(({ problems }) => problems)).toEqual([]);
 
   const shared = { cluster: 'postgres://127.0.0.1:1/nothing' };

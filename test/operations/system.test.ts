@@ -171,7 +171,7 @@ test('the index is checked in another process, one inspection at a time', async 
     return check?.state !== 'running';
   }, 'the end of the check');
   expect(check).toMatchObject({ state: 'done', problem: null, progress: null });
-  expect(check?.findings.length).toBeGreaterThan(40);
+  expect(check?.findings).toHaveLength(7);
   expect(check?.findings.flatMap(({ problems }) => problems)).toEqual([]);
 });
 

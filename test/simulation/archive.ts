@@ -17,11 +17,11 @@ import type { BaseMaking } from '../../src/commands/serve/bases.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { Place } from '../../src/places/files.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { type JournalRow, journalRows } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import type { World } from './world.ts';
 
 /** Where the settings say that it is; nothing is written there. */
@@ -247,5 +247,5 @@ function requireBeginningOf(logs: readonly JournalRow[][], rows: readonly Journa
 
 /** The index is what the entries make. */
 function requireSound(directory: string): void {
-  expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
 }

@@ -4,7 +4,6 @@ import { expect } from 'bun:test';
 import { statSync } from 'node:fs';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
@@ -12,6 +11,7 @@ import { expectedMatches, followed } from '../hooks/follow.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { journalRows, type Tables, tables } from '../support/data/tables.ts';
 import { type BlockTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import type { Hook, Logged, Signed } from './operator.ts';
 import { type Arrived, SLOWEST } from './receivers.ts';
 
@@ -33,7 +33,7 @@ function winningTables(events: readonly NodeEvent[]): Tables {
  * the operator asked for last, and are recounted.
  */
 export function holdsTheWinningChain(directory: string, events: readonly NodeEvent[]): void {
-  expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   const { value_index_entries: _, ...kept } = tables(directory);
   expect(kept).toEqual(winningTables(events));
 }

@@ -6,7 +6,6 @@ import type { Block } from '../../src/chain/block.ts';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
 import { involvementsOf } from '../../src/chain/involvements.ts';
 import { memoTransfers, SEND_MANY } from '../../src/chain/memo-transfers.ts';
-import { checkpointProblems } from '../../src/store/check/checkpoints.ts';
 import { openWriter } from '../../src/store/files/database.ts';
 import type { AccountState, TokenSums } from '../../src/store/model/account.ts';
 import { accountStates } from '../../src/store/queries/accounts/account-states.ts';
@@ -15,6 +14,7 @@ import { storedEffects } from '../support/data/stored-effects.ts';
 import { tablesThrough } from '../support/data/tables.ts';
 import { blocks as anyBlocks } from '../support/events/arbitrary-block.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { checkpointProblems } from '../support/recounts/checkpoints.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));
 

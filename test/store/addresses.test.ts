@@ -7,7 +7,6 @@ import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
 import { positionsOf } from '../../src/chain/position.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { AddressTransaction } from '../../src/store/model/account.ts';
 import type { Cursor, OffsetPage, Page } from '../../src/store/model/page.ts';
@@ -19,6 +18,7 @@ import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../../src/store/rows/s
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const BLOCKS = 120;
 /** Beyond the tip. */
@@ -92,7 +92,7 @@ test('the chain has what the lists are about', () => {
             (SELECT count(*) FROM stx_locks) AS locks, (SELECT count(*) FROM nft_tokens) AS classes`,
   )[0]!;
   for (const [name, count] of Object.entries(counts)) expect({ name, some: count > 0 }).toEqual({ name, some: true });
-  expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 describe('up to any height', () => {

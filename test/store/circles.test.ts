@@ -1,10 +1,10 @@
 /** A node may announce parents that form a circle: every walk along parents ends. */
 import { expect, test } from 'bun:test';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { openNew } from '../support/data/ingest.ts';
 import { alice, block, bob, hashOf, type MadeBlock, stream, transfer } from '../support/events/handmade.ts';
 import { burnBlock } from '../support/events/pox.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 test('microblocks that follow each other are no chain', () => {
   using open = openNew();
@@ -29,7 +29,7 @@ test('Bitcoin blocks that are each other’s parents are no branch', () => {
     burnBlock(12, 'next', 'right', []),
   ];
   for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
-  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('a Bitcoin block whose parent is at another height than the one below it builds on nothing', () => {
@@ -42,7 +42,7 @@ test('a Bitcoin block whose parent is at another height than the one below it bu
     burnBlock(0, 'far', 'other', []),
   ];
   for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
-  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('a rival of block 1 on Bitcoin blocks that are each other’s parents is one of another Bitcoin', () => {

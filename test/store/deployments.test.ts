@@ -2,7 +2,6 @@
 import { expect, test } from 'bun:test';
 import type { Awaitable } from '../../src/base/awaitable.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
@@ -19,9 +18,10 @@ import {
   type Transaction,
   transfer,
 } from '../support/events/handmade.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Awaitable<T>): Promise<T> {
-  expect(checkDirectory(directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory).flatMap(({ problems }) => problems)).toEqual([]);
   const snapshots = openSnapshots(directory);
   try {
     return await snapshots.read(ask);

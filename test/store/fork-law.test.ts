@@ -14,7 +14,6 @@ import type { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { World } from '../../src/devnet/world.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { chainTables, effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
@@ -30,6 +29,7 @@ import { type Forks, forks, grown } from '../support/events/forked-chain.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/events/mempool-model.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, assertSeeds, drawnSeed, Seen, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));
 
@@ -86,7 +86,7 @@ function eventsOf(generated: Forks): NodeEvent[] {
 }
 
 const problemsIn = (directory: string): string[] =>
-  checkDirectory(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
+  checkAndRecount(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
 
 /** Decoded values that are indexed from the first block on. */
 const valueIndexes: ValueIndexChoice[] = (['logs', 'calls'] as const).flatMap((subject) =>

@@ -3,12 +3,12 @@
 import { expect, test } from 'bun:test';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api/api.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, openNew, received } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const chain = new SimulatedChain({ seed: 4, accounts: 10, mempool: false, faucet: true });
 const genesis = received(chain.genesis());
@@ -69,7 +69,7 @@ async function standing(directory: string): Promise<Record<string, unknown>> {
 }
 
 const problemsOf = (directory: string): string[] =>
-  checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems);
+  checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems);
 
 const rebuild = (directory: string) =>
   rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
@@ -155,7 +155,7 @@ test('of two blocks 1 each shows block 0, and what lost leaves nothing', () => {
     for (const event of [boot, ...blocks.flatMap(({ events }) => events.map(received)), boot])
       open.ingest.receive(event);
     expect(open.ingest.tipHeight()).toBe(2);
-    expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
     return tables(open.directory);
   };
   const itsBitcoin = { ...loser, events: loser.events.filter(({ path }) => path !== '/new_block') };

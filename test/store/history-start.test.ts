@@ -12,7 +12,6 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { mempool } from '../../src/http/etag.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { ForkBelowHistoryError } from '../../src/store/ingest/history-start.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
@@ -24,9 +23,10 @@ import { beginnings, startAbove } from '../support/events/beginning.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const problemsIn = (directory: string): string[] =>
-  checkDirectory(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
+  checkAndRecount(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
 
 function after(events: readonly NodeEvent[]) {
   using directory = ingestOf(events.map(received));
@@ -154,7 +154,7 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
   const before = tables(directory.path);
   rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
   expect(tables(directory.path)).toEqual(before);
-  const deep = checkDirectory(directory.path, { deep: silentMachine });
+  const deep = checkAndRecount(directory.path, { deep: silentMachine });
   expect(deep.flatMap(({ problems }) => problems)).toEqual([]);
 
   using other = dataDirectory();

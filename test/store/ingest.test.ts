@@ -8,7 +8,6 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -31,6 +30,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { changed, jsonOf } from '../support/events/payload-text.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 })].map(received);
@@ -550,7 +550,7 @@ test('a genesis block that comes after block 1 changes nothing of it, and block 
   expect(tables(open.directory)).toEqual(before);
   for (const { events } of rivals) take(events);
   expect(open.ingest.tipHeight()).toBe(2);
-  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('an orphaned block has no transactions, and a block that nobody knows has no list', async () => {

@@ -3,13 +3,13 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { HISTORY_START_PATH, STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
 import { networks } from '../../src/devnet/network.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { forcedUnlockQuery } from '../../src/store/queries/accounts/locks.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
 import { alice, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
 import { locked, minted, poxBlock } from '../support/events/pox.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const END = 150;
 const FAR = 10_000;
@@ -112,7 +112,7 @@ test.each([
   // The fee takes bob's balance below what was locked.
   const spent = block(first, 'spent', [transfer(bob, 0, 10)], { burn_block_height: END });
   open.ingest.receive(spent.event);
-  const problems = () => checkDirectory(open.directory).flatMap((check) => check.problems);
+  const problems = () => checkAndRecount(open.directory).flatMap((check) => check.problems);
   expect(problems()).toEqual([]);
   const sooner = block(first, 'spent too soon', [transfer(bob, 0, 10)], { burn_block_height: END - 1 });
   for (const { event } of [sooner, block(sooner, 'after it', [], { burn_block_height: END - 1 })])

@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import type { Dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -24,6 +23,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 interface Standing {
   state: number;
@@ -51,7 +51,7 @@ const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
 
 /** What became of each; undefined for what the mempool never knew. */
 const standing = (open: OpenIngest, ...transactions: Transaction[]): (Standing | undefined)[] => {
-  expect(checkDirectory(open.directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
+  expect(checkAndRecount(open.directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
   const all = standings(open);
   return transactions.map(({ id }) => all.get(id));
 };

@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { fromHex } from '../../src/codec/hex.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
@@ -21,6 +20,7 @@ import {
   stream,
   transfer,
 } from '../support/events/handmade.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const [one, two, three] = [transfer(alice, 0, 200), transfer(bob, 0, 200), transfer(carol, 0, 200)] as const;
 const first: Microblock = { label: 'first', after: null, sequence: 0, transactions: [one] };
@@ -31,7 +31,7 @@ const anchor = block(null, 'anchor', [], before);
 
 /** Ids of what waits, in the order of `[one, two, three]`. */
 const waiting = ({ directory }: OpenIngest): boolean[] => {
-  expect(checkDirectory(directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
+  expect(checkAndRecount(directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
   using db = new Database(indexPath(directory), { readonly: true });
   const rows = db.query<{ id: string }, []>(
     "SELECT '0x' || lower(hex(tx_id)) AS id FROM mempool_transactions WHERE state = 0",

@@ -6,7 +6,6 @@ import fc from 'fast-check';
 import type { Awaitable } from '../../src/base/awaitable.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -28,6 +27,7 @@ import {
 import { addOldNames } from '../support/events/old-names.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 async function read<T>(directory: string, ask: (reader: Reader) => Awaitable<T>): Promise<T> {
   const snapshots = openSnapshots(directory);
@@ -287,7 +287,7 @@ test('a name from before the chain is the chain’s from its first operation on'
   }
   expect(await found(open)).toMatchObject({ owner: bob.address, operation: 'name-register', expireBlock: 501 });
   expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['alice.btc', 'other.btc']);
-  expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('names are listed a hundred a page', async () => {
@@ -308,7 +308,7 @@ describe('check finds', () => {
   beforeAll(() => {
     const events = [...devnetEvents({ seed: 1, blocks: 60, accounts: 20, transactionsPerBlock: 10, forkEvery: 0 })];
     whole = ingestOf(events.map(received));
-    expect(checkDirectory(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(checkAndRecount(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
   });
   afterAll(() => whole[Symbol.dispose]());
 
@@ -317,7 +317,7 @@ describe('check finds', () => {
     for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(copy.path));
     using db = new Database(indexPath(copy.path));
     expect(db.run(sql).changes).toBeGreaterThan(0);
-    return checkDirectory(copy.path)
+    return checkAndRecount(copy.path)
       .filter(({ problems }) => problems.length > 0)
       .map(({ name }) => name);
   };

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { networks } from '../../src/devnet/network.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { MOST_NONCES, noncesBetween } from '../../src/store/queries/accounts/principals.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
@@ -19,6 +18,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 /** The greatest that a row can hold. */
 const GREATEST = 2n ** 63n - 1n;
@@ -129,7 +129,7 @@ test('whatever nonces are mined and wait, they are answered exactly', async () =
     ),
     { seen, cases: 25 },
   );
-  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('without a confirmed transaction nonces begin at 0: those below the first that waits are missing', async () => {

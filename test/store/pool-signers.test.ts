@@ -3,12 +3,12 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { poxTuple } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
 import { keyOf, type PoxEvent, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const FIRST_CYCLE = 6;
 const CYCLES = [FIRST_CYCLE, FIRST_CYCLE + 1, FIRST_CYCLE + 2];
@@ -263,7 +263,7 @@ test('over any commitments and forks, each member is under the signer that the c
     // A longer branch wins.
     const rest = Array.from({ length: losing.length }, () => []);
     const won = await follow([...common, ...winning, ...rest], common.length);
-    expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
     if (JSON.stringify(lost) !== JSON.stringify(won)) seen.add('forks that change signers');
     for (const members of [before, lost, won]) {
       for (const cycle of CYCLES) {

@@ -141,7 +141,7 @@ function damaged(damage: (directory: string) => void): DataDirectory {
   return directory;
 }
 
-/** Whether what a check without recounting every row promises to find is there. */
+/** Whether there is something that a check without `deep` promises to find. */
 function isPromised(directory: string, schemas: unknown[]): boolean {
   const paths = [indexPath(directory), journalPath(directory)];
   return (

@@ -3,12 +3,12 @@ import { expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../../src/chain/memo-transfers.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api/api.ts';
 import { ingestOf, openAt } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { alice, block, bob, carol, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const OURS = `${alice.address}.send-many-memo`;
 const USUAL: SendManySetting = { mainnet: null, testnet: null };
@@ -69,7 +69,7 @@ const rebuild = (directory: string, sendMany: SendManySetting) =>
   rebuildIndex({ directory, chainId: null, machine: silentMachine, sendMany, log: () => {}, force: false });
 
 const problems = (directory: string): string[] =>
-  checkDirectory(directory, { deep: silentMachine }).flatMap((result) => result.problems);
+  checkAndRecount(directory, { deep: silentMachine }).flatMap((result) => result.problems);
 
 function refusal(directory: string, sendMany: SendManySetting): OperatorError {
   try {

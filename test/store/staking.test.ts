@@ -4,7 +4,6 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import type { Awaitable } from '../../src/base/awaitable.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -12,6 +11,7 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
 import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/events/pox.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const [A, B, C] = [alice.address, bob.address, carol.address];
 const manager = `${carol.address}.manager`;
@@ -29,7 +29,7 @@ afterEach(() => {
 async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => Awaitable<T>): Promise<T> {
   open ??= openNew();
   for (const { event } of blocks) open.ingest.receive(event);
-  const problems = checkDirectory(open.directory).flatMap(({ name, problems }) =>
+  const problems = checkAndRecount(open.directory).flatMap(({ name, problems }) =>
     problems.map((one) => `${name}: ${one}`),
   );
   // Hand-made transactions have no balances to speak of.

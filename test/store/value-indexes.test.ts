@@ -15,7 +15,6 @@ import { conditionOf } from '../../src/codec/value-condition.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { IngestOptions } from '../../src/store/ingest/ingest.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
@@ -33,6 +32,7 @@ import { forks, grown } from '../support/events/forked-chain.ts';
 import { alice, block, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
 const logsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'logs', contract, scope });
@@ -305,7 +305,7 @@ test(
         for (const event of winningChain(events)) other.ingest.receive(received(event));
         made(other);
         expect(tables(directory.path).value_index_entries).toEqual(tables(other.directory).value_index_entries!);
-        const problems = checkDirectory(directory.path).flatMap((one) => one.problems);
+        const problems = checkAndRecount(directory.path).flatMap((one) => one.problems);
         expect(problems).toEqual([]);
       }),
       { seen, cases: 1 },
@@ -401,7 +401,7 @@ describe('of a chain', () => {
     reopen({});
     expect(open.ingest.valueIndexes.all()).toMatchObject([{ wanted: true, from: { position: 0, eventIndex: 0 } }]);
     expect(entries()).toEqual(before);
-    expect(checkDirectory(open.directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(checkAndRecount(open.directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
     db.close();
     db = new Database(indexPath(open.directory), { readonly: true });
     read = readerOf(db, noEntries, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
@@ -417,7 +417,7 @@ describe('of a chain', () => {
         copy.run(statement);
       }
       reopen({});
-      return checkDirectory(directory.path).flatMap((one) => one.problems);
+      return checkAndRecount(directory.path).flatMap((one) => one.problems);
     };
     const first = '(index_id, path, value, position, event_index) IN (SELECT * FROM value_index_entries LIMIT 1)';
     expect(problems(`UPDATE value_index_entries SET value = 'sother' WHERE ${first}`)).toHaveLength(1);
@@ -501,7 +501,7 @@ test('a contract that does not exist yet is indexed from its first log on, whate
   for (const path of ['amoun', 'amount.x', 'n', '__proto__', "'; DROP TABLE blocks; --", '*', '%']) {
     expect(await find(path, 'gte:0')).toEqual([]);
   }
-  expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
   open.ingest.receive(rival.event);
   open.ingest.receive(longer.event);
   open.ingest.publish();
@@ -526,7 +526,7 @@ test('a fork from below what an index has so far changes what it has, and leaves
   for (const { event } of old) open.ingest.receive(event);
   open.ingest.close();
   Object.assign(open, openAt(open.directory, { valueIndexes: [logsOf(PRINTER)], valueIndexRows: 1 }));
-  const problems = () => checkDirectory(open.directory).flatMap((one) => one.problems);
+  const problems = () => checkAndRecount(open.directory).flatMap((one) => one.problems);
   const heights = () =>
     (tables(open.directory).value_index_entries ?? []).map((row) => /value="nA(\d)"/.exec(row)?.[1]);
   expect([batch(open)?.ended, batch(open)?.ended]).toEqual([false, false]);

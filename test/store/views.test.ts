@@ -2,7 +2,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { decimalOf, sortable } from '../../src/store/rows/amounts.ts';
 import { creationOf, decimal, sortableAmount, summableForms, type ViewType, view } from '../../src/store/views/view.ts';
@@ -10,6 +9,7 @@ import { makeTemporaryViews, views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { pageWithViews, sqlPage } from '../support/generate/view-tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 let directory: DataDirectory;
 let db: Database;
@@ -274,7 +274,7 @@ describe('an index of an older program', () => {
   });
 
   test('is reported by a check where it has some of the views, and is not where it has none', () => {
-    const problems = () => checkDirectory(directory.path).flatMap((result) => result.problems);
+    const problems = () => checkAndRecount(directory.path).flatMap((result) => result.problems);
     expect(problems()).toEqual([]);
     downgrade();
     expect(problems()[0]).toBe('v1_chain is another view than this program makes, and will make at the next start');

@@ -13,7 +13,6 @@ import { gems } from '../../src/devnet/contracts/gems.ts';
 import { token as coin } from '../../src/devnet/contracts/token.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -26,6 +25,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { alice, block, bob, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { until } from '../support/time/until.ts';
 
 const COIN = `${alice.address}.coin`;
@@ -406,7 +406,7 @@ test('a fork that takes a deployment or a mint away takes the token with all of 
   const tokens = made.all<{ n: number }>('SELECT count(*) AS n FROM token_documents');
   expect(tokens).toEqual([{ n: 3 }]);
   made.ingest.publish();
-  expect(checkDirectory(made.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(made.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('notifications queue what they name; frozen ones hold, and one that a fork took away lets the one before hold', async () => {
@@ -573,7 +573,7 @@ test('a public backup has what was asked about tokens, as its journal has it', a
   const [place, directory] = [join(places.path, 'backup'), join(places.path, 'restored')];
   await backupOf(made.directory.path, place, { signer: signerOf(newPrivateKey())! });
   await restored(place, directory);
-  expect(checkDirectory(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   const snapshots = openSnapshots(directory);
   expect((await snapshots.read((read) => read.tokenMetadata.token(COIN, 1n)))?.name).toBe('River Coin');
   snapshots.close();
@@ -649,7 +649,7 @@ test('a rebuild has all that was answered and asks nobody; many tokens are liste
   expect(made.one<{ tokens: number }>('SELECT tokens FROM token_families')).toEqual({ tokens: 450 });
   expect(made.node.calls.length).toBe(1 + 2 * 450);
   const whole = wholeIndex(made.directory.path);
-  const checked = checkDirectory(made.directory.path);
+  const checked = checkAndRecount(made.directory.path);
   expect(checked.flatMap(({ problems }) => problems)).toEqual([]);
   made.ingest.close();
   for (const suffix of ['', '-wal', '-shm'])

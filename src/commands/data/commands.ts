@@ -272,7 +272,6 @@ export function addArchiveCommands(program: OwnCommand): void {
 
 interface CheckCommandOptions {
   deep: boolean;
-  since?: number;
   node: boolean;
   sample: number;
   all: boolean;
@@ -286,7 +285,7 @@ const USUAL_RATE = 50;
 
 export const check = command({
   name: 'check',
-  summary: "Verify the journal, and compare the index's totals with a recount",
+  summary: 'Verify the files and the journal, and with --deep every row of the index',
   example: 'stackside check --data /srv/stacks',
   settingsOf: 'check',
   options: [
@@ -294,21 +293,16 @@ export const check = command({
       '--deep',
       'Compare every row with an index made from the journal; this takes the time and space of a rebuild',
     ),
-    numberOption(
-      '--since <height>',
-      'Check only what blocks from this height on wrote, and list the checks that are left out for it',
-      0,
-    ).conflicts('deep'),
     switchOption(
       '--node',
       'Compare the index with the RPC interface of the node at one block, in place of checking: accounts, contracts, blocks, results, reward sets, tokens',
-    ).conflicts(['deep', 'since']),
+    ).conflicts('deep'),
     numberOption('--sample <number>', 'How many of each kind --node compares, of the newest blocks', 1, USUAL_SAMPLE),
     switchOption('--all', 'Compare all with --node, from the tip down to the first block').conflicts('sample'),
     numberOption('--rate <requests>', 'Requests a second that --node makes at most', 1, USUAL_RATE),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
-  async run({ settings }, { format, node, sample, all, rate, ...options }: CheckCommandOptions) {
+  async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {
     if (node) {
       const [{ checkAgainstNode }, { checkWatch }, { nodeRpc }] = await Promise.all([
         import('./check-node.ts'),
@@ -322,7 +316,7 @@ export const check = command({
       return;
     }
     const { reportCheck } = await import('./report.ts');
-    if (!(await reportCheck(settings, { ...options, format }))) process.exitCode = EXIT.found;
+    if (!(await reportCheck(settings, { deep, format }))) process.exitCode = EXIT.found;
   },
 });
 

@@ -1,7 +1,7 @@
 /** The output of `stackside check`, `tables` and `status`. */
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
-import { type CheckOptions, checkDirectory } from '../../store/check/check.ts';
+import { checkDirectory } from '../../store/check/check.ts';
 import type { CheckWatch } from '../../store/check/checks.ts';
 import { type TableSize, tableSizes } from '../../store/check/tables.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
@@ -29,7 +29,6 @@ function textWatch(): PrintingWatch {
     at: (name, { number, of }, detail) =>
       progress.draw(() => `check ${number} of ${of}: ${name}${detail === '' ? '' : `, ${detail}`}`),
     found: ({ name, problems }) => print(problems.length === 0 ? 'ok     ' : 'DIFFERS', name, problems),
-    leftOut: (name) => print('-      ', name),
     reading: (what) => progress.draw(() => what),
   };
 }
@@ -44,7 +43,6 @@ function jsonWatch(): PrintingWatch {
       else progress.draw(() => JSON.stringify(line));
     },
     found: (found) => printJson({ found }),
-    leftOut: () => {},
     reading: (name) => progress.draw(() => JSON.stringify({ at: { number: 0, of: 0, name, detail: '' } })),
   };
 }
@@ -58,15 +56,12 @@ export const checkWatch = (format: OutputFormat): PrintingWatch => (format === '
  */
 export async function reportCheck(
   settings: NamedArchive,
-  { format, deep, ...since }: Pick<CheckOptions, 'since'> & { deep: boolean; format: OutputFormat },
+  { format, deep }: { deep: boolean; format: OutputFormat },
 ): Promise<boolean> {
   const results = await withArchive(settings, (older) => {
-    const kind = deep ? { deep: silentMachine, older } : since;
+    const kind = deep ? { deep: silentMachine, older } : {};
     return checkDirectory(settings.data, { ...kind, watch: checkWatch(format) });
   });
-  if (since.since !== undefined && format === 'text') {
-    process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
-  }
   return results.every(({ problems }) => problems.length === 0);
 }
 

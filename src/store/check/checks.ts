@@ -1,20 +1,7 @@
-/** The interface of a check of the index, the two forms that most checks have, and a run of checks. */
-import { type Database, SQLiteError } from 'bun:sqlite';
+/** A run of checks with its results. */
+import { SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { unavailable } from '../files/store-failure.ts';
-
-/** Compares derived rows with the rows that they were made from. Its time is linear in the rows that it reads. */
-export interface Check {
-  /** What is checked, as shown to the operator. */
-  name: string;
-  /** Whether {@link find} can be limited to blocks from a height on and the rows that they wrote. */
-  isLimited: boolean;
-  /**
-   * Yields a sentence for each problem.
-   * @param since lowest height that is checked; 0 for all. A check that isn't limited ignores it
-   */
-  find(db: Database, since: number): Iterable<string>;
-}
 
 export interface CheckResult {
   /** What was checked, as shown to the operator. */
@@ -55,29 +42,6 @@ export function examined(name: string, find: () => Iterable<string>): CheckResul
   }
 }
 
-/** Makes a check whose query finds a row for each problem. @param sql has `$since` where it can be limited */
-export function none<Row>(name: string, sql: string, sentence: (row: Row) => string): Check {
-  const isLimited = sql.includes('$since');
-  return {
-    name,
-    isLimited,
-    *find(db, since) {
-      const rows = db.query<Row, { since: number }[]>(sql);
-      for (const row of isLimited ? rows.iterate({ since }) : rows.iterate()) yield sentence(row);
-    },
-  };
-}
-
-/** Makes a check of a stored number against a count. @param sql a query of one row: `stored` and `counted` */
-export const equal = (name: string, sql: string): Check => ({
-  name,
-  isLimited: false,
-  find(db) {
-    const row = db.query<{ stored: number; counted: number }, []>(sql).get();
-    return row !== null && row.stored === row.counted ? [] : [`stored ${row?.stored}, counted ${row?.counted}`];
-  },
-});
-
 /** The listener of a run of checks. */
 export interface CheckWatch {
   /**
@@ -87,23 +51,26 @@ export interface CheckWatch {
   at(name: string, step: { number: number; of: number }, detail: string): void;
   /** A check ended. */
   found(result: CheckResult): void;
-  /** A check is left out, since it can't be limited to some heights. */
-  leftOut(name: string): void;
 }
 
 /** A listener that does nothing. */
-const unwatched: CheckWatch = { at: () => {}, found: () => {}, leftOut: () => {} };
+const unwatched: CheckWatch = { at: () => {}, found: () => {} };
 
 export class CheckRun {
   readonly results: CheckResult[] = [];
   private begun = 0;
   private name = '';
 
-  /** @param of maximum number of checks */
+  /** @param of number of the checks that are known so far */
   constructor(
-    private readonly of: number,
+    private of: number,
     private readonly watch: CheckWatch = unwatched,
   ) {}
+
+  /** Adds checks that will be run to their number. */
+  expect(checks: number): void {
+    this.of += checks;
+  }
 
   /**
    * Runs a check, and stores its result.
@@ -127,11 +94,6 @@ export class CheckRun {
   add(result: CheckResult): void {
     this.results.push(result);
     this.watch.found(result);
-  }
-
-  leaveOut(name: string): void {
-    this.begun += 1;
-    this.watch.leftOut(name);
   }
 
   /** Number of checks with problems. */

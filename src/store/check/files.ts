@@ -126,13 +126,12 @@ function lackedBy(journal: JournalReader): string {
   return trimmedTo === 0 ? '' : ` (it lacks the events 1 to ${trimmedTo}, which were removed)`;
 }
 
-/** Verifies the journal's entries after one. The first wrong entry ends the check. */
-function checkEntries(run: CheckRun, journal: JournalReader, after: number, lacking: string): void {
+/** Verifies the journal's entries. The first wrong entry ends the check. */
+function checkEntries(run: CheckRun, journal: JournalReader, lacking: string): void {
   const skipped: string[] = [];
-  const which = after === 0 ? 'each entry of the journal' : `each entry of the journal after number ${after}`;
-  run.examine(`${which} against its chain value${lacking}`, () => {
+  run.examine(`each entry of the journal against its chain value${lacking}`, () => {
     const last = journal.lastId();
-    for (const { id, path, text } of journal.entriesAfter(after, true)) {
+    for (const { id, path, text } of journal.entriesAfter(0, true)) {
       if (path === SKIPPED_PATH) skipped.push(text);
       run.wentOn(`entry ${id} of ${last}`);
     }
@@ -147,13 +146,6 @@ const skippedWords = (texts: readonly string[]): string =>
     .map((text) => parsedJson(text) as Partial<SkippedMessage> | null | undefined)
     .map((message) => `${message?.id ?? '?'} (${message?.path ?? '?'})`)
     .join(', ');
-
-interface JournalCheck {
-  /** Position of the index; null where it can't be read. */
-  position: Head | null;
-  /** Number after which entries are verified, without the file's pages; null for the whole journal. */
-  after: number | null;
-}
 
 /** @returns whether it found nothing @throws OperatorError where the journal is of another version */
 function isJournalSchema(run: CheckRun, path: string): boolean {
@@ -173,15 +165,18 @@ function openedJournal(run: CheckRun, directory: string): JournalReader | null {
   }
 }
 
-/** @throws OperatorError where the journal is of another version */
-export function checkJournal(run: CheckRun, directory: string, { position, after }: JournalCheck): void {
+/**
+ * Checks the journal's file and entries, and whether the index was made from it.
+ * @param position of the index; null if it can't be read
+ * @throws OperatorError if the journal's version is another
+ */
+export function checkJournal(run: CheckRun, directory: string, position: Head | null): void {
   const path = journalPath(directory);
   if (!existsSync(path)) {
     run.add({ name: 'entries of the journal', problems: [`there is no journal in ${directory}`] });
     return;
   }
-  if (after !== null) run.leaveOut('integrity of the journal file');
-  else if (!checkPages(run, path, 'journal')) return;
+  if (!checkPages(run, path, 'journal')) return;
   if (!isJournalSchema(run, path)) return;
   const journal = openedJournal(run, directory);
   if (journal === null) return;
@@ -195,7 +190,7 @@ export function checkJournal(run: CheckRun, directory: string, { position, after
       run.add(gaps);
       return;
     }
-    checkEntries(run, journal, after ?? 0, lacking);
+    checkEntries(run, journal, lacking);
     run.examine('the journal is that of the index', () =>
       position === null || fitOf(position, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
     );

@@ -23,7 +23,7 @@ export const localTables: Readonly<Record<string, string>> = {
   changes: 'what is pushed to realtime clients, which stays for a while, and a rebuild pushes nothing',
   send_many_contracts: 'a setting of the operator, with which an index is made',
   value_indexes: 'a setting of the operator, and how far this host has made what it asks for',
-  value_index_entries: 'made of the chain for that setting; the recounts compare them with the logs and calls',
+  value_index_entries: 'made of the chain for that setting; a deep check compares them with the logs and calls',
 };
 
 /**
@@ -72,7 +72,7 @@ function tablesOriginOf(stored: Database): TablesOrigin {
 }
 
 /** Whether the whole index can be made from the journal and the entries below it. */
-export function isComparable(directory: string, position: Head, older: OlderEntries | null): boolean {
+function isComparable(directory: string, position: Head, older: OlderEntries | null): boolean {
   if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
   try {
@@ -122,7 +122,7 @@ function withIndexAt<T>(
   }
 }
 
-/** @throws OperatorError where there is no whole journal, or an older entry can't be read */
+/** Compares the tables. @throws OperatorError if there is no whole journal, or an older entry can't be read */
 export function checkTables(run: CheckRun, check: DeepCheck): void {
   const { directory, older } = check;
   using stored = openToRead(indexPath(directory), true);
@@ -130,7 +130,9 @@ export function checkTables(run: CheckRun, check: DeepCheck): void {
   const origin = tablesOriginOf(stored);
   requireComparable(directory, origin, older);
   withIndexAt(check, origin, (made) => {
-    for (const table of journaledTables(stored)) {
+    const tables = journaledTables(stored);
+    run.expect(tables.length);
+    for (const table of tables) {
       run.examine(`table ${table.name} against the journal`, () => rowDifferences(stored, made, table));
     }
   });

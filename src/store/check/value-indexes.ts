@@ -1,4 +1,4 @@
-/** Recounts indexes of decoded values from logs and calls. */
+/** Checks the indexes of decoded values, which are no function of the journal. */
 import type { Database } from 'bun:sqlite';
 import { positionText } from '../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
@@ -8,7 +8,6 @@ import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
-import type { Check } from './checks.ts';
 
 type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
@@ -56,17 +55,11 @@ function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
   if (entriesStored !== entriesCounted) yield `${name}: stored ${entriesStored} entries, counted ${entriesCounted}`;
 }
 
-const entriesOfIndexes: Check = {
-  name: 'decoded values of logs and calls',
-  isLimited: false,
-  *find(db) {
-    const indexes = valueIndexes(db)();
-    for (const index of indexes) if (index.wanted) yield* problemsOf(db, index);
-    const strays = db.query<Stored<'value_index_entries', 'index_id'>, []>(
-      'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
-    );
-    for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which is none`;
-  },
-};
-
-export const valueIndexChecks: readonly Check[] = [entriesOfIndexes];
+/** Compares the indexes of decoded values with the logs and calls that they were made from. @returns sentences */
+export function* valueIndexProblems(db: Database): Generator<string> {
+  for (const index of valueIndexes(db)()) if (index.wanted) yield* problemsOf(db, index);
+  const strays = db.query<Stored<'value_index_entries', 'index_id'>, []>(
+    'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
+  );
+  for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which is none`;
+}

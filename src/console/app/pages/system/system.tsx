@@ -367,7 +367,7 @@ function Inspections() {
               kind="check"
               title="Integrity check"
               action="Check the index"
-              explanation="Verifies both files and each entry of the journal, and recounts every total. This reads everything, in a process of its own with low priority."
+              explanation="Verifies both files and each entry of the journal. This reads everything, in a process of its own with low priority."
               inspection={check}
               {...shared}
             >

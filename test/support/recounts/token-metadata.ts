@@ -1,10 +1,10 @@
 /** Recounts contracts of tokens from their deployments, tokens from mints, and the counters of both. */
 import type { Database } from 'bun:sqlite';
-import { positionText } from '../../chain/position.ts';
-import { tokenContract } from '../../chain/token-contracts.ts';
-import { STATUS, storedFamily, TOKEN_EVENT } from '../rows/enums.ts';
-import type { Stored } from '../rows/statement.ts';
-import { type Check, none } from './checks.ts';
+import { positionText } from '../../../src/chain/position.ts';
+import { tokenContract } from '../../../src/chain/token-contracts.ts';
+import { STATUS, storedFamily, TOKEN_EVENT } from '../../../src/store/rows/enums.ts';
+import type { Stored } from '../../../src/store/rows/statement.ts';
+import { none, type Recount } from './recount.ts';
 
 type Deployed = Stored<'principals', 'address'> &
   Stored<'contracts', 'contract_id' | 'position'> & { interface: string };
@@ -43,7 +43,7 @@ function* contractProblems(db: Database): Generator<string> {
 }
 
 /** Makes a check of counters against a recount. @param stored and @param counted queries with the same columns */
-const tally = (name: string, stored: string, counted: string): Check =>
+const tally = (name: string, stored: string, counted: string): Recount =>
   none<Record<string, number>>(
     name,
     `SELECT * FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${counted}))
@@ -51,8 +51,8 @@ const tally = (name: string, stored: string, counted: string): Check =>
     (row) => `${Object.values(row).join(', ')}: stored and counted differ`,
   );
 
-export const tokenMetadataChecks: readonly Check[] = [
-  { name: 'contracts of tokens against their interfaces', isLimited: false, find: contractProblems },
+export const tokenMetadataChecks: readonly Recount[] = [
+  { name: 'contracts of tokens against their interfaces', find: contractProblems },
   tally(
     'contracts and tokens of each family',
     'SELECT family, contracts, tokens FROM token_families',

@@ -1,11 +1,10 @@
 /** Recounts balances, holders, instances and totals of lists from events. */
 import type { Database } from 'bun:sqlite';
-import { positionText } from '../../chain/position.ts';
-import { decimalOf, isPositive } from '../rows/amounts.ts';
-import { EVENT_KIND } from '../rows/enums.ts';
-import { firstPositionIn } from '../rows/expressions.ts';
-import type { Stored } from '../rows/statement.ts';
-import { type Check, equal, none } from './checks.ts';
+import { positionText } from '../../../src/chain/position.ts';
+import { decimalOf, isPositive } from '../../../src/store/rows/amounts.ts';
+import { EVENT_KIND } from '../../../src/store/rows/enums.ts';
+import type { Stored } from '../../../src/store/rows/statement.ts';
+import { equal, none, type Recount } from './recount.ts';
 
 interface FtRow extends Stored<'events', 'sender_id' | 'recipient_id'> {
   asset_id: number;
@@ -94,7 +93,7 @@ const countSentence = ({ address, stored, counted }: AddressCount): string =>
   `${address}: stored ${stored}, counted ${counted}`;
 
 /** Makes a check of a total in accounts against a list's rows. @param list a query of principal_id, one row an item */
-const accountTotal = (name: string, column: string, list: string): Check =>
+const accountTotal = (name: string, column: string, list: string): Recount =>
   none<AddressCount>(
     name,
     `SELECT a.address, a.${column} AS stored, coalesce(n.counted, 0) AS counted FROM accounts a
@@ -104,8 +103,8 @@ const accountTotal = (name: string, column: string, list: string): Check =>
     countSentence,
   );
 
-export const tokenChecks: readonly Check[] = [
-  { name: 'balances, supply and holders of fungible tokens against their events', isLimited: false, find: ftProblems },
+export const tokenChecks: readonly Recount[] = [
+  { name: 'balances, supply and holders of fungible tokens against their events', find: ftProblems },
   equal(
     'total of STX holders',
     `SELECT stx_holders AS stored, (SELECT count(*) FROM accounts WHERE balance > 'A0') AS counted FROM totals`,
@@ -152,7 +151,7 @@ export const tokenChecks: readonly Check[] = [
     `SELECT e.position, p.address, a.identifier FROM (
        SELECT position, sender_id AS principal_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND sender_id IS NOT NULL
        UNION ALL SELECT position, recipient_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND recipient_id IS NOT NULL
-     ) e JOIN principals p ON p.id = e.principal_id JOIN assets a ON a.id = e.asset_id WHERE e.position >= ${firstPositionIn('$since')} AND NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
+     ) e JOIN principals p ON p.id = e.principal_id JOIN assets a ON a.id = e.asset_id WHERE NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
                              AND c.position = e.position AND c.asset_id = e.asset_id)`,
     ({ position, address, identifier }) =>
       `${address}: the change of ${identifier} in ${positionText(position)} is missing`,

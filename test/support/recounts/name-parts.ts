@@ -1,8 +1,8 @@
 /** Recounts what contracts and tokens are found by. */
 import type { Database } from 'bun:sqlite';
-import { NAME_PART, type NamePartKind, STATUS } from '../rows/enums.ts';
-import { assetNameOf, contractNameOf, type NamePartRow, nameParts } from '../rows/name-parts.ts';
-import type { Check } from './checks.ts';
+import { NAME_PART, type NamePartKind, STATUS } from '../../../src/store/rows/enums.ts';
+import { assetNameOf, contractNameOf, type NamePartRow, nameParts } from '../../../src/store/rows/name-parts.ts';
+import type { Recount } from './recount.ts';
 
 interface Named {
   id: number;
@@ -50,8 +50,7 @@ function* partProblems(db: Database): Generator<string> {
   }
 }
 
-export const namePartCheck: Check = {
+export const namePartCheck: Recount = {
   name: 'parts of names by which contracts and tokens are found',
-  isLimited: false,
   find: partProblems,
 };

@@ -1,22 +1,17 @@
 /** Recounts the numbers that lists of addresses and tokens by offset need, from events. */
-import { positionText } from '../../chain/position.ts';
-import { sendManyOf } from '../queries/contracts/send-many.ts';
-import { decimalOf } from '../rows/amounts.ts';
-import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
-import { firstPositionIn } from '../rows/expressions.ts';
-import type { Stored } from '../rows/statement.ts';
-import { type Check, equal, none } from './checks.ts';
-
-const fromSince = (position: string): string => `${position} >= ${firstPositionIn('$since')}`;
+import { positionText } from '../../../src/chain/position.ts';
+import { sendManyOf } from '../../../src/store/queries/contracts/send-many.ts';
+import { decimalOf } from '../../../src/store/rows/amounts.ts';
+import { AFFECTED, EVENT_KIND, PAYLOAD } from '../../../src/store/rows/enums.ts';
+import type { Stored } from '../../../src/store/rows/statement.ts';
+import { equal, none, type Recount } from './recount.ts';
 
 /** The principals of asset events, each once for an event. */
 const parties = `
   SELECT sender_id AS principal_id, position FROM events WHERE kind >= ${EVENT_KIND.stx_transfer} AND sender_id IS NOT NULL
-     AND ${fromSince('position')}
    UNION ALL
   SELECT recipient_id, position FROM events
-   WHERE kind >= ${EVENT_KIND.stx_transfer} AND recipient_id IS NOT NULL AND recipient_id IS NOT sender_id
-     AND ${fromSince('position')}`;
+   WHERE kind >= ${EVENT_KIND.stx_transfer} AND recipient_id IS NOT NULL AND recipient_id IS NOT sender_id`;
 
 interface TransferRow extends Stored<'events', 'position' | 'event_index'> {
   address: string;
@@ -33,39 +28,36 @@ const transfers = `
     LEFT JOIN events n ON n.position = e.position AND n.event_index = e.event_index + 1 AND n.kind = ${EVENT_KIND.log}
     LEFT JOIN principals p ON p.id = n.contract_id
     LEFT JOIN memo_transfers m ON m.principal_id = e.recipient_id AND m.position = e.position AND m.event_index = e.event_index
-   WHERE e.kind = ${EVENT_KIND.stx_transfer} AND t.type <> ${PAYLOAD.token_transfer} AND e.recipient_id IS NOT NULL
-     AND ${fromSince('e.position')}`;
+   WHERE e.kind = ${EVENT_KIND.stx_transfer} AND t.type <> ${PAYLOAD.token_transfer} AND e.recipient_id IS NOT NULL`;
 
 /** Memo rows without such a transfer. */
 const strayMemos = `
   SELECT p.address, m.position, m.event_index FROM memo_transfers m JOIN principals p ON p.id = m.principal_id
     LEFT JOIN events e ON e.position = m.position AND e.event_index = m.event_index
     LEFT JOIN transactions t ON t.position = m.position
-   WHERE ${fromSince('m.position')} AND (e.kind IS NOT ${EVENT_KIND.stx_transfer} OR e.recipient_id IS NOT m.principal_id
-          OR t.type IS NULL OR t.type = ${PAYLOAD.token_transfer})`;
+   WHERE e.kind IS NOT ${EVENT_KIND.stx_transfer} OR e.recipient_id IS NOT m.principal_id
+      OR t.type IS NULL OR t.type = ${PAYLOAD.token_transfer}`;
 
-const memoTransfers: Check = {
+const memoTransfers: Recount = {
   name: 'transfers with a memo against their events',
-  isLimited: true,
-  *find(db, since) {
+  *find(db) {
     const sendMany = sendManyOf(db);
-    const events = db.query<TransferRow, { since: number }[]>(transfers);
-    for (const { address, position, event_index, memo, printer, stored } of events.iterate({ since })) {
+    const events = db.query<TransferRow, []>(transfers);
+    for (const { address, position, event_index, memo, printer, stored } of events.iterate()) {
       const printed = printer !== null && sendMany.has(printer);
       const expected = printed || (memo !== null && memo.length > 0) ? Number(printed) : null;
       if (stored !== expected)
         yield `${address}, ${positionText(position)}, event ${event_index}: stored ${stored}, recomputed ${expected}`;
     }
-    const stray = db.query<Omit<TransferRow, 'memo' | 'printer' | 'stored'>, { since: number }[]>(strayMemos);
-    for (const { address, position, event_index } of stray.iterate({ since })) {
+    const stray = db.query<Omit<TransferRow, 'memo' | 'printer' | 'stored'>, []>(strayMemos);
+    for (const { address, position, event_index } of stray.iterate()) {
       yield `${address}, ${positionText(position)}, event ${event_index}: there is no such transfer`;
     }
   },
 };
 
-const stxBalances: Check = {
+const stxBalances: Recount = {
   name: 'sum of STX balances',
-  isLimited: false,
   find(db) {
     let counted = 0n;
     for (const { balance } of db.query<Stored<'accounts', 'balance'>, []>('SELECT balance FROM accounts').iterate()) {
@@ -78,20 +70,20 @@ const stxBalances: Check = {
   },
 };
 
-export const addressChecks: readonly Check[] = [
+export const addressChecks: readonly Recount[] = [
   none<{ address: string; position: number }>(
     'asset events of each principal in each transaction',
     `SELECT p.address, pt.position FROM principal_transactions pt JOIN principals p ON p.id = pt.principal_id
        LEFT JOIN (SELECT principal_id, position, count(*) AS counted FROM (${parties}) GROUP BY 1, 2) n
               ON n.principal_id = pt.principal_id AND n.position = pt.position
-      WHERE ${fromSince('pt.position')} AND pt.events <> coalesce(n.counted, 0)`,
+      WHERE pt.events <> coalesce(n.counted, 0)`,
     ({ address, position }) => `${address}: the count of events in ${positionText(position)} is off`,
   ),
   none<{ address: string; position: number }>(
     'who is the sponsor and nothing else',
     `SELECT p.address, pt.position FROM principal_transactions pt JOIN principals p ON p.id = pt.principal_id
        JOIN transactions t ON t.position = pt.position
-      WHERE ${fromSince('pt.position')} AND (pt.affected & ${AFFECTED.sponsorOnly} <> 0) <>
+      WHERE (pt.affected & ${AFFECTED.sponsorOnly} <> 0) <>
             (t.sponsor_id IS pt.principal_id AND t.sender_id <> pt.principal_id
                AND (t.type <> ${PAYLOAD.token_transfer} OR t.recipient_id IS NOT pt.principal_id)
                AND t.contract_id IS NOT pt.principal_id AND pt.events = 0)`,

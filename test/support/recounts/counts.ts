@@ -1,14 +1,14 @@
 /** Recounts counters, totals, copies of texts and balances from their rows. */
 
 import type { Database } from 'bun:sqlite';
-import { SECONDS_OF_A_DAY } from '../../chain/day.ts';
-import { heightOf, positionText } from '../../chain/position.ts';
-import { historyStartQuery } from '../queries/blocks/chain.ts';
-import { decimalOf } from '../rows/amounts.ts';
-import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState, storedToken } from '../rows/enums.ts';
-import { firstPositionIn, heightIn } from '../rows/expressions.ts';
-import type { Stored } from '../rows/statement.ts';
-import { type Check, equal, none } from './checks.ts';
+import { SECONDS_OF_A_DAY } from '../../../src/chain/day.ts';
+import { heightOf, positionText } from '../../../src/chain/position.ts';
+import { historyStartQuery } from '../../../src/store/queries/blocks/chain.ts';
+import { decimalOf } from '../../../src/store/rows/amounts.ts';
+import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState, storedToken } from '../../../src/store/rows/enums.ts';
+import { firstPositionIn, heightIn } from '../../../src/store/rows/expressions.ts';
+import type { Stored } from '../../../src/store/rows/statement.ts';
+import { equal, none, type Recount } from './recount.ts';
 
 const ofAccounts = {
   sent: 'SELECT sender_id AS key, count(*) AS count FROM transactions GROUP BY sender_id',
@@ -28,7 +28,7 @@ const BEFORE_ID = "rtrim(key, '0123456789')";
  * Makes a check of stored counts against a recount.
  * @param stored and @param counted queries of key and count @param shown an expression of the text that problems show of a key
  */
-const tally = (name: string, stored: string, counted: string, shown = 'key'): Check =>
+const tally = (name: string, stored: string, counted: string, shown = 'key'): Recount =>
   none<{ key: string | number }>(
     name,
     `SELECT ${shown} AS key FROM
@@ -42,11 +42,11 @@ const inBlock = (position: string, height: string): string =>
   `${position} >= ${firstPositionIn(height)} AND ${position} < ${firstPositionIn(`${height} + 1`)}`;
 
 /** Blocks, and their transactions and events. */
-const chainCounts: readonly Check[] = [
+const chainCounts: readonly Recount[] = [
   none<{ height: number }>(
     'each block is the child of the one below',
     `SELECT b.height FROM blocks b LEFT JOIN blocks p ON p.height = b.height - 1
-        WHERE b.height > 1 AND b.height >= $since AND b.parent_index_block_hash IS NOT
+        WHERE b.height > 1 AND b.parent_index_block_hash IS NOT
               coalesce(p.index_block_hash, (SELECT index_block_hash FROM history_start s WHERE s.height = b.height))`,
     ({ height }) => `block ${height} does not follow block ${height - 1}`,
   ),
@@ -57,23 +57,22 @@ const chainCounts: readonly Check[] = [
   none<{ height: number; stored: number; counted: number }>(
     'transactions of each block',
     `SELECT b.height, b.transactions AS stored, count(t.position) AS counted
-         FROM blocks b LEFT JOIN transactions t ON ${inBlock('t.position', 'b.height')}
-        WHERE b.height >= $since GROUP BY b.height HAVING b.transactions <> count(t.position)`,
+         FROM blocks b LEFT JOIN transactions t ON ${inBlock('t.position', 'b.height')} GROUP BY b.height HAVING b.transactions <> count(t.position)`,
     ({ height, stored, counted }) => `block ${height}: stored ${stored}, counted ${counted}`,
   ),
   none<{ height: number }>(
     'transactions before each block',
     `SELECT height FROM (SELECT height, preceding_transactions,
                                   lag(preceding_transactions + transactions, 1, 0) OVER (ORDER BY height) AS counted
-                             FROM blocks WHERE height >= (SELECT coalesce(max(height), 0) FROM blocks WHERE height < $since))
-        WHERE height >= $since AND preceding_transactions <> counted`,
+                             FROM blocks)
+        WHERE preceding_transactions <> counted`,
     ({ height }) => `the count before block ${height} is off`,
   ),
   none<{ position: number; stored: number; counted: number }>(
     'events of each transaction',
     `SELECT t.position, t.event_count AS stored, count(e.event_index) AS counted
          FROM transactions t LEFT JOIN events e ON e.position = t.position
-        WHERE t.position >= ${firstPositionIn('$since')} GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
+        GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
     ({ position, stored, counted }) => `${positionText(position)}: stored ${stored}, counted ${counted}`,
   ),
   none<{ address: string; stored: number; counted: number }>(
@@ -87,12 +86,11 @@ const chainCounts: readonly Check[] = [
 ];
 
 /** Bitcoin blocks that canonical blocks are anchored to. */
-const anchorCounts: readonly Check[] = [
+const anchorCounts: readonly Recount[] = [
   none<{ ordinal: number }>(
     'blocks and transactions of each anchor',
     `SELECT a.ordinal FROM anchor_burn_blocks a
-         LEFT JOIN blocks b ON b.height BETWEEN a.first_block AND a.first_block + a.blocks - 1 AND b.burn_block_hash = a.hash
-        WHERE a.first_block + a.blocks > $since GROUP BY a.ordinal
+         LEFT JOIN blocks b ON b.height BETWEEN a.first_block AND a.first_block + a.blocks - 1 AND b.burn_block_hash = a.hash GROUP BY a.ordinal
        HAVING a.blocks <> count(b.height) OR a.transactions <> sum(b.announced_transactions)
            OR a.rows <> sum(b.transactions)`,
     ({ ordinal }) => `the counts of anchor ${ordinal} are off`,
@@ -111,7 +109,7 @@ const dayOf = (position: string): string =>
   `((SELECT block_time FROM blocks b WHERE b.height = ${heightIn(position)}) / ${SECONDS_OF_A_DAY})`;
 
 /** Logs, types of transactions, and calls. */
-const tallies: readonly Check[] = [
+const tallies: readonly Recount[] = [
   none<{ address: string; stored: number; counted: number }>(
     'logs of each contract',
     `SELECT p.address, n.counted, coalesce(l.logs, 0) AS stored
@@ -160,12 +158,11 @@ const tallies: readonly Check[] = [
 ];
 
 /** Confirmed microblocks. */
-const microblockCounts: readonly Check[] = [
+const microblockCounts: readonly Recount[] = [
   none<{ ordinal: number }>(
     'microblocks and the transactions they held',
     `SELECT m.ordinal FROM microblocks m
-        WHERE m.height >= $since
-          AND NOT EXISTS (SELECT 1 FROM transactions t
+        WHERE NOT EXISTS (SELECT 1 FROM transactions t
                            WHERE ${inBlock('t.position', 'm.height')} AND t.microblock_hash = m.hash)`,
     ({ ordinal }) => `microblock ${ordinal} held no transaction`,
   ),
@@ -177,7 +174,7 @@ const microblockCounts: readonly Check[] = [
 ];
 
 /** Pending transactions, and open deliveries of hooks. */
-const waiting: readonly Check[] = [
+const waiting: readonly Recount[] = [
   equal(
     'total of pending transactions',
     `SELECT mempool_pending AS stored, (SELECT count(*) FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}) AS counted
@@ -225,9 +222,8 @@ function recomputedBalances(db: Database): Map<number, bigint> {
   return balances;
 }
 
-const balances: Check = {
+const balances: Recount = {
   name: 'STX balances against events, fees and rewards',
-  isLimited: false,
   *find(db) {
     const expected = recomputedBalances(db);
     const accounts = db.query<Stored<'accounts', 'principal_id' | 'balance'> & Stored<'principals', 'address'>, []>(
@@ -250,25 +246,22 @@ const balances: Check = {
 
 const supplyEvents = `
   SELECT position, kind, amount FROM events
-   WHERE kind IN (${EVENT_KIND.stx_mint}, ${EVENT_KIND.stx_burn}) AND position >= ${firstPositionIn('$since')}
-   ORDER BY position`;
+   WHERE kind IN (${EVENT_KIND.stx_mint}, ${EVENT_KIND.stx_burn}) ORDER BY position`;
 
 /** Mints, burns and coinbases in micro-STX, with the heights of their blocks, ascending. */
-function* supplyMoves(db: Database, since: number): Generator<{ height: number; amount: bigint }> {
+function* supplyMoves(db: Database): Generator<{ height: number; amount: bigint }> {
   const rewards = db
-    .query<Stored<'miner_rewards', 'height' | 'coinbase'>, { since: number }[]>(
-      'SELECT height, coinbase FROM miner_rewards WHERE height >= $since ORDER BY height',
+    .query<Stored<'miner_rewards', 'height' | 'coinbase'>, []>(
+      'SELECT height, coinbase FROM miner_rewards ORDER BY height',
     )
-    .iterate({ since });
-  const events = db.query<Stored<'events', 'position' | 'kind'> & { amount: string }, { since: number }[]>(
-    supplyEvents,
-  );
+    .iterate();
+  const events = db.query<Stored<'events', 'position' | 'kind'> & { amount: string }, []>(supplyEvents);
   let reward = rewards.next();
   const rewardOf = (row: { height: number; coinbase: string }) => ({
     height: row.height,
     amount: BigInt(row.coinbase),
   });
-  for (const { position, kind, amount } of events.iterate({ since })) {
+  for (const { position, kind, amount } of events.iterate()) {
     const height = heightOf(position);
     for (; reward.done !== true && reward.value.height <= height; reward = rewards.next()) yield rewardOf(reward.value);
     yield { height, amount: kind === EVENT_KIND.stx_mint ? BigInt(amount) : -BigInt(amount) };
@@ -276,11 +269,11 @@ function* supplyMoves(db: Database, since: number): Generator<{ height: number; 
   for (; reward.done !== true; reward = rewards.next()) yield rewardOf(reward.value);
 }
 
-/** The supply after each block that changed it, from a height on. @param before the supply below that height */
-function* supplies(db: Database, since: number, before: bigint): Generator<{ height: number; supply: bigint }> {
-  let block = { height: -1, supply: before };
-  let below = before;
-  for (const { height, amount } of supplyMoves(db, since)) {
+/** The supply after each block that changed it. */
+function* supplies(db: Database): Generator<{ height: number; supply: bigint }> {
+  let block = { height: -1, supply: 0n };
+  let below = 0n;
+  for (const { height, amount } of supplyMoves(db)) {
     if (height !== block.height) {
       if (block.supply !== below) yield block;
       below = block.supply;
@@ -291,12 +284,11 @@ function* supplies(db: Database, since: number, before: bigint): Generator<{ hei
   if (block.supply !== below) yield block;
 }
 
-const supply: Check = {
+const supply: Recount = {
   name: 'STX supply against mints, burns and coinbases',
-  isLimited: false,
   find(db) {
     let counted = 0n;
-    for (const { amount } of supplyMoves(db, 0)) counted += amount;
+    for (const { amount } of supplyMoves(db)) counted += amount;
     const stored = db.query<Stored<'totals', 'stx_supply'>, []>('SELECT stx_supply FROM totals').get()?.stx_supply;
     return stored === counted.toString() ? [] : [`stored ${stored}, recomputed ${counted}`];
   },
@@ -304,22 +296,14 @@ const supply: Check = {
 
 type SupplyRow = Stored<'stx_supplies', 'height' | 'supply'>;
 
-const supplyOfBlocks: Check = {
+const supplyOfBlocks: Recount = {
   name: 'STX supply after each block',
-  isLimited: true,
-  *find(db, since) {
-    const below = db
-      .query<SupplyRow, [number]>(
-        'SELECT height, supply FROM stx_supplies WHERE height < ?1 ORDER BY height DESC LIMIT 1',
-      )
-      .get(since);
-    const rows = db
-      .query<SupplyRow, [number]>('SELECT height, supply FROM stx_supplies WHERE height >= ?1 ORDER BY height')
-      .iterate(since);
+  *find(db) {
+    const rows = db.query<SupplyRow, []>('SELECT height, supply FROM stx_supplies ORDER BY height').iterate();
     let row = rows.next();
     const unexpected = (stored: SupplyRow) =>
       `height ${stored.height}: stored ${stored.supply}, and no block changed it`;
-    for (const { height, supply: counted } of supplies(db, since, BigInt(below?.supply ?? 0))) {
+    for (const { height, supply: counted } of supplies(db)) {
       for (; row.done !== true && row.value.height < height; row = rows.next()) yield unexpected(row.value);
       if (row.done === true || row.value.height !== height) {
         yield `height ${height}: none stored, recomputed ${counted}`;
@@ -335,9 +319,8 @@ const supplyOfBlocks: Check = {
 };
 
 /** Accounts of an index that begins at a block: each that a block touched is asked of the node, or waits for that. */
-const asked: Check = {
+const asked: Recount = {
   name: 'accounts that the node was asked about',
-  isLimited: false,
   *find(db) {
     const isBegun = historyStartQuery(db)() !== null;
     const touched = isBegun
@@ -355,10 +338,10 @@ const asked: Check = {
 };
 
 /** Balances, and the STX supply after each block. */
-const balanceChecks: readonly Check[] = [balances, supply, supplyOfBlocks, asked];
+const balanceChecks: readonly Recount[] = [balances, supply, supplyOfBlocks, asked];
 
 /** Recounts of numbers. */
-export const countChecks: readonly Check[] = [
+export const countChecks: readonly Recount[] = [
   ...chainCounts,
   ...anchorCounts,
   ...tallies,
@@ -381,7 +364,7 @@ const addresses = {
 /** Tables with a copy of an asset's identifier. */
 const identifiers = ['ft_balances', 'nft_holdings'];
 
-export const copyChecks: readonly Check[] = [
+export const copyChecks: readonly Recount[] = [
   ...Object.entries(addresses).map(([table, id]) =>
     none<{ id: number; copy: string }>(
       `addresses in ${table}`,

@@ -1,21 +1,20 @@
 /** Recounts reward cycles, stackers, bonds, positions and rewards, and compares locks with them. */
 
 import type { Database } from 'bun:sqlite';
-import type { ChainEvent } from '../../chain/block.ts';
-import { poxReading } from '../../chain/pox/reading.ts';
-import type { StakingChange } from '../../chain/pox/staking.ts';
-import { lockQuery } from '../queries/accounts/locks.ts';
-import { startingAccountQuery } from '../queries/accounts/starting-accounts.ts';
-import { historyStartQuery } from '../queries/blocks/chain.ts';
-import { decimalOf } from '../rows/amounts.ts';
-import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../rows/enums.ts';
-import type { Stored } from '../rows/statement.ts';
-import { type Check, equal, none } from './checks.ts';
+import type { ChainEvent } from '../../../src/chain/block.ts';
+import { poxReading } from '../../../src/chain/pox/reading.ts';
+import type { StakingChange } from '../../../src/chain/pox/staking.ts';
+import { lockQuery } from '../../../src/store/queries/accounts/locks.ts';
+import { startingAccountQuery } from '../../../src/store/queries/accounts/starting-accounts.ts';
+import { historyStartQuery } from '../../../src/store/queries/blocks/chain.ts';
+import { decimalOf } from '../../../src/store/rows/amounts.ts';
+import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../../../src/store/rows/enums.ts';
+import type { Stored } from '../../../src/store/rows/statement.ts';
+import { equal, none, type Recount } from './recount.ts';
 
 /** Signers, weight and stacked STX of each cycle. */
-const cycles: Check = {
+const cycles: Recount = {
   name: 'signers, weight and stacked STX of each reward cycle',
-  isLimited: false,
   *find(db) {
     const counted = new Map<number, { signers: number; weight: number; stacked: bigint }>();
     const signers = db.query<Stored<'cycle_signers', 'cycle' | 'weight' | 'stacked'>, []>(
@@ -45,9 +44,8 @@ const cycles: Check = {
 
 type TermRow = Stored<'stacking_terms', 'address' | 'stacker_id' | 'role' | 'first_cycle' | 'end_cycle'>;
 
-const stackedCycles: Check = {
+const stackedCycles: Recount = {
   name: 'a row for each cycle that STX are stacked for',
-  isLimited: false,
   *find(db) {
     const found = db.query<{ found: number }, [number, number, number]>(
       'SELECT 1 AS found FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3',
@@ -66,7 +64,7 @@ const stackedCycles: Check = {
 };
 
 /** Makes a check that rows are numbered from 1 without gaps. */
-const numbered = (name: string, table: string, number: string, group: string): Check =>
+const numbered = (name: string, table: string, number: string, group: string): Recount =>
   none<{ of: string; last: number; counted: number }>(
     name,
     `SELECT ${group} AS "of", max(${number}) AS last, count(*) AS counted FROM ${table}
@@ -75,9 +73,8 @@ const numbered = (name: string, table: string, number: string, group: string): C
   );
 
 /** The running sum of rewards in each row of an address. */
-const rewardTotals: Check = {
+const rewardTotals: Recount = {
   name: 'sums of what Bitcoin paid to each address',
-  isLimited: false,
   *find(db) {
     const sums = new Map<string, bigint>();
     const rows = db.query<Stored<'burn_rewards', 'recipient' | 'amount' | 'ordinal'> & { total: string }, []>(
@@ -91,7 +88,7 @@ const rewardTotals: Check = {
   },
 };
 
-export const stackingChecks: readonly Check[] = [
+export const stackingChecks: readonly Recount[] = [
   cycles,
   equal(
     'total of reward cycles',
@@ -134,7 +131,7 @@ interface Totals {
   paidOut: bigint;
 }
 
-interface Recount {
+interface Recounted {
   bonds: Map<number, Totals>;
   /** Sats claimed, by `staker bond`. */
   claimed: Map<string, bigint>;
@@ -162,7 +159,7 @@ function* changes(db: Database): Generator<StakingChange> {
   }
 }
 
-function recount(db: Database): Recount {
+function recount(db: Database): Recounted {
   const bonds = new Map<number, Totals>();
   const held = new Map<string, { btc: bigint; stx: bigint }>();
   const claimed = new Map<string, bigint>();
@@ -210,7 +207,7 @@ function recount(db: Database): Recount {
 const text = ({ allowed, capacity, registered, btc, stx, paidOut }: Totals): string =>
   `${allowed} allowed ${capacity} sats, ${registered} registered, ${btc} sats and ${stx} micro-STX locked, ${paidOut} paid`;
 
-function* bondTotals(db: Database, counted: Recount['bonds']): Generator<string> {
+function* bondTotals(db: Database, counted: Recounted['bonds']): Generator<string> {
   const rows = db.query<
     {
       bond_index: number;
@@ -247,7 +244,7 @@ const TIP = Number.MAX_SAFE_INTEGER;
 const PRECISION = 10n ** 18n;
 
 /** Compares accrued rewards with their shares, and claimed ones with the prints. */
-function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> {
+function* rewards(db: Database, claimed: Recounted['claimed']): Generator<string> {
   const accrued = new Map<string, bigint>();
   const shares = db.query<Stored<'principals', 'address'> & Stored<'staking_shares', 'bond_index' | 'earned'>, []>(
     'SELECT p.address, s.bond_index, s.earned FROM staking_shares s JOIN principals p ON p.id = s.staker_id',
@@ -275,9 +272,8 @@ function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> 
   }
 }
 
-const bondsAndRewards: Check = {
+const bondsAndRewards: Recount = {
   name: 'bonds and rewards against the prints of pox-5',
-  isLimited: false,
   *find(db) {
     const counted = recount(db);
     yield* bondTotals(db, counted.bonds);
@@ -286,9 +282,8 @@ const bondsAndRewards: Check = {
 };
 
 /** Locked STX must not exceed the balance, where it is known: an index that begins at a block asks its node about accounts. */
-const locks: Check = {
+const locks: Recount = {
   name: 'locked STX against balances',
-  isLimited: false,
   *find(db) {
     const isBegun = historyStartQuery(db)() !== null;
     const before = startingAccountQuery(db);
@@ -308,7 +303,7 @@ const locks: Check = {
 };
 
 /** Makes a check that exactly the last state of something is marked. @param states a table, or some of its rows */
-const current = (name: string, states: string, owner: readonly string[]): Check =>
+const current = (name: string, states: string, owner: readonly string[]): Recount =>
   none<{ address: string }>(
     name,
     `SELECT address FROM
@@ -318,7 +313,7 @@ const current = (name: string, states: string, owner: readonly string[]): Check 
     ({ address }) => `of ${address} another one is marked than the last`,
   );
 
-export const stakingChecks: readonly Check[] = [
+export const stakingChecks: readonly Recount[] = [
   bondsAndRewards,
   locks,
   none<{ address: string; amount: string }>(

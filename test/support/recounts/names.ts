@@ -1,11 +1,16 @@
 /** Recounts names and namespaces from events and calls. */
 import type { Database } from 'bun:sqlite';
-import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED } from '../../chain/name-system.ts';
-import { decodeTransaction } from '../../codec/transaction.ts';
-import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/enums.ts';
-import { firstPositionIn } from '../rows/expressions.ts';
-import type { Stored } from '../rows/statement.ts';
-import { type Check, none } from './checks.ts';
+import {
+  changeOfCall,
+  NAME_CONTRACTS,
+  type NameChange,
+  nameChangeOf,
+  UNPRINTED,
+} from '../../../src/chain/name-system.ts';
+import { decodeTransaction } from '../../../src/codec/transaction.ts';
+import { EVENT_KIND, STATUS, storedNameOperation } from '../../../src/store/rows/enums.ts';
+import type { Stored } from '../../../src/store/rows/statement.ts';
+import { none, type Recount } from './recount.ts';
 
 const contracts = NAME_CONTRACTS.map((contract) => `'${contract}'`).join(', ');
 
@@ -17,8 +22,7 @@ interface LogRow extends Stored<'events', 'position' | 'event_index'> {
 
 const logs = `SELECT e.position, e.event_index, p.address AS contract, e.topic, e.value
                 FROM events e JOIN principals p ON p.id = e.contract_id
-               WHERE e.kind = ${EVENT_KIND.log} AND p.address IN (${contracts})
-                 AND e.position >= ${firstPositionIn('$since')}`;
+               WHERE e.kind = ${EVENT_KIND.log} AND p.address IN (${contracts})`;
 
 interface CallRow extends Stored<'transactions', 'position' | 'event_count'>, Stored<'transaction_bodies', 'raw'> {
   function_name: string;
@@ -29,18 +33,17 @@ const calls = `SELECT t.position, t.event_count, t.function_name, s.address AS s
                  FROM transactions t JOIN principals p ON p.id = t.contract_id
                  JOIN principals s ON s.id = t.sender_id JOIN transaction_bodies d ON d.position = t.position
                 WHERE t.status = ${STATUS.success} AND p.address IN (${contracts})
-                  AND t.function_name IN ('${UNPRINTED.renewal}', '${UNPRINTED.price}')
-                  AND t.position >= ${firstPositionIn('$since')}`;
+                  AND t.function_name IN ('${UNPRINTED.renewal}', '${UNPRINTED.price}')`;
 
 /** Changes of the name system by events and calls, with the position and index of each. */
-function* changes(db: Database, since: number): Generator<{ position: number; index: number; change: NameChange }> {
-  const events = db.query<LogRow, { since: number }[]>(logs);
-  for (const { position, event_index, contract, topic, value } of events.iterate({ since })) {
+function* changes(db: Database): Generator<{ position: number; index: number; change: NameChange }> {
+  const events = db.query<LogRow, []>(logs);
+  for (const { position, event_index, contract, topic, value } of events.iterate()) {
     const change = nameChangeOf({ kind: 'contract_log', contractId: contract, topic, value });
     if (change !== null) yield { position, index: event_index, change };
   }
-  const called = db.query<CallRow, { since: number }[]>(calls);
-  for (const { position, event_count, function_name, sender, raw } of called.iterate({ since })) {
+  const called = db.query<CallRow, []>(calls);
+  for (const { position, event_count, function_name, sender, raw } of called.iterate()) {
     const decoded = decodeTransaction(raw);
     if (!decoded.ok || decoded.value.payload.type !== 'contract_call') continue;
     const change = changeOfCall(function_name, decoded.value.payload.functionArgs, sender);
@@ -49,9 +52,9 @@ function* changes(db: Database, since: number): Generator<{ position: number; in
 }
 
 /** The expected rows of the tables, as texts. */
-function expectedRows(db: Database, since: number): Set<string> {
+function expectedRows(db: Database): Set<string> {
   const rows = new Set<string>();
-  for (const { position, index, change } of changes(db, since)) {
+  for (const { position, index, change } of changes(db)) {
     const at = `${position} ${index}`;
     if (change.kind === 'name') {
       const { name, operation, sender, zonefileHash } = change.operation;
@@ -72,30 +75,27 @@ function expectedRows(db: Database, since: number): Set<string> {
 
 /** The stored rows, as the same texts. */
 const stored = `
-  SELECT row FROM (
-    SELECT position, 'name ' || o.name || ' ' || position || ' ' || event_index || ' ' || operation || ' ' || p.address ||
-                     ' ' || lower(hex(coalesce(zonefile_hash, x''))) AS row
-      FROM name_operations o JOIN principals p ON p.id = o.sender_id
-    UNION ALL
-    SELECT position, 'namespace ' || namespace || ' ' || position || ' ' || event_index || ' ' || lifetime FROM namespaces
-    UNION ALL
-    SELECT position, 'price ' || namespace || ' ' || position || ' ' || event_index || ' ' || base || ' ' || coefficient ||
-                     ' ' || exponents || ' ' || nonalpha_discount || ' ' || no_vowel_discount FROM namespace_prices
-  ) WHERE position >= ${firstPositionIn('$since')}`;
+  SELECT 'name ' || o.name || ' ' || position || ' ' || event_index || ' ' || operation || ' ' || p.address || ' ' ||
+         lower(hex(coalesce(zonefile_hash, x''))) AS row
+    FROM name_operations o JOIN principals p ON p.id = o.sender_id
+   UNION ALL
+  SELECT 'namespace ' || namespace || ' ' || position || ' ' || event_index || ' ' || lifetime FROM namespaces
+   UNION ALL
+  SELECT 'price ' || namespace || ' ' || position || ' ' || event_index || ' ' || base || ' ' || coefficient || ' ' ||
+         exponents || ' ' || nonalpha_discount || ' ' || no_vowel_discount FROM namespace_prices`;
 
-const operations: Check = {
+const operations: Recount = {
   name: 'names and namespaces against events and calls',
-  isLimited: true,
-  *find(db, since) {
-    const expected = expectedRows(db, since);
-    for (const { row } of db.query<{ row: string }, { since: number }[]>(stored).iterate({ since })) {
+  *find(db) {
+    const expected = expectedRows(db);
+    for (const { row } of db.query<{ row: string }, []>(stored).iterate()) {
       if (!expected.delete(row)) yield `stored, and nothing on the chain says it: ${row}`;
     }
     for (const row of expected) yield `missing: ${row}`;
   },
 };
 
-export const nameChecks: readonly Check[] = [
+export const nameChecks: readonly Recount[] = [
   operations,
   none<{ name: string }>(
     'last operation of each name',

@@ -1,12 +1,12 @@
 /** Recounts checkpoints of accounts and tokens from the whole history of each account. */
 import type { Database } from 'bun:sqlite';
-import { heightOf } from '../../chain/position.ts';
-import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
-import { decimalOf } from '../rows/amounts.ts';
-import { AFFECTED, PAYLOAD } from '../rows/enums.ts';
-import { heightIn } from '../rows/expressions.ts';
-import type { Stored } from '../rows/statement.ts';
-import type { Check } from './checks.ts';
+import { heightOf } from '../../../src/chain/position.ts';
+import { CHECKPOINT_EVERY } from '../../../src/store/queries/accounts/account-states.ts';
+import { decimalOf } from '../../../src/store/rows/amounts.ts';
+import { AFFECTED, PAYLOAD } from '../../../src/store/rows/enums.ts';
+import { heightIn } from '../../../src/store/rows/expressions.ts';
+import type { Stored } from '../../../src/store/rows/statement.ts';
+import type { Recount } from './recount.ts';
 
 interface HistoryRow extends Stored<'principal_transactions', 'events'> {
   height: number;
@@ -147,8 +147,7 @@ export function* checkpointProblems(db: Database, every: number): Generator<stri
   }
 }
 
-export const checkpointCheck: Check = {
+export const checkpointCheck: Recount = {
   name: 'checkpoints of accounts and their tokens',
-  isLimited: false,
   find: (db) => checkpointProblems(db, CHECKPOINT_EVERY),
 };

@@ -1,0 +1,27 @@
+/** The interface of a recount, and the two forms that most recounts have. */
+import type { Database } from 'bun:sqlite';
+
+/** Compares derived rows of an index with the rows that they were made from. */
+export interface Recount {
+  /** What is compared. */
+  name: string;
+  /** Yields a sentence for each problem. */
+  find(db: Database): Iterable<string>;
+}
+
+/** Makes a recount whose query finds a row for each problem. */
+export const none = <Row>(name: string, sql: string, sentence: (row: Row) => string): Recount => ({
+  name,
+  *find(db) {
+    for (const row of db.query<Row, []>(sql).iterate()) yield sentence(row);
+  },
+});
+
+/** Makes a recount of a stored number. @param sql a query of one row: `stored` and `counted` */
+export const equal = (name: string, sql: string): Recount => ({
+  name,
+  find(db) {
+    const row = db.query<{ stored: number; counted: number }, []>(sql).get();
+    return row !== null && row.stored === row.counted ? [] : [`stored ${row?.stored}, counted ${row?.counted}`];
+  },
+});
