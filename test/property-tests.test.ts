@@ -1,7 +1,7 @@
 /** Property tests run in one way, which bounds how long a broken one is shrunk and says how to replay it. */
 import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { assertProperty, assertSeeds, casesOf, Seen } from './support/property.ts';
 
@@ -37,6 +37,24 @@ test.each(['sync', 'async'] as const)('a broken %s property is shrunk no longer 
   expect(whole.failure).toMatch(/seed: -?\d+, path: "[\d:]+"/);
   expect(whole.failure).toContain(`Counterexample: [[${Array(30).fill(0).join(',')}]]`);
   expect(await broken({ shrink: false }, how)).toMatchObject({ runs: 1 });
+});
+
+test('a failure of thousands of characters is written to a file, and the error has its path and a summary', async () => {
+  const steps = fc.array(fc.constant('step of a long case'), { minLength: 1_000, maxLength: 1_000 });
+  const fails = fc.property(steps, (list) => expect(list).toEqual([]));
+  const run = async () => assertProperty(fails, { always: 'it is to fail', seed: 5, shrink: false });
+  const failure = await run().then(
+    () => '',
+    (error: Error) => error.message,
+  );
+  expect(failure.length).toBeLessThan(2_500);
+  expect(failure).toMatch(/seed: 5, path: "0"/);
+  expect(failure).toContain('Counterexample: [["step of a long case","step');
+  expect(failure).toContain('toEqual');
+  const [, path = ''] = /whole counterexample is in (\S+)/.exec(failure) ?? [];
+  const whole = readFileSync(path, 'utf8');
+  rmSync(dirname(path), { recursive: true });
+  expect(whole.match(/"step of a long case"/g)?.length).toBeGreaterThanOrEqual(1_000);
 });
 
 test('a property that holds tries as many cases as it asks for', () => {

@@ -1,4 +1,7 @@
 /** How property tests run: how many cases, how long a broken one is shrunk, and how its failure is replayed. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 
 /** Cases of a property that doesn't say how many. */
@@ -120,6 +123,35 @@ export const isFullRun = PER_CENT >= 1000;
 /** For tests whose cases STACKSIDE_RUNS multiplies: longer than anybody would wait. Milliseconds. */
 export const timeout = 24 * 3_600_000;
 
+/** Characters of a failure that a test prints; all of a longer one are in a file. */
+const MAX_FAILURE_CHARS = 4_000;
+/** Characters of the counterexample, and of its error, that the summary of a longer failure shows. */
+const SUMMARY_CHARS = 400;
+
+const summaryOf = (text: string): string => (text.length > SUMMARY_CHARS ? `${text.slice(0, SUMMARY_CHARS)}…` : text);
+
+/** Makes the error of a failed property. A long counterexample is written to a file, which the error names. */
+function failureOf<Ts>(details: fc.RunDetails<Ts>): Error {
+  const report = fc.defaultReportMessage(details) ?? '';
+  const cause = details.errorInstance;
+  const stack = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+  if (report.length + stack.length <= MAX_FAILURE_CHARS) return new Error(report, { cause });
+  const { seed, counterexamplePath, numRuns, numShrinks } = details;
+  const path = join(mkdtempSync(join(tmpdir(), 'stackside-counterexample-')), `seed-${seed}.txt`);
+  writeFileSync(path, `${report}\n\n${stack}\n`);
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  return new Error(
+    [
+      `Property failed after ${numRuns} tests. The whole counterexample is in ${path}`,
+      `{ seed: ${seed}, path: ${JSON.stringify(counterexamplePath)} }`,
+      `Counterexample: ${summaryOf(fc.stringify(details.counterexample))}`,
+      `Shrunk ${numShrinks} time(s)`,
+      summaryOf(cause instanceof Error ? cause.message : String(cause)),
+      ...frames.slice(0, 5),
+    ].join('\n'),
+  );
+}
+
 /** Runs a property. @throws Error that shows the smallest counterexample, its seed and its path */
 function assertRuns<Ts>(
   property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
@@ -137,7 +169,7 @@ function assertRuns<Ts>(
     });
   const report = (first: fc.RunDetails<Ts>, shrunk: fc.RunDetails<Ts>): void => {
     const details = shrunk.counterexample === null ? first : shrunk;
-    throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+    throw failureOf(details);
   };
   const found = fc.check(property, { ...parameters, endOnFailure: true });
   if (found instanceof Promise) {
