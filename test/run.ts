@@ -27,7 +27,7 @@ const report = join(directory, 'junit.xml');
 const suite = Bun.spawn(
   [
     process.execPath,
-    ...['test', '--parallel', '--no-isolate', '--timeout', '3600000'],
+    ...['test', '--parallel', '--no-isolate'],
     ...[`--timings=${join(import.meta.dir, 'timings.json')}`, '--reporter=junit', `--reporter-outfile=${report}`],
     ...process.argv.slice(2),
   ],

@@ -134,7 +134,7 @@ class Copy {
   ): Promise<{ printed: string; result: 'passed' | 'failed' | 'hung' }> {
     rmSync(this.#temporary, { recursive: true, force: true });
     mkdirSync(this.#temporary, { recursive: true });
-    const command = ['bun', 'test', '--timeout', '3600000', ...options, ...files.map((file) => `./${file}`)];
+    const command = ['bun', 'test', ...options, ...files.map((file) => `./${file}`)];
     const child = Bun.spawn(command, {
       cwd: this.root,
       env: { ...process.env, TMPDIR: this.#temporary },
