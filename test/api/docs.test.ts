@@ -450,8 +450,15 @@ test('a union accepts in the document what it accepts', () => {
   expect(Object.keys(XKinds?.properties ?? {})).toEqual(['kind', 'a', 'b', 'c', 'd', 'own']);
 });
 
-test('the document is small enough to be read', () => {
-  expect(Buffer.byteLength(text)).toBeLessThan(512 * 1024);
+/** Bytes of an operation with its parameters. */
+const MAX_OPERATION_BYTES = 8 * 1024;
+/** Bytes of the document for each of its operations: with a share of the schemas. */
+const MAX_MEAN_BYTES = 3 * 1024;
+
+test('no operation of the document is too large to read, and neither are the schemas that operations share', () => {
+  const large = operations.filter(({ operation }) => JSON.stringify(operation).length > MAX_OPERATION_BYTES);
+  expect(large.map(({ path }) => path)).toEqual([]);
+  expect(Buffer.byteLength(text) / operations.length).toBeLessThan(MAX_MEAN_BYTES);
 });
 
 test('an operation whose answers may lack what is older names the header that says so, and no other does', () => {
