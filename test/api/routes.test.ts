@@ -31,12 +31,12 @@ import {
   chainBlocks,
   hash,
   MISTYPED,
-  NFT,
   OTHER,
   sampleEvents,
   TOKEN,
   waiting,
 } from './sample-chain.ts';
+import { isOfStaking, sampleRoutes } from './sample-routes.ts';
 import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
 const usual = testApp();
@@ -52,23 +52,11 @@ interface List {
   results: Record<string, unknown>[];
 }
 
-const lists = [
-  '/extended/v3/transactions',
-  `/extended/v3/transactions/${hash(0x31)}/events`,
-  '/extended/v3/blocks/3/transactions',
-  '/extended/v3/mempool/transactions',
-  `/extended/v3/principals/${ADDRESS}/transactions`,
-  `/extended/v3/principals/${ADDRESS}/mempool/transactions`,
-  `/extended/v3/principals/${ADDRESS}/balances/ft`,
-  `/extended/v3/principals/${ADDRESS}/balances/nft`,
-  `/extended/v3/principals/${ADDRESS}/transactions/${hash(0x31)}/balance-changes`,
-  `/extended/v3/principals/${ADDRESS}/transfers/stx/inbound`,
-  `/extended/v3/principals/${ADDRESS}/transfers/stx/outbound`,
-  `/extended/v3/principals/${ADDRESS}/transfers/ft/${encodeURIComponent(TOKEN)}`,
-  '/extended/v3/tokens/stx/holders',
-  `/extended/v3/tokens/ft/${encodeURIComponent(TOKEN)}/holders`,
-  `/extended/v3/tokens/nft/${NFT}/3/history`,
-];
+/** The lists of v3 that are walked by cursors, of which the sample chain has items. */
+const lists = sampleRoutes
+  .filter((one) => one.path.startsWith('/extended/v3/') && !isOfStaking(one))
+  .filter(({ route }) => route.detail.parameters.some(({ name }) => name === 'cursor'))
+  .map(({ path }) => path);
 
 describe.each(lists)('%s', (path) => {
   const get = async (query: string) => {
