@@ -189,15 +189,15 @@ describe('where there is no index to read', () => {
   });
 
   test.each([
-    ['older', SCHEMA_VERSION - 1],
-    ['newer', SCHEMA_VERSION + 1],
-  ])('because its schema is %s, it is read once it is of this version', async (_, version) => {
+    [SCHEMA_VERSION - 1, 'was made by an unreleased Stackside.'],
+    [SCHEMA_VERSION + 1, `has schema ${SCHEMA_VERSION + 1}; this program reads ${SCHEMA_VERSION}.`],
+  ])('reads an index of schema %d once it has the schema of this version', async (version, problem) => {
     using directory = ingestOf(events);
     const height = heightIn(directory.path);
     using snapshots = watchedSnapshots(directory.path);
     setSchemaVersion(directory.path, version);
     snapshots.look();
-    const reason = `${indexPath(directory.path)} has schema ${version}; this program reads ${SCHEMA_VERSION}.`;
+    const reason = `${indexPath(directory.path)} ${problem}`;
     expect(await whyNot(snapshots)).toBe(reason);
     using started = watchedSnapshots(directory.path);
     expect(await whyNot(started)).toBe(reason);

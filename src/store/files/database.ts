@@ -187,6 +187,7 @@ export function openReader(directory: string): Connection {
     db.run('PRAGMA mmap_size = 0');
     requireKind(db, path, INDEX);
     const version = versionOf(db);
+    if (version > 0 && version < FIRST_VERSION) throw unreleasedFile(path);
     if (version !== SCHEMA_VERSION) {
       throw new OperatorError(
         `${path} has schema ${version}; this program reads ${SCHEMA_VERSION}.`,
