@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { FT_TOKEN, type TokenFamily } from '../chain/token-contracts.ts';
-import { splitPrincipal } from '../codec/address.ts';
+import { ADDRESS_PATTERN, splitPrincipal } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
 import { bareErrors, type ErrorShape, notFound, Problem, problems, ShapedError } from '../http/errors.ts';
 import { chainTipAndTokens } from '../http/etag.ts';
@@ -16,6 +16,7 @@ import type { ListedFt, TokenContractDetail, TokenDetail, TokenDocument, TokenFa
 import type { Reader } from '../store/read/index-reader.ts';
 import type { TokenError } from '../store/rows/enums.ts';
 import { example } from './shared/examples/examples.ts';
+import { PATTERNS } from './shared/parameters.ts';
 import { exactDecimals } from './shared/unit.ts';
 import { Amount, Hash, Height, words } from './shared/values.ts';
 
@@ -188,11 +189,8 @@ async function tokenTag({ tokenMetadata }: Reader, contractId: string, number: b
   return `${writtenAt}-${Bun.hash.xxHash64(state).toString(16)}`;
 }
 
-/** The beginning of an address, without its checksum. */
-const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
-
 const principalParameter = Type.String({
-  pattern: `^${ADDRESS}\\.[a-zA-Z][a-zA-Z0-9_-]{0,39}$`,
+  pattern: PATTERNS.contract,
   description: 'Contract identifier',
   examples: example('contract_id'),
 });
@@ -217,7 +215,7 @@ const filters = {
   symbol: Type.String({ default: '', description: 'The symbol, in upper or lower case' }),
   address: Type.Optional(
     Type.String({
-      pattern: `^${ADDRESS}`,
+      pattern: `^${ADDRESS_PATTERN}`,
       description: 'Address that deployed the contract, or the beginning of the contract identifier',
       examples: example('contract_id'),
     }),

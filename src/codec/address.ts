@@ -191,8 +191,19 @@ function parsedAnew(text: string): ParsedAddress | null {
   return { version, hash160: versioned.subarray(1) };
 }
 
-/** A letter, then letters, digits, `-` and `_`; up to 128, the length Clarity allows inside values. */
-const CONTRACT_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,127}$/;
+/** Pattern of an address, without its checksum. */
+export const ADDRESS_PATTERN = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
+/**
+ * Pattern of a contract's name. Clarity values and events may contain principals with names of up to 128 characters, although
+ * only a contract with a shorter name ({@link DEPLOYED_NAME_PATTERN}) can be deployed.
+ */
+export const CONTRACT_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_-]{0,${MAX_NAME_LENGTH - 1}}`;
+/** Pattern of a contract's name in a transaction: nodes reject transactions that deploy or call one with a longer name. */
+export const DEPLOYED_NAME_PATTERN = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
+/** Pattern of the name of a token in its contract. */
+export const ASSET_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,${MAX_NAME_LENGTH - 1}}`;
+
+const CONTRACT_NAME = new RegExp(`^${CONTRACT_NAME_PATTERN}$`);
 
 /** Whether a text is an address, or an address, a dot and a contract name of 1 to 128 characters. */
 export function isPrincipal(text: string): boolean {

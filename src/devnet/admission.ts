@@ -2,7 +2,7 @@
  * Admission of transactions into the simulated node's mempool. The reasons of rejections, their data, and the order of the checks
  * are those of a node's `POST /v2/transactions`.
  */
-import { principalBytes } from '../codec/address.ts';
+import { DEPLOYED_NAME_PATTERN, principalBytes } from '../codec/address.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Transaction } from '../codec/transaction.ts';
@@ -42,7 +42,7 @@ export interface AdmissionView {
 /** Maximum pending transactions of an account in a row. */
 const MAX_CHAINING = 25;
 const ADDRESS_VERSIONS = { mainnet: [22, 20], testnet: [26, 21] } as const;
-const CONTRACT_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,39}$/;
+const CONTRACT_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
 
 /** Checks signatures and chain id. @param raw the transaction's bytes @param isSigned false where nobody's key has signed it */
 function requireValid(raw: Uint8Array, transaction: Transaction, network: Network, isSigned: boolean): void {

@@ -189,8 +189,6 @@ function encoded(schema: TSchema, value: unknown): string {
 
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
 
-/** Maximum length of a decoded path parameter: the longest asset identifier has 212 characters, NFT values more. */
-const MAX_PATH_PARAMETER = 1024;
 /** Maximum length of an unknown parameter's name in errors. */
 const LONGEST_SHOWN = 100;
 
@@ -216,7 +214,7 @@ export function pathReader<P extends TProperties>(path: string, properties: P): 
   return (url) => {
     const values: Record<string, unknown> = {};
     for (const { name, at, index, read } of fields) {
-      values[name] = read(limited(at, decodedSegment(pathSegment(url, index), url)), at);
+      values[name] = read(decodedSegment(pathSegment(url, index), url), at);
     }
     return values as Values<P>;
   };
@@ -226,11 +224,6 @@ function decodedSegment(text: string, url: string): string {
   const segment = decoded(text);
   if (segment === null) throw badPath(url);
   return segment;
-}
-
-function limited(at: ParameterLocation, text: string): string {
-  if (text.length <= MAX_PATH_PARAMETER) return text;
-  throw new ParameterError(at, `must NOT have more than ${MAX_PATH_PARAMETER} characters`);
 }
 
 /**

@@ -43,8 +43,8 @@ export const nftCollectionTopic = (asset: string): Topic => ({
 
 /** Maximum characters of an asset identifier: an address of 41, and names of contract and asset of 128 each. */
 export const MAX_ASSET = 300;
-/** Maximum characters of a token's value in hex, as in a path. */
-export const MAX_VALUE = 1024;
+/** Maximum characters of a token's value in hex: room for a `(string-utf8 256)`, and a bound for a client's 10,000 topics. */
+export const MAX_VALUE = 4096;
 /** Characters of a transaction id: `0x` and the digits of 32 bytes. */
 export const TX_ID_LENGTH = 66;
 /** Maximum characters of a topic's name: that of a token. */

@@ -327,7 +327,7 @@ describe('a principal', () => {
 
   test.each(both)('of the wrong form is refused for %s', async (tail) => {
     const wrong = ['x', ADDRESS.toLowerCase(), `${ADDRESS}.`, `${ADDRESS}-pool`, `${ADDRESS}.1a`, `${CONTRACT}::a`];
-    for (const principal of [...wrong, `${ADDRESS}.${'a'.repeat(41)}`]) {
+    for (const principal of [...wrong, `${ADDRESS}.${'a'.repeat(129)}`]) {
       const { status, body } = await ask(principal, tail);
       expect([principal, status]).toEqual([principal, 400]);
       expect(body).toMatchObject({ message: `params/principal must be ${RULES.principal}` } as never);
@@ -348,12 +348,8 @@ describe('a principal', () => {
       expect((await ask(`${MISTYPED}.pool`, tail)).body).toMatchObject({ message: CHECKSUM } as never);
   });
 
-  test.each(tails)('of no network is refused for %s', async (tail) => {
-    const { status, body } = await ask(NO_NETWORK, tail);
-    expect(status).toBe(400);
-    expect((body as { message: string }).message).toBe(
-      'invalid STX address in params/principal: it must begin with SP, SM, ST or SN',
-    );
+  test.each(tails)('accepts an address of a version that no network uses for %s', async (tail) => {
+    expect((await ask(NO_NETWORK, tail)).status).toBe(200);
   });
 });
 

@@ -81,13 +81,9 @@ describe('a path parameter', () => {
     ['%253A', '%3A'],
     ['a+b', 'a+b'],
     ['caf%C3%A9', 'café'],
-    ['x'.repeat(1024), 'x'.repeat(1024)],
+    ['x'.repeat(16_000), 'x'.repeat(16_000)],
   ])('%s is decoded once', (sent, name) => {
     expect(path(sent)).toEqual({ name });
-  });
-
-  test('longer than 1,024 characters is refused', () => {
-    expect(() => path('x'.repeat(1025))).toThrow('params/name must NOT have more than 1024 characters');
   });
 
   test.each(['%', '%zz', '%C3'])('with the malformed encoding %s is refused', (text) => {

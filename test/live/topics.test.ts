@@ -20,8 +20,8 @@ describe('a name of a topic', () => {
     [`transaction:${'ab'.repeat(32)}`, `transaction:0x${'ab'.repeat(32)}`],
     [`address-transaction:${ADDRESS}.${'a'.repeat(128)}`, `address-transaction:${ADDRESS}.${'a'.repeat(128)}`],
     [
-      `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(511)}`,
-      `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(511)}`,
+      `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(2047)}`,
+      `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(2047)}`,
     ],
   ];
   test.each([...known, ...longest])('%s', (name, key) => expect(topicNamed(name)?.key).toBe(key));
@@ -44,7 +44,7 @@ describe('a name of a topic', () => {
     `transaction:0x${'ab'.repeat(33)}`,
     `address-transaction:${ADDRESS}.${'a'.repeat(129)}`,
     `nft-collection-event:${ADDRESS}.nft::${'a'.repeat(300)}`,
-    `nft-asset-event:${ADDRESS}.nft::card+0x${'00'.repeat(512)}`,
+    `nft-asset-event:${ADDRESS}.nft::card+0x${'00'.repeat(2048)}`,
     `nft-asset-event:${ADDRESS}.nft::${'a'.repeat(100_000)}+0x00`,
     'x'.repeat(1_000_000),
   ])('%p is none', (name) => expect(topicNamed(name)).toBeNull());

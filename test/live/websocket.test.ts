@@ -97,8 +97,8 @@ describe('what is refused', () => {
     expect(error({ event: 'nft_asset_event', asset_identifier: asset, value: '0x01' })).toEqual(
       invalid('asset_identifier must NOT have more than 300 characters'),
     );
-    expect(error({ event: 'nft_asset_event', asset_identifier: 'A.b::c', value: `0x${'00'.repeat(512)}` })).toEqual(
-      invalid('value must NOT have more than 1024 characters'),
+    expect(error({ event: 'nft_asset_event', asset_identifier: 'A.b::c', value: `0x${'00'.repeat(2048)}` })).toEqual(
+      invalid('value must NOT have more than 4096 characters'),
     );
     expect(error({ event: 'tx_update', tx_id: 'ab'.repeat(40_000) })).toEqual(invalid('invalid tx_id'));
     expect(error({ event: 'address_tx_update', address: 'S'.repeat(90_000) })).toEqual(invalid('invalid address'));

@@ -1,5 +1,6 @@
 /** Routes that sign transactions, and mine each in a block of its own. */
 import { Type } from '@sinclair/typebox';
+import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
@@ -24,7 +25,7 @@ const sender = Type.Optional(
   Type.String({ pattern: '^[a-zA-Z0-9_-]{1,41}$', rule: 'a name of 1 to 40 letters, digits, _ and -, or an address' }),
 );
 const ContractName = Type.String({
-  pattern: '^[a-zA-Z][a-zA-Z0-9_-]{0,39}$',
+  pattern: `^${DEPLOYED_NAME_PATTERN}$`,
   rule: 'a name of 1 to 40 letters, digits, _ and -, with a letter first',
 });
 

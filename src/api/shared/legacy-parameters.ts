@@ -4,12 +4,9 @@ import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { example } from './examples/examples.ts';
-import { RULES } from './parameters.ts';
+import { PATTERNS, RULES } from './parameters.ts';
 import { typeWords } from './transaction.ts';
 import { words } from './values.ts';
-
-const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
-const CONTRACT = '\\.[a-zA-Z][a-zA-Z0-9_-]{0,127}';
 
 function checksummed(text: string): string {
   if (isPrincipal(text)) return text;
@@ -22,7 +19,7 @@ function checksummed(text: string): string {
 /** An address, or a contract's identifier. */
 export const Principal = Type.Transform(
   Type.String({
-    pattern: `^${ADDRESS}(${CONTRACT})?$`,
+    pattern: PATTERNS.principal,
     rule: RULES.principal,
     description: 'Standard address or contract identifier',
     examples: example('principal'),
@@ -33,7 +30,7 @@ export const Principal = Type.Transform(
 
 export const Address = Type.Transform(
   Type.String({
-    pattern: `^${ADDRESS}$`,
+    pattern: PATTERNS.address,
     rule: RULES.address,
     description: 'Standard address',
     examples: example('principal'),

@@ -1,6 +1,6 @@
 /** Path parameters of v3 routes. */
 import { Type } from '@sinclair/typebox';
-import { parseStacksAddress, splitPrincipal, stacksAddress } from '../../codec/address.ts';
+import { ADDRESS_PATTERN, ASSET_NAME_PATTERN, CONTRACT_NAME_PATTERN, canonicalPrincipal } from '../../codec/address.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
@@ -8,8 +8,13 @@ import type { BlockId } from '../../store/model/block.ts';
 import { example } from './examples/examples.ts';
 import { words } from './values.ts';
 
-const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
-const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
+/** Patterns of identifiers in the paths and queries of all routes. */
+export const PATTERNS = {
+  address: `^${ADDRESS_PATTERN}$`,
+  principal: `^${ADDRESS_PATTERN}(\\.${CONTRACT_NAME_PATTERN})?$`,
+  contract: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}$`,
+  asset: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}::${ASSET_NAME_PATTERN}$`,
+} as const;
 
 const SOMEBODY = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 
@@ -60,7 +65,7 @@ function blockId(text: string): BlockId {
 
 export const PrincipalParameter = Type.Transform(
   Type.String({
-    pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
+    pattern: PATTERNS.principal,
     rule: RULES.principal,
     description: 'Standard address or contract identifier',
     examples: example('principal'),
@@ -71,7 +76,7 @@ export const PrincipalParameter = Type.Transform(
 
 export const AddressParameter = Type.Transform(
   Type.String({
-    pattern: `^${ADDRESS}$`,
+    pattern: PATTERNS.address,
     rule: RULES.address,
     description: 'Standard address',
     examples: example('principal'),
@@ -82,7 +87,7 @@ export const AddressParameter = Type.Transform(
 
 export const ContractParameter = Type.Transform(
   Type.String({
-    pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`,
+    pattern: PATTERNS.contract,
     rule: RULES.contract,
     description: 'Contract identifier',
     examples: example('contract_id'),
@@ -95,7 +100,7 @@ const assetParameter = (examples: unknown[]) =>
   Type.Transform(
     Type.String({
       examples,
-      pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$`,
+      pattern: PATTERNS.asset,
       rule: RULES.asset,
       description:
         'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
@@ -112,7 +117,7 @@ export const NftValueParameter = Type.Transform(
     examples: example('nft_value'),
     pattern: '^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$',
     description:
-      'Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x',
+      'Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x. The head of a request has at most 16 KiB.',
   }),
 )
   .Decode(nftValue)
@@ -127,18 +132,14 @@ export const includeQuery = <const P extends readonly string[]>(...parts: P) => 
   ),
 });
 
-/** Mainnet and testnet, single and multiple signatures. */
-const ADDRESS_VERSIONS = new Set([22, 20, 26, 21]);
-
+/**
+ * Returns the canonical text of a principal. Addresses of every version are accepted, since a transfer can name any of them.
+ * @throws InvalidValue
+ */
 function knownPrincipal(text: string): string {
-  const { address, contractName } = splitPrincipal(text);
-  const parsed = parseStacksAddress(address);
-  if (parsed === null) throw new InvalidValue('STX address', 'its checksum is wrong, so a character may be mistyped');
-  if (!ADDRESS_VERSIONS.has(parsed.version)) {
-    throw new InvalidValue('STX address', 'it must begin with SP, SM, ST or SN');
-  }
-  const canonical = stacksAddress(parsed.version, parsed.hash160);
-  return contractName === null ? canonical : `${canonical}.${contractName}`;
+  const principal = canonicalPrincipal(text);
+  if (principal !== null) return principal;
+  throw new InvalidValue('STX address', 'its checksum is wrong, so a character may be mistyped');
 }
 
 function knownAsset(text: string): string {

@@ -71,7 +71,7 @@ function bitcoinAddress(given: string): string {
   const text = given.trim();
   if (isBitcoinAddress(text)) return text;
   const converted = stacksToBitcoin(text);
-  if (converted !== null && isBitcoinAddress(converted)) return converted;
+  if (converted !== null) return converted;
   throw new ApiError(400, `Address ${text} is not a valid Bitcoin or STX address.`, 'VALIDATION');
 }
 

@@ -62,10 +62,15 @@ const Search = Type.Union(
     found('FoundContract', {
       entity_id: Principal,
       entity_type: Type.Literal('contract_address'),
-      tx_data: Type.Union([
-        Type.Object({ ...MinedData, tx_id: Hash }, { $id: 'MinedDeployment' }),
-        Type.Object({ tx_type, tx_id: Hash }, { $id: 'PendingDeployment' }),
-      ]),
+      tx_data: Type.Optional(
+        Type.Union(
+          [
+            Type.Object({ ...MinedData, tx_id: Hash }, { $id: 'MinedDeployment' }),
+            Type.Object({ tx_type, tx_id: Hash }, { $id: 'PendingDeployment' }),
+          ],
+          { description: 'The deployment; missing for a contract principal that has transactions but is not deployed' },
+        ),
+      ),
       metadata: Type.Optional(FoundTransaction),
     }),
     found('FoundAddress', {
@@ -142,11 +147,14 @@ type Pending = Extract<FoundInForks, { mined: false }>['transaction'];
 const pendingMetadata = async (read: Reader, of: Pending) =>
   mempoolTransaction(of, { declarations: await declarationsFor(read, [of]) });
 
-/** The canonical deployment, else a pending one, else an orphaned one. */
+/** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
 async function byContract(read: Reader, contractId: string, withMetadata: boolean): Promise<Found | undefined> {
   const deployment = (await read.contracts.deployment(contractId)) ?? (await read.contracts.anyDeployment(contractId));
   const found = deployment && (await read.transactions.findInForks(deployment.txId, NO_EVENTS, false));
-  if (found === undefined) return undefined;
+  if (found === undefined) {
+    if (!(await read.principals.isKnown(contractId))) return undefined;
+    return { found: true, result: { entity_id: contractId, entity_type: 'contract_address' } };
+  }
   const { txId, payload } = found.transaction;
   const tx_data = {
     ...(found.mined ? minedData(found.transaction) : { tx_type: payload.type }),

@@ -27,7 +27,7 @@ import {
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
 import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
-import { RULES, TxId } from '../shared/parameters.ts';
+import { PATTERNS, RULES, TxId } from '../shared/parameters.ts';
 import { SignedAmount } from '../shared/values.ts';
 
 const tag = 'Addresses';
@@ -103,7 +103,7 @@ const transactionsOfV3 = '/extended/v3/principals/{principal}/transactions';
 /** Unlike other routes, these don't check the checksum: a mistyped address has no transactions. */
 const transactionParams = {
   principal: Type.String({
-    pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
+    pattern: PATTERNS.principal,
     rule: RULES.principal,
     description: 'Standard address or contract identifier',
     examples: example('principal'),

@@ -8,7 +8,7 @@ import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
 import { ContractLog, listedLog } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { RULES } from '../shared/parameters.ts';
+import { PATTERNS, RULES } from '../shared/parameters.ts';
 import { Hash, Height, words } from '../shared/values.ts';
 
 const ContractStatus = Type.Union(
@@ -54,7 +54,7 @@ const tag = 'Smart contracts';
 
 /** A contract identifier. An address without a name is answered like an unknown contract. */
 const ContractId = Type.String({
-  pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
+  pattern: PATTERNS.principal,
   rule: RULES.contract,
   examples: example('contract_id'),
 });

@@ -5,26 +5,22 @@
  * everything.
  */
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { ADDRESS_PATTERN, ASSET_NAME_PATTERN, CONTRACT_NAME_PATTERN } from '../../codec/address.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
-
-const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
-// Clarity allows more names than the published schemas do, and contracts and assets use them.
-const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,127}';
-const ASSET_NAME = '[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}';
 
 const Principal = Type.String({
   $id: 'PrincipalFilter',
-  pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
+  pattern: `^${ADDRESS_PATTERN}(\\.${CONTRACT_NAME_PATTERN})?$`,
   description: 'Standard address or contract identifier',
 });
 const Contract = Type.String({
   $id: 'ContractFilter',
-  pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`,
+  pattern: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}$`,
   description: 'Contract identifier',
 });
 const Asset = Type.String({
   $id: 'AssetFilter',
-  pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::${ASSET_NAME}$`,
+  pattern: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}::${ASSET_NAME_PATTERN}$`,
   description: 'Asset identifier: `CONTRACT::asset`',
 });
 const Amount = Type.String({

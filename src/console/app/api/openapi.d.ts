@@ -855,7 +855,7 @@ export interface components {
             result: {
                 entity_id: components["schemas"]["Principal"];
                 entity_type: "contract_address";
-                tx_data: components["schemas"]["MinedDeployment"] | components["schemas"]["PendingDeployment"];
+                tx_data?: components["schemas"]["MinedDeployment"] | components["schemas"]["PendingDeployment"];
                 metadata?: components["schemas"]["FoundTransactionV1"];
             };
         };
@@ -2315,7 +2315,6 @@ export interface components {
         Limit5: number;
         Hash: string;
         ContractId3: string;
-        Principal3: string;
         Unanchored2: boolean;
         UntilBlock: string;
         Height2: number;
@@ -2335,7 +2334,7 @@ export interface components {
         Tld: string;
         Address: string;
         BondIndex: number;
-        Principal4: string;
+        Principal3: string;
         Pox: "pox2" | "pox3" | "pox4";
         Limit9: number;
         Address2: string;
@@ -3308,7 +3307,7 @@ export interface operations {
     getStakingSigner: {
         parameters: {
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal4"]; };
+            path: { principal: components["parameters"]["Principal3"]; };
         };
         responses: {
             200: {
@@ -3328,7 +3327,7 @@ export interface operations {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal4"]; };
+            path: { principal: components["parameters"]["Principal3"]; };
         };
         responses: {
             200: {

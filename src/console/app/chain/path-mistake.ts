@@ -1,9 +1,7 @@
 /** What is wrong with a value in the path of a page, in words. */
-import { parseStacksAddress } from '../../../codec/address.ts';
+import { ADDRESS_PATTERN, CONTRACT_NAME_PATTERN, parseStacksAddress } from '../../../codec/address.ts';
 import type { PageName } from '../../page-paths.ts';
 
-const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
-const NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
 const HASH = '(0x)?[0-9a-fA-F]{64}';
 
 /** A kind of value: what it is called, what one looks like, and its form. */
@@ -26,7 +24,7 @@ const asset: Kind = {
   param: 'asset',
   name: 'token',
   looks: 'A token is named by its contract, two colons and its name: SP….contract::token.',
-  form: new RegExp(`^${ADDRESS}\\.${NAME}::[^:]+$`),
+  form: new RegExp(`^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}::[^:]+$`),
   hasAddress: true,
 };
 
@@ -34,14 +32,14 @@ const address: Kind = {
   param: 'id',
   name: 'Stacks address',
   looks: 'An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
-  form: new RegExp(`^${ADDRESS}$`),
+  form: new RegExp(`^${ADDRESS_PATTERN}$`),
   hasAddress: true,
 };
 const contract: Kind = {
   param: 'id',
   name: 'contract',
   looks: 'A contract is named by the address that deployed it, a dot and its name: SP….contract.',
-  form: new RegExp(`^${ADDRESS}\\.${NAME}$`),
+  form: new RegExp(`^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}$`),
   hasAddress: true,
 };
 
