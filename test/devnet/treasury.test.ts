@@ -1,0 +1,66 @@
+/** The treasury contract of the simulated network: its checks of amounts and balances. */
+import { expect, test } from 'bun:test';
+import { decodeClarity } from '../../src/codec/clarity.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { treasury } from '../../src/devnet/contracts/treasury.ts';
+import { World } from '../../src/devnet/world.ts';
+
+const sender = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
+const contract = `${sender}.treasury`;
+const recipient = 'ST000000000000000000002AMW42H';
+const BALANCE = 100n;
+
+const payments = (...amounts: (number | bigint)[]) =>
+  clarity.list(
+    amounts.map((amount) => clarity.tuple({ amount: clarity.uint(amount), to: clarity.principal(recipient) })),
+  );
+const argumentsFor: Readonly<Record<string, (amount: bigint) => Uint8Array[]>> = {
+  burn: (amount) => [clarity.uint(amount)],
+  deposit: (amount) => [clarity.uint(amount)],
+  share: (amount) => [payments(amount)],
+  withdraw: (amount) => [clarity.uint(amount), clarity.buffer(Uint8Array.of(1))],
+};
+
+/** Calls a function while the sender and the contract have the balance. @returns the outcome, and what they have after it */
+function called(name: string, args: readonly Uint8Array[]) {
+  const world = new World();
+  world.credit(sender, BALANCE);
+  world.credit(contract, BALANCE);
+  const values = args.map((bytes) => {
+    const decoded = decodeClarity(bytes);
+    if (!decoded.ok) throw new Error('an argument is no value');
+    return decoded.value;
+  });
+  const { ok, result, events } = treasury.calls![name]!(values).run({ world, contract, sender, burnHeight: 1 });
+  for (const event of events) world.apply(event);
+  const balances = [sender, contract, recipient].map((address) => world.balance(address));
+  return { ok, result, events: events.length, balances };
+}
+
+const refused = (code: number) => ({
+  ok: false,
+  result: clarity.err(clarity.uint(code)),
+  events: 0,
+  balances: [BALANCE, BALANCE, 0n],
+});
+
+for (const [name, argumentsOf] of Object.entries(argumentsFor)) {
+  test(`${name} takes amounts from 1 to the balance`, () => {
+    for (const amount of [1n, BALANCE]) expect(called(name, argumentsOf(amount)).ok).toBe(true);
+    expect(called(name, argumentsOf(BALANCE + 1n))).toEqual(refused(1));
+    expect(called(name, argumentsOf(0n))).toEqual(refused(3));
+  });
+}
+
+test('each function moves the amount', () => {
+  expect(called('burn', [clarity.uint(30)]).balances).toEqual([70n, 100n, 0n]);
+  expect(called('deposit', [clarity.uint(30)]).balances).toEqual([70n, 130n, 0n]);
+  expect(called('withdraw', argumentsFor.withdraw!(30n)).balances).toEqual([130n, 70n, 0n]);
+  expect(called('share', [payments(30, 20)]).balances).toEqual([50n, 100n, 50n]);
+});
+
+test('share refuses payments that are together more than the balance, and a payment to the sender', () => {
+  expect(called('share', [payments(60, 41)])).toEqual(refused(1));
+  const own = clarity.list([clarity.tuple({ amount: clarity.uint(1), to: clarity.principal(sender) })]);
+  expect(called('share', [own])).toEqual(refused(2));
+});

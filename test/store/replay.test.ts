@@ -1,0 +1,69 @@
+/** Entries that were read ahead and are replayed into a new index, in groups. */
+import { expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { JournalEntryError, openJournalReader } from '../../src/store/files/journal.ts';
+import type { PreparedEntry } from '../../src/store/ingest/event.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { wholeIndex } from '../support/data/tables.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(received);
+
+function preparedEntriesOf(directory: string): PreparedEntry[] {
+  const journal = openJournalReader(directory);
+  try {
+    return Array.from(journal.entriesAfter(0), ({ text, ...entry }) => ({
+      ...entry,
+      length: text.length,
+      content: { text },
+    }));
+  } finally {
+    journal.close();
+  }
+}
+
+/** Opens an empty index beside that of a directory. */
+function openStaging(directory: string) {
+  const staging = join(directory, 'staging');
+  mkdirSync(staging);
+  return { staging, open: openAt(directory, { staging, load: 'bulk', replayTo: 0 }) };
+}
+
+test('groups of entries continue one transaction, which others read once it is published', () => {
+  using directory = ingestOf(events);
+  const entries = preparedEntriesOf(directory.path);
+  const { staging, open } = openStaging(directory.path);
+  const empty = wholeIndex(staging);
+  for (let at = 0; at < entries.length; at += 4) open.ingest.replay(entries.slice(at, at + 4));
+  expect(open.ingest.position().id).toBe(entries.length);
+  expect(wholeIndex(staging)).toEqual(empty);
+  open.ingest.publish();
+  expect(wholeIndex(staging)).toEqual(wholeIndex(directory.path));
+  open.ingest.close();
+});
+
+test('an index that is closed between two groups continues after the last published one', () => {
+  using directory = ingestOf(events);
+  const entries = preparedEntriesOf(directory.path);
+  const half = Math.floor(entries.length / 2);
+  const { staging, open } = openStaging(directory.path);
+  open.ingest.replay(entries.slice(0, half));
+  open.ingest.close();
+  using again = openAt(directory.path, { staging, load: 'bulk', replayTo: 0 });
+  expect(again.ingest.position().id).toBe(half);
+  again.ingest.replay(entries.slice(half));
+  again.ingest.catchUp();
+  expect(wholeIndex(staging)).toEqual(wholeIndex(directory.path));
+});
+
+test('a group that skips an entry is refused, and the entries before it are replayed again from the journal', () => {
+  using directory = ingestOf(events);
+  const entries = preparedEntriesOf(directory.path);
+  const { staging, open } = openStaging(directory.path);
+  open.ingest.replay(entries.slice(0, 5));
+  expect(() => open.ingest.replay(entries.slice(6))).toThrow(JournalEntryError);
+  open.ingest.catchUp();
+  expect(wholeIndex(staging)).toEqual(wholeIndex(directory.path));
+  open.ingest.close();
+});
