@@ -1,5 +1,17 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rangeOfName } from '../../src/archive/segment.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { OperatorError } from '../../src/base/errors.ts';
 import { progressLines, progressReport, secondaryIndexReport, sizeText } from '../../src/commands/cli/progress.ts';
+import { runRestore } from '../../src/commands/data/backup.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { archive } from '../support/data/archive.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 
 /** Its lines after so many milliseconds. */
 function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {
@@ -35,7 +47,7 @@ test('each step that can draw nothing until it ends has a line', () => {
 
 test('the indexes of a small file are made without a word, those of a large one are named', () => {
   const written: string[] = [];
-  const { making } = secondaryIndexReport({ write: (text) => written.push(text) });
+  const { making } = secondaryIndexReport(progressLines({ write: (text) => written.push(text) }));
   const step = { index: 'transactions_by_fee', number: 8, of: 34 } as const;
   making({ ...step, bytes: 199_999_999 });
   making({ ...step, bytes: 200_000_000 });
@@ -50,4 +62,57 @@ test('shows a number of bytes in its largest unit', () => {
     '16.8 MB',
     '2000.0 TB',
   ]);
+});
+
+describe('on a terminal, a restore', () => {
+  /** What a restore of an archive writes to stderr while each look at the clock finds another second passed. */
+  async function restoring(archive: string, into: string) {
+    let [written, now] = ['', 0];
+    const { stderr } = process;
+    const { isTTY } = stderr;
+    using _ = spyOn(stderr, 'write').mockImplementation((text) => {
+      written += String(text);
+      return true;
+    });
+    using __ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    using ___ = spyOn(systemClock, 'monotonic').mockImplementation(() => {
+      now += 1_000;
+      return now;
+    });
+    stderr.isTTY = true;
+    try {
+      const settings = readSettings({ data: into, logLevel: 'silent' }, {});
+      const error = await runRestore(settings, archive).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      return { error, written };
+    } finally {
+      stderr.isTTY = isTTY;
+    }
+  }
+
+  const events = [...devnetEvents({ seed: 4, blocks: 6, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
+
+  test('ends its line when it is done', async () => {
+    using data = ingestOf(events);
+    using places = dataDirectory();
+    const at = join(places.path, 'archive');
+    await archive(data.path, directoryFiles(at));
+    const { error, written } = await restoring(at, join(places.path, 'new'));
+    expect(error).toBeNull();
+    expect(written).toMatch(/: entry \d+ of \d+, .*, ETA [0-9:]+\n$/);
+  });
+
+  test('ends its line before its error is printed', async () => {
+    using data = ingestOf(events);
+    using places = dataDirectory();
+    const at = join(places.path, 'archive');
+    await archive(data.path, directoryFiles(at));
+    const files = readdirSync(at).filter((name) => rangeOfName(name) !== null);
+    writeFileSync(join(at, files.sort().at(-1)!), 'torn');
+    const { error, written } = await restoring(at, join(places.path, 'new'));
+    expect(error).toBeInstanceOf(OperatorError);
+    expect(written).toMatch(/: entry \d+ of \d+, .*\n$/);
+  });
 });

@@ -42,6 +42,11 @@ export function progressLines(output: Output, now: () => number = systemClock.mo
     output.write(drawn ? `${ERASE}${text}` : `${text}\n`);
   }
 
+  function done(): void {
+    if (drawn) output.write('\n');
+    drawn = false;
+  }
+
   return {
     /** Draws a line, unless another was drawn a moment ago. @param line given the seconds since the start */
     draw(line: (seconds: number) => string): void {
@@ -59,11 +64,11 @@ export function progressLines(output: Output, now: () => number = systemClock.mo
       if (output.isTTY === true) last = Number.NEGATIVE_INFINITY;
     },
     /** Ends the line. */
-    done(): void {
-      if (drawn) output.write('\n');
-    },
+    done,
+    [Symbol.dispose]: done,
   };
 }
+type ProgressLines = ReturnType<typeof progressLines>;
 
 /** Reports the progress of an import. @param now a monotonic clock, in milliseconds */
 export function progressReport(file: string, output: Output, now: () => number = systemClock.monotonic) {
@@ -117,8 +122,7 @@ export function spanText(seconds: number): string {
 const LARGE_FILE = 200_000_000;
 
 /** Draws a line for each secondary index that is made at the end of an import. */
-export function secondaryIndexReport(output: Output = process.stderr) {
-  const lines = progressLines(output);
+export function secondaryIndexReport(lines: ProgressLines = progressLines(process.stderr)) {
   return {
     making({ index, number, of, bytes }: SecondaryIndexProgress): void {
       if (bytes >= LARGE_FILE) lines.begin(`index ${number} of ${of}: ${index}`);

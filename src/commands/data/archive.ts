@@ -203,8 +203,7 @@ export async function restoreFromArchive(
   choice: ArchiveChoice,
 ): Promise<string> {
   const { data: directory, network: chainId } = settings;
-  const lines = progressLines(process.stderr);
-  const indexes = secondaryIndexReport();
+  using lines = progressLines(process.stderr);
   await interruptible(
     () => {},
     () =>
@@ -227,13 +226,11 @@ export async function restoreFromArchive(
             const eta = duration((last - entry) / rate);
             return `${place.location}: entry ${entry} of ${last}, ${Math.round(rate)} entries/s, height ${height}, ETA ${eta}`;
           }),
-        making: indexes.making,
+        making: secondaryIndexReport(lines).making,
         turn: systemClock.turn,
         now: systemClock.now,
       }),
   );
-  lines.done();
-  indexes.done();
   const { tip, position } = dataStateOf(directory);
   return `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n${timelineText(directory, position.id)}`;
 }
