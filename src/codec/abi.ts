@@ -128,6 +128,29 @@ export function contractFunctions(json: string): Map<string, AbiFunction> {
   return new Map(list.filter(isFunction).map((declaration) => [declaration.name, declaration]));
 }
 
+/** The names in a contract's interface; null if the interface is unknown, or has another form. */
+export interface ContractNames {
+  /** Functions that a transaction can call. */
+  callable: ReadonlySet<string> | null;
+  ft: ReadonlySet<string> | null;
+  nft: ReadonlySet<string> | null;
+}
+
+/** Returns the names that a contract's interface declares. @param json the node's `contract_interface`, or null */
+export function contractNames(json: string | null): ContractNames {
+  const declared = json === null ? null : parsedJson(json);
+  const namesIn = (list: unknown, isNamed: (one: Record<string, unknown>) => boolean): ReadonlySet<string> | null =>
+    Array.isArray(list)
+      ? new Set(list.filter((one) => isRecord(one) && isNamed(one)).map(({ name }) => String(name)))
+      : null;
+  const { functions, fungible_tokens, non_fungible_tokens } = isRecord(declared) ? declared : {};
+  return {
+    callable: namesIn(functions, ({ access }) => access !== 'private'),
+    ft: namesIn(fungible_tokens, () => true),
+    nft: namesIn(non_fungible_tokens, () => true),
+  };
+}
+
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 const isFunction = (value: unknown): value is AbiFunction =>

@@ -24,11 +24,23 @@ import { latin1Text, lossyText, utf8Bytes } from './utf8.ts';
  * out the quote mark of principals, the word `list`, or the escapes.
  */
 export function clarityRepr(bytes: Uint8Array): string {
-  const repr = decoded(() => readRepr(new BytesReader(bytes), 1));
+  return reprOrHex(bytes, 'escaped');
+}
+
+/** The repr of a value with the characters of strings as they are, without escapes: `u"héllo"`. For searches, not to be parsed. */
+export function clarityPlainText(bytes: Uint8Array): string {
+  return reprOrHex(bytes, 'plain');
+}
+
+/** How characters of strings are written that a repr escapes. */
+type StringForm = 'escaped' | 'plain';
+
+function reprOrHex(bytes: Uint8Array, form: StringForm): string {
+  const repr = decoded(() => readRepr(new BytesReader(bytes), 1, form));
   return repr.ok ? repr.value : toHex(bytes);
 }
 
-function readRepr(reader: BytesReader, depth: number): string {
+function readRepr(reader: BytesReader, depth: number, form: StringForm): string {
   const prefix = readPrefix(reader, depth);
   switch (prefix) {
     case PREFIX.int:
@@ -43,30 +55,34 @@ function readRepr(reader: BytesReader, depth: number): string {
       return toHex(reader.spanFrom(skipSized(reader)));
     case PREFIX.ascii: {
       const at = skipSized(reader);
-      return `"${escaped(latin1Text(reader.bytes, at, reader.offset))}"`;
+      const text = latin1Text(reader.bytes, at, reader.offset);
+      return `"${form === 'plain' ? text : escaped(text)}"`;
     }
-    case PREFIX.utf8:
-      return `u"${escapedUtf8(lossyText(reader.spanFrom(skipSized(reader))))}"`;
+    case PREFIX.utf8: {
+      const text = lossyText(reader.spanFrom(skipSized(reader)));
+      return `u"${form === 'plain' ? text : escapedUtf8(text)}"`;
+    }
     case PREFIX.standardPrincipal:
     case PREFIX.contractPrincipal:
       return `'${readPrincipal(reader, prefix)}`;
     case PREFIX.none:
       return 'none';
     case PREFIX.some:
-      return `(some ${readRepr(reader, depth + 1)})`;
+      return `(some ${readRepr(reader, depth + 1, form)})`;
     case PREFIX.ok:
-      return `(ok ${readRepr(reader, depth + 1)})`;
+      return `(ok ${readRepr(reader, depth + 1, form)})`;
     case PREFIX.err:
-      return `(err ${readRepr(reader, depth + 1)})`;
+      return `(err ${readRepr(reader, depth + 1, form)})`;
     case PREFIX.list: {
       // Array.join, since flattening a string that was concatenated from thousands of items takes as long again.
       const texts = ['(list'];
-      for (let left = readCount(reader, 'list items'); left > 0; left--) texts.push(readRepr(reader, depth + 1));
+      for (let left = readCount(reader, 'list items'); left > 0; left--) texts.push(readRepr(reader, depth + 1, form));
       return `${texts.join(' ')})`;
     }
     case PREFIX.tuple: {
       let text = '(tuple';
-      for (const [key, value] of readEntries(reader, () => readRepr(reader, depth + 1))) text += ` (${key} ${value})`;
+      for (const [key, value] of readEntries(reader, () => readRepr(reader, depth + 1, form)))
+        text += ` (${key} ${value})`;
       return `${text})`;
     }
     default:

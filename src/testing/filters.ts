@@ -144,7 +144,7 @@ export type HookFilter =
       /** Standard address or contract identifier. */
       sender?: string;
       topic?: string;
-      /** Text that the readable form of the value must contain. */
+      /** Text that the `repr` of the value must contain; characters of strings may be written as they are, without escapes. */
       contains?: string;
     }
   | { type: 'coinbase' }

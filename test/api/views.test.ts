@@ -547,7 +547,14 @@ test('v1_hooks and v1_hook_deliveries', () => {
   });
   const seconds = (name: string) => `substr(${name}, 1, 19) || '.000Z' AS ${name}`;
   const expected = ['u1', 'u2'].map((uuid) => {
-    const { status } = serializedHook(records.find(uuid, 'default')!, { count: 0, oldest: null }, null, 0, null);
+    const { status } = serializedHook(
+      records.find(uuid, 'default')!,
+      { count: 0, oldest: null },
+      null,
+      0,
+      null,
+      () => null,
+    );
     return {
       uuid,
       name: "alice's",

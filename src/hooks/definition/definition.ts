@@ -1,7 +1,6 @@
 /** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
 import { type Static, Type } from '@sinclair/typebox';
 import type { Network } from '../../chain/network.ts';
-import { parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
 import { checker } from '../../http/checker.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { type Condition, conditionsOf } from '../matching/matching.ts';
@@ -228,24 +227,6 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
 /** The conditions that the matcher compares with: those of all filters. */
 export const conditionsOfDefinition = ({ filters }: Pick<HookDefinition, 'filters'>): Condition[] =>
   filters.events.flatMap(conditionsOf);
-
-const VERSIONS: Readonly<Record<Network['kind'], readonly number[]>> = { mainnet: [22, 20], testnet: [26, 21] };
-
-/** Warnings for valid values that are probably mistakes: principals that don't exist, or not on this network. */
-export function warningsOf({ filters, network }: Pick<HookDefinition, 'filters' | 'network'>): string[] {
-  const warnings: string[] = [];
-  for (const [index, filter] of filters.events.entries()) {
-    for (const [name, value] of Object.entries(filter)) {
-      if (typeof value !== 'string' || !PRINCIPALS.has(name)) continue;
-      const parsed = parseStacksAddress(splitPrincipal(value).address);
-      const at = `filters.events.${index}.${name}`;
-      if (parsed === null) warnings.push(`${at}: the address has a wrong checksum; it never matches`);
-      else if (!VERSIONS[network].includes(parsed.version)) warnings.push(`${at}: the address is not of ${network}`);
-    }
-  }
-  return warnings;
-}
-const PRINCIPALS = new Set(['principal', 'sender', 'receiver', 'recipient', 'contract_identifier', 'asset_identifier']);
 
 /** The part of a hook that its evaluation needs. */
 export interface ActiveHook {

@@ -105,7 +105,8 @@ export const filterSchemas = {
         Type.String({
           minLength: 1,
           maxLength: 1000,
-          description: 'Text that the readable form of the value must contain',
+          description:
+            'Text that the `repr` of the value must contain; characters of strings may be written as they are, without escapes',
         }),
       ),
     },

@@ -4,7 +4,7 @@
  * becomes one or several conditions.
  */
 import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
-import { clarityRepr } from '../../codec/clarity-text.ts';
+import { clarityPlainText, clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
@@ -34,6 +34,12 @@ const causesOf = (cause: string): readonly string[] => (cause === 'extended' ? t
 const amountOf = (event: ChainEvent | null): bigint =>
   event !== null && 'amount' in event ? BigInt(event.amount) : 0n;
 
+/** Reports whether the repr of a value contains a text, with the characters of strings as they are or escaped. */
+function isTextIn(value: Uint8Array, text: string): boolean {
+  const repr = clarityRepr(value);
+  return repr.includes(text) || (repr.includes('\\') && clarityPlainText(value).includes(text));
+}
+
 function residualOf(filter: Filter): Residual | null {
   if ('min_amount' in filter && filter.min_amount !== undefined) {
     const least = BigInt(filter.min_amount);
@@ -45,7 +51,7 @@ function residualOf(filter: Filter): Residual | null {
   }
   if (filter.type === 'contract_log' && filter.contains !== undefined) {
     const { contains } = filter;
-    return (_transaction, event) => event?.kind === 'contract_log' && clarityRepr(event.value).includes(contains);
+    return (_transaction, event) => event?.kind === 'contract_log' && isTextIn(event.value, contains);
   }
   return null;
 }

@@ -14,6 +14,7 @@ import {
   patchedDefinition,
   readDefinition,
 } from '../definition/definition.ts';
+import type { InterfaceOf } from '../definition/warnings.ts';
 import { type BlockChoice, chosenBlock, scanner } from '../matching/scan.ts';
 import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
@@ -26,6 +27,21 @@ import { type Trials, trialRoutes } from './trials.ts';
 
 /** Maximum requested evaluations of a hook that may wait for its receiver. */
 const MOST_WAITING = 10_000;
+
+/** Maximum contracts that are looked up for the warnings of one answer: a look-up takes up to a millisecond. */
+const MOST_CONTRACTS = 200;
+
+/** Makes a function that finds interfaces at the tip, of {@link MOST_CONTRACTS} contracts and no more. */
+function interfacesOf({ hooks, height }: HookReader): InterfaceOf {
+  const known = new Map<string, string | null>();
+  return (contractId) => {
+    const found = known.get(contractId);
+    if (found !== undefined || known.size === MOST_CONTRACTS) return found ?? null;
+    const json = hooks.candidates.contractInterface(contractId, height() + 1, 0);
+    known.set(contractId, json);
+    return json;
+  };
+}
 
 type Management = ReturnType<typeof management>;
 
@@ -50,7 +66,11 @@ export function management(
     return delivery === undefined ? null : { delivery, attempt: deliveries.attempts(delivery.id, 1)[0] };
   }
 
-  function serialized({ hooks, height }: HookReader, record: HookRecord) {
+  function serialized(
+    { hooks, height }: HookReader,
+    record: HookRecord,
+    interfaceOf = interfacesOf({ hooks, height }),
+  ) {
     const lag = Math.max(0, height() - record.cursor.height);
     return serializedHook(
       record,
@@ -58,6 +78,7 @@ export function management(
       failingOf(hooks, record),
       record.stage === 'idle' && record.status === 'new' ? 0 : lag,
       pausedReason(record),
+      interfaceOf,
     );
   }
 
@@ -83,7 +104,8 @@ export function management(
     /** @param failing whether only failing hooks are returned */
     page(now: HookReader, consumer: string, limit: number, offset: number, failing: boolean) {
       const { items, total } = now.hooks.records[failing ? 'failing' : 'page'](consumer, limit, offset);
-      return { limit, offset, total, results: items.map((record) => serialized(now, record)) };
+      const interfaceOf = interfacesOf(now);
+      return { limit, offset, total, results: items.map((record) => serialized(now, record, interfaceOf)) };
     },
 
     get: (now: HookReader, consumer: string, uuid: string) => serialized(now, ownHook(now.hooks, { consumer, uuid })),

@@ -6,7 +6,8 @@ import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/
 import { isEnabled } from '../../store/hooks/records.ts';
 import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
-import { Definition, definitionOf, warningsOf } from '../definition/definition.ts';
+import { Definition, definitionOf } from '../definition/definition.ts';
+import { type InterfaceOf, warningsOf } from '../definition/warnings.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const words = <const W extends readonly string[]>(list: W) =>
@@ -67,7 +68,8 @@ export const HookResponse = Type.Object(
           description: 'Number of blocks that the chainhook has not evaluated yet',
         }),
         warnings: Type.Array(Type.String(), {
-          description: 'Parts of the definition that are valid but probably a mistake',
+          description:
+            'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts.',
         }),
       },
       { $id: 'ChainhookStatus' },
@@ -303,6 +305,7 @@ function errorOf({ statusCode, error, excerpt }: Attempt): string {
  * @param failing null where the last attempt succeeded
  * @param lag blocks from the hook's cursor to the tip
  * @param pausedReason why its deliveries wait; null if they don't
+ * @param interfaceOf finds the interfaces of contracts that filters name
  */
 export function serializedHook(
   record: HookRecord,
@@ -310,6 +313,7 @@ export function serializedHook(
   failing: Failing | null,
   lag: number,
   pausedReason: PausedReason | null,
+  interfaceOf: InterfaceOf,
 ): Static<typeof HookResponse> {
   const definition = definitionOf(record);
   return {
@@ -337,7 +341,7 @@ export function serializedHook(
       interrupted_reason: record.interruptedReason,
       paused_reason: pausedReason,
       lag_blocks: lag,
-      warnings: warningsOf(definition),
+      warnings: warningsOf(definition, interfaceOf),
     },
   };
 }

@@ -1,0 +1,178 @@
+/** Filters that can never match are named in `status.warnings`, and `contains` finds decoded text. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { alice, block, bob, deployment, receipt, transfer } from '../support/events/handmade.ts';
+import { until } from '../support/time/until.ts';
+import { definition, type HookServer, hookServer } from './server.ts';
+
+const CONTRACT = `${alice.address}.pool`;
+const OTHER = `${alice.address}.other`;
+const MAX = 2n ** 128n;
+
+const contractInterface = {
+  functions: [
+    { name: 'move', access: 'public', args: [], outputs: { type: 'bool' } },
+    { name: 'look', access: 'read_only', args: [], outputs: { type: 'bool' } },
+    { name: 'inner', access: 'private', args: [], outputs: { type: 'bool' } },
+  ],
+  variables: [],
+  maps: [],
+  fungible_tokens: [{ name: 'coin' }],
+  non_fungible_tokens: [{ name: 'ape', type: 'uint128' }],
+};
+
+let server: HookServer;
+beforeAll(async () => {
+  server = await hookServer();
+  const [deployed, printed] = [deployment(alice, 0, 300), transfer(alice, 1, 300, undefined, bob)];
+  const print = (event_index: number, value: Uint8Array) => ({
+    txid: printed.id,
+    event_index,
+    committed: true,
+    type: 'contract_event',
+    contract_event: { contract_identifier: CONTRACT, topic: 'print', raw_value: toHex(value) },
+  });
+  const made = block(
+    null,
+    'warnings',
+    [receipt(deployed, 0, { contract_interface: contractInterface }), receipt(printed, 1)],
+    { events: [print(0, clarity.tuple({ note: clarity.utf8('say "héllo" 🦀') })), print(1, clarity.ascii('a\\b'))] },
+  );
+  server.ingest.receive(made.event);
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function warningsOf(...filters: object[]): Promise<string[]> {
+  const { status, body } = await server.request(
+    'POST',
+    '/chainhooks/me',
+    definition('https://127.0.0.1/hook', filters),
+  );
+  expect(status).toBe(200);
+  const { uuid } = body;
+  const { body: shown } = await server.request('GET', `/chainhooks/me/${uuid}`);
+  const { body: page } = await server.request('GET', '/chainhooks/me?limit=60');
+  const listed = page.results.find((one: { uuid: string }) => one.uuid === uuid);
+  expect([shown.status.warnings, listed.status.warnings]).toEqual([body.status.warnings, body.status.warnings]);
+  await server.request('DELETE', `/chainhooks/me/${uuid}`);
+  return body.status.warnings;
+}
+
+test.each<[title: string, filter: object, warning: string]>([
+  [
+    'a contract as the sender of a call',
+    { type: 'contract_call', sender: CONTRACT },
+    "sender: a contract can't send a transaction; the filter never matches",
+  ],
+  [
+    'a contract as the sender of a log',
+    { type: 'contract_log', sender: CONTRACT },
+    "sender: a contract can't send a transaction; the filter never matches",
+  ],
+  [
+    'a deployer that is not the sender',
+    { type: 'contract_deploy', contract_identifier: CONTRACT, sender: bob.address },
+    `sender: only ${alice.address} can deploy ${CONTRACT}; the filter never matches`,
+  ],
+  [
+    'a name that no contract can have',
+    { type: 'contract_log', contract_identifier: `${alice.address}.${'a'.repeat(41)}` },
+    'contract_identifier: the name of a deployed contract has at most 40 characters; the filter never matches',
+  ],
+  [
+    'another topic than print',
+    { type: 'contract_log', topic: 'event' },
+    'topic: contracts log with the topic print only; the filter never matches',
+  ],
+  [
+    'hex that is no Clarity value',
+    { type: 'nft_event', value: '0xff' },
+    'value: this is not a Clarity value; the filter never matches',
+  ],
+  [
+    'hex with more than a Clarity value',
+    { type: 'nft_event', value: '0x0303' },
+    'value: this is not a Clarity value; the filter never matches',
+  ],
+  [
+    'an integer above 128 bits',
+    { type: 'nft_event', value: `u${MAX}` },
+    'value: this is not a Clarity value; the filter never matches',
+  ],
+  [
+    'an amount above 2^128-1',
+    { type: 'ft_transfer', min_amount: String(MAX) },
+    'min_amount: the amount is above 2^128-1, the largest that Clarity has; the filter never matches',
+  ],
+  [
+    'a fungible token filter for a non-fungible token',
+    { type: 'ft_transfer', asset_identifier: `${CONTRACT}::ape` },
+    `asset_identifier: ${CONTRACT}::ape is a non-fungible token; the filter never matches`,
+  ],
+  [
+    'a non-fungible token filter for a fungible token',
+    { type: 'nft_event', asset_identifier: `${CONTRACT}::coin` },
+    `asset_identifier: ${CONTRACT}::coin is a fungible token; the filter never matches`,
+  ],
+  [
+    'a token that a deployed contract does not have',
+    { type: 'ft_event', asset_identifier: `${CONTRACT}::gold` },
+    `asset_identifier: ${CONTRACT} has no fungible token gold; the filter never matches`,
+  ],
+  [
+    'a function that a deployed contract does not have',
+    { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'fly' },
+    `function_name: ${CONTRACT} has no public function fly; the filter can only match failed calls`,
+  ],
+  [
+    'a private function',
+    { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'inner' },
+    `function_name: ${CONTRACT} has no public function inner; the filter can only match failed calls`,
+  ],
+])('warns of %s', async (_, filter, warning) => {
+  expect(await warningsOf({ type: 'coinbase' }, filter)).toEqual([`filters.events.1.${warning}`]);
+});
+
+test('warns of an empty list', async () => {
+  expect(await warningsOf()).toEqual(['filters.events: the list is empty; the chainhook never matches']);
+});
+
+test('does not warn of filters that can match', async () => {
+  expect(
+    await warningsOf(
+      { type: 'contract_call', sender: bob.address, contract_identifier: CONTRACT, function_name: 'move' },
+      { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'look' },
+      { type: 'contract_call', contract_identifier: OTHER, function_name: 'fly' },
+      { type: 'contract_deploy', contract_identifier: CONTRACT, sender: alice.address },
+      { type: 'contract_log', contract_identifier: CONTRACT, topic: 'print' },
+      { type: 'ft_transfer', asset_identifier: `${CONTRACT}::coin`, min_amount: String(MAX - 1n), sender: CONTRACT },
+      { type: 'nft_transfer', asset_identifier: `${CONTRACT}::ape`, value: `u${MAX - 1n}` },
+      { type: 'nft_transfer', asset_identifier: `${OTHER}::ape`, value: '0x03' },
+    ),
+  ).toEqual([]);
+});
+
+test.each<[contains: string, isFound: boolean]>([
+  ['héllo', true],
+  ['(note u"say "héllo" 🦀")', true],
+  ['(note u"say \\"h\\u{c3a9}llo\\"', true],
+  ['a\\b', true],
+  ['a\\\\b', true],
+  ['hello', false],
+])('contains %p is found in previews, backfills and changes: %p', async (contains, isFound) => {
+  const events = [{ type: 'contract_log', contains }];
+  const blocks = isFound ? 1 : 0;
+  const preview = { filters: { events }, from_height: 1, to_height: 1 };
+  expect((await server.request('POST', '/chainhooks/preview', preview)).body.matched_blocks).toBe(blocks);
+  const { body: hook } = await server.request('POST', '/chainhooks/me', definition('https://127.0.0.1/hook', events));
+  const at = `/chainhooks/me/${hook.uuid}/backfills`;
+  const { body: job } = await server.request('POST', at, { from_height: 1, dry_run: true });
+  const done = async () => (await server.request('GET', `${at}/${job.id}`)).body;
+  await until(async () => (await done()).state === 'completed');
+  expect((await done()).matched_blocks).toBe(blocks);
+  await server.request('DELETE', `/chainhooks/me/${hook.uuid}`);
+  const query = new URLSearchParams({ from_height: '1', filters: JSON.stringify({ events }) });
+  const { body: changes } = await server.request('GET', `/stackside/v1/changes?${query}`);
+  expect(changes.results).toHaveLength(blocks);
+});
