@@ -24,18 +24,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { routeContext } from './route-context.ts';
-import {
-  ADDRESS,
-  bytes,
-  CONTRACT,
-  chainBlocks,
-  hash,
-  MISTYPED,
-  OTHER,
-  sampleEvents,
-  TOKEN,
-  waiting,
-} from './sample-chain.ts';
+import { ADDRESS, bytes, CONTRACT, chainBlocks, hash, MISTYPED, OTHER, sampleEvents, waiting } from './sample-chain.ts';
 import { isOfStaking, sampleRoutes } from './sample-routes.ts';
 import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
@@ -300,19 +289,11 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
 });
 
 describe('a principal', () => {
-  const both = [
-    'balances/stx',
-    'balances/ft',
-    `balances/ft/${encodeURIComponent(TOKEN)}`,
-    'balances/nft',
-    'transactions',
-    `transactions/${hash(0x31)}/balance-changes`,
-    `balance-changes?tx_id=${hash(0x31)}`,
-    'mempool/transactions',
-    'transfers/stx/inbound',
-    'transfers/stx/outbound',
-    `transfers/ft/${encodeURIComponent(TOKEN)}`,
-  ];
+  const BEGINNING = '/extended/v3/principals/{principal}/';
+  const derived = sampleRoutes
+    .filter((one) => one.route.path.startsWith(BEGINNING) && !isOfStaking(one))
+    .map(({ path }) => path.slice(BEGINNING.length - '{principal}'.length + ADDRESS.length));
+  const both = [...derived.filter((tail) => tail !== 'nonces'), `balance-changes?tx_id=${hash(0x31)}`];
   const tails = ['nonces', ...both];
   const ask = (principal: string, tail: string) => usual.json(`/extended/v3/principals/${principal}/${tail}`);
 
