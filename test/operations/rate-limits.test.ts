@@ -6,6 +6,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
+import { until } from '../support/time/until.ts';
 
 const source = ingestOf([...devnetEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1 })].map(received));
 const files = dataDirectory();
@@ -26,6 +27,30 @@ async function untilRefused(ask: () => Promise<Response>): Promise<{ allowed: nu
     expect(last.status).toBe(200);
   }
   throw new Error('nothing is refused');
+}
+
+/** Opens a WebSocket, and waits until it is open or closed. */
+async function opened(url: string, headers: Record<string, string>): Promise<WebSocket> {
+  const socket = new WebSocket(url, { headers } as never);
+  await new Promise((resolve) => {
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('close', resolve);
+  });
+  return socket;
+}
+
+/** Sends until the server closes the connection: a busy machine may give the client some requests back meanwhile. @returns the code */
+async function sentUntilClosed(socket: WebSocket, send: (socket: WebSocket) => void): Promise<number> {
+  let code: number | null = null;
+  socket.addEventListener('close', (event) => {
+    code = event.code;
+  });
+  for (let n = 0; n < LIMIT; n++) send(socket);
+  await until(() => {
+    if (code === null && socket.readyState === WebSocket.OPEN) send(socket);
+    return code !== null;
+  }, 'the end of the connection');
+  return code!;
 }
 
 describe.each([
@@ -73,7 +98,7 @@ describe.each([
   test('a dear route counts as several requests, and a missing body as one', async () => {
     const headers = from('192.0.2.4');
     expect((await ask('/stackside/v1/forks', headers)).headers.get('ratelimit')).toStartWith('"address";r=2;');
-    expect((await ask('/extended/v1/block', headers)).status).toBe(429);
+    expect((await untilRefused(() => ask('/extended/v1/block', headers))).allowed).toBeLessThan(LIMIT);
     const head = await fetch(`${server.api}/extended/v2/blocks`, { method: 'HEAD', headers });
     expect([head.status, head.headers.get('ratelimit')]).toEqual([200, expect.stringMatching(/r=[1-9];/)]);
   });
@@ -81,17 +106,20 @@ describe.each([
   test('connections and messages count, and a client beyond its limit is disconnected', async () => {
     const url = `${server.api.replace('http', 'ws')}/extended/v1/ws`;
     const headers = from('192.0.2.5');
-    const socket = new WebSocket(url, { headers } as never);
-    const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve));
-    await new Promise((resolve) => socket.addEventListener('open', resolve));
-    for (let n = 0; n < LIMIT; n++)
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: n, method: 'subscribe', params: { event: 'block' } }));
-    expect((await closed).code).toBe(1008);
-    const refused = new WebSocket(url, { headers } as never);
-    const { code } = await new Promise<CloseEvent>((resolve) => refused.addEventListener('close', resolve));
-    expect(code).not.toBe(1000);
+    const socket = await opened(url, headers);
+    let id = 0;
+    const subscribe = () =>
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: id++, method: 'subscribe', params: { event: 'block' } }));
+    expect(await sentUntilClosed(socket, subscribe)).toBe(1008);
+    const open: WebSocket[] = [];
+    await until(async () => {
+      const next = await opened(url, headers);
+      if (next.readyState === WebSocket.OPEN) open.push(next);
+      return next.readyState !== WebSocket.OPEN;
+    }, 'a connection that is refused');
+    for (const one of open) one.close();
     const poll = '/socket.io/?EIO=4&transport=polling';
-    expect((await ask(poll, headers)).status).toBe(429);
+    await untilRefused(() => ask(poll, headers));
     const other = await ask(poll, from('192.0.2.6'));
     expect(other.status).toBe(200);
   });
@@ -102,14 +130,9 @@ describe.each([
     ['PONGs that nobody asked for', '/extended/v1/ws', 9, (socket: WebSocket) => socket.pong()],
     ['messages over Socket.IO', IO, 10, (socket: WebSocket) => socket.send('42["subscribe","block"]')],
   ])('%s count, and close the connection of a client beyond its limit', async (_, path, host, send) => {
-    const socket = new WebSocket(server.api.replace('http', 'ws') + path, {
-      headers: from(`192.0.2.${host}`),
-    } as never);
-    const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve));
-    await new Promise((resolve) => socket.addEventListener('open', resolve));
+    const socket = await opened(server.api.replace('http', 'ws') + path, from(`192.0.2.${host}`));
     if (path === IO) socket.send('40');
-    for (let n = 0; n < LIMIT; n++) send(socket);
-    expect((await closed).code).toBe(1008);
+    expect(await sentUntilClosed(socket, send)).toBe(1008);
   });
 
   test('metrics count requests by key', async () => {
