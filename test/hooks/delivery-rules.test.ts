@@ -96,6 +96,7 @@ describe('Retry-After', () => {
 test('a replaced secret signs for a day beside the new one, and not a moment longer', async () => {
   await using direct = directHooks();
   using target = receiver();
+  feed(direct, straight);
   const uuid = await direct.register(definition(target.url, everything));
   const signatures = async () => {
     await direct.trial.test(CONSUMER, uuid, {});

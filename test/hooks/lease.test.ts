@@ -120,6 +120,7 @@ test('tests of receivers are sent from any host', async () => {
   const { lease } = givenLease();
   const { asked, send } = heldPost();
   await using direct = directHooks({ lease, send });
+  for (const event of events) direct.ingest.receive(event);
   const uuid = await direct.register(definition(RECEIVER, everything));
   const tested = direct.trial.test(CONSUMER, uuid, {});
   await until(() => asked.length === 1);
