@@ -47,6 +47,20 @@ test.each([
   expect(await lockedAround(until, fields)).toEqual({ atTip: [7n, 0n, 0n], since: [7n, 0n, 0n] });
 });
 
+test('a lock names its transaction and the heights of its block and its Bitcoin block', async () => {
+  using open = openNew();
+  const before = poxBlock(null, 'before', [], { burn_block_height: 120 });
+  const made = poxBlock(before, 'lock', [[locked(bob.address, 7n, END, 'pox-4')]], { burn_block_height: 130 });
+  const after = poxBlock(made, 'after', [], { burn_block_height: 140 });
+  for (const { event } of [before, made, after]) open.ingest.receive(event);
+  const snapshots = openSnapshots(open.directory);
+  const { locked: lock } = await snapshots.read((read) => read.principals.stxBalance(bob.address));
+  const { transactions } = JSON.parse(made.event.text) as { transactions: { txid: string }[] };
+  const txId = Uint8Array.fromHex(transactions[0]!.txid.slice(2));
+  expect(lock?.made).toEqual({ txId, blockHeight: 2, burnBlockHeight: 130 });
+  snapshots.close();
+});
+
 /** What is locked around the end, of a lock that the node had where the index begins. @param begins Bitcoin height there */
 async function lockedFromBelow(until: number, begins: number, fields: object) {
   using open = openNew();
