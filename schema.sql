@@ -443,7 +443,7 @@ CREATE INDEX token_days_by_events ON token_days (day, token, events, asset_id);
 -------------------------------------------------------------------------------------------------- metadata of tokens
 
 -- Contracts whose interface is that of SIP-013, SIP-009 or SIP-010 (chain/token-contracts.ts), from their deployment on. What
--- the node and others said of tokens came as commands (store/ingest/token-commands.ts).
+-- the node said of tokens came as commands (store/ingest/token-commands.ts).
 CREATE TABLE token_contracts (
   contract_id   INTEGER PRIMARY KEY,
   -- 1 fungible, 2 non-fungible, 3 semi-fungible
@@ -517,12 +517,12 @@ CREATE TABLE token_events (
 CREATE INDEX token_events_frozen ON token_events (contract_id, token_id, position) WHERE kind = 2;
 CREATE INDEX token_events_mints ON token_events (contract_id, token_id, position) WHERE kind = 0;
 
--- What is asked of the node and of others: the queue, and what came of it.
+-- Questions to the node about tokens: the queue, and the outcomes.
 CREATE TABLE token_jobs (
   contract_id  INTEGER NOT NULL,
   -- as in tokens; empty for work that is the contract's
   token_id     TEXT NOT NULL,
-  -- 0 the contract's last token id, 1 what its read-only functions say of a token, 2 the document at a token's URI
+  -- 0 the contract's last token id, 1 what its read-only functions say of a token
   work         INTEGER NOT NULL,
   -- 0 pending, 1 done, 2 failed, 3 invalid
   state        INTEGER NOT NULL,
@@ -534,8 +534,6 @@ CREATE TABLE token_jobs (
   not_before   INTEGER,
   -- height of the block at which the node was asked last
   asked_height INTEGER,
-  -- why it is invalid: a code of rows/enums.ts
-  error        INTEGER,
   PRIMARY KEY (contract_id, token_id, work)
 ) STRICT, WITHOUT ROWID;
 -- What was never tried, of each work, and what is tried again.
@@ -543,24 +541,6 @@ CREATE INDEX token_jobs_new ON token_jobs (work, position, contract_id, token_id
 CREATE INDEX token_jobs_again ON token_jobs (work, not_before) WHERE not_before IS NOT NULL;
 -- What was asked at blocks that a fork may take away.
 CREATE INDEX token_jobs_by_height ON token_jobs (asked_height) WHERE asked_height IS NOT NULL;
-
--- The documents of tokens (SIP-016), one for each locale.
-CREATE TABLE token_documents (
-  contract_id INTEGER NOT NULL,
-  token_id    TEXT NOT NULL,
-  -- empty where the document names none
-  locale      TEXT NOT NULL,
-  -- 1 for the one that is shown where nobody asks for a locale
-  is_default  INTEGER NOT NULL,
-  name        TEXT NOT NULL,
-  description TEXT,
-  image       TEXT,
-  -- JSON: a list of {trait_type, display_type, value}
-  attributes  TEXT,
-  -- JSON: an object
-  properties  TEXT,
-  PRIMARY KEY (contract_id, token_id, locale)
-) STRICT, WITHOUT ROWID;
 
 -- How many contracts and tokens there are of each family, and jobs of each work and state; a row exists while there is one.
 CREATE TABLE token_families (

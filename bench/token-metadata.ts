@@ -59,7 +59,7 @@ async function round(asks: boolean): Promise<{ waits: number[]; seconds: number 
   try {
     return await withDirectory(async (directory) => {
       const flags = ['--api-port', '0', '--event-port', '0', '--log-level', 'error'];
-      const metadata = ['--token-metadata', asks ? 'chain' : 'off', '--node-rpc', node.url.origin];
+      const metadata = ['--token-metadata', asks ? 'on' : 'off', '--node-rpc', node.url.origin];
       const command = [...script(MAIN, 'serve'), '--data', join(directory, 'data'), ...flags, ...metadata];
       const server = await startServer(onCore(0, command));
       const waits: number[] = [];

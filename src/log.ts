@@ -20,7 +20,6 @@ import type { RetentionEvent } from './store/ingest/retention.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 import type { TokenLogEvent } from './tokens/asker.ts';
-import type { TokenImageEvent } from './tokens/images.ts';
 
 type ServerEvent =
   | { event: 'metadata_passed_on'; prefix: string; host: string }
@@ -78,7 +77,6 @@ export type LogEvent =
   | FillEvent
   | StartingAccountEvent
   | TokenLogEvent
-  | TokenImageEvent
   | RealtimeEvent
   | FaucetEvent
   | HookEvent
@@ -98,8 +96,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   old_names_imported: 'info',
   metadata_passed_on: 'info',
   proxy_not_trusted: 'warn',
-  token_images_full: 'warn',
-  token_image_unwritten: 'error',
   old_names_failed: 'error',
   host_restoring: 'info',
   host_restore_progress: 'info',

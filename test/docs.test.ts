@@ -68,7 +68,6 @@ const notRun: Record<string, string> = {
   'docs/sizing.md': 'has no example: it has figures',
   'docs/stability.md':
     'needs two versions; test/store/upgrades.test.ts and test/store/unknown-command.test.ts have the refusals',
-  'docs/token-metadata.md': 'needs a contract of a running server; test/tokens/refresh.test.ts asks again about one',
   'README.md': 'npx downloads Bun; test/demo and test/e2e start the same demo',
   'docs/clarinet.md': 'the event port listens on every address, for the containers of a devnet',
   'docs/devnet.md': 'npm downloads the interpreter; test/demo/clarity.test.ts runs projects with an installed one',

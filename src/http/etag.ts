@@ -44,7 +44,7 @@ export const chainTipAndAttachments = async (read: Reader): Promise<string | nul
   return tip === null ? null : `${tip}-${await read.names.version()}`;
 };
 
-/** The tag of answers about tokens: what their contracts and documents say may be read at any time. */
+/** The tag of answers about tokens: what their contracts say may be read at any time. */
 export const chainTipAndTokens = (read: Reader): string =>
   `${chainTip(read) ?? 'empty'}-${read.tokenMetadata.version()}`;
 

@@ -1,5 +1,5 @@
 /**
- * Requests to URLs that strangers choose: receivers of chainhooks, and the metadata of tokens. The request comes from inside
+ * Requests to URLs that strangers choose: receivers of chainhooks. The request comes from inside
  * the operator's network, so addresses that aren't public are refused unless the operator allowed them. The connection is made
  * to the address that was checked, since a name may resolve to another one a moment later (DNS rebinding).
  */
@@ -224,16 +224,14 @@ export interface Outgoing {
 }
 
 export interface SendOptions extends Target {
-  method: 'GET' | 'POST';
   headers: Record<string, string>;
-  /** The body of a POST. */
-  body?: Uint8Array;
+  body: Uint8Array;
   /** Timeout for opening the connection, in milliseconds. */
   connectTimeoutMs: number;
   /** Maximum bytes of the response's body that are read. */
   mostBytes: number;
-  /** Maximum wait for the rest of a response after its status, in milliseconds; by default, the signal ends it. */
-  answerMs?: number;
+  /** Maximum wait for the rest of a response after its status, in milliseconds. */
+  answerMs: number;
   signal: AbortSignal;
   clock: Clock;
 }
@@ -243,15 +241,13 @@ export interface Answer {
   headers: IncomingHttpHeaders;
   /** The body, or its beginning. */
   body: Buffer;
-  /** Why there is no more of the body: it is whole, longer than what is read, late, or the connection broke. */
-  ended: 'whole' | 'long' | 'late' | 'broken';
 }
 
 /** Maximum interim responses (1xx) of a request. */
 const MOST_INTERIM = 100;
 
 /**
- * Sends a request to the checked addresses only, without proxies and redirects. The URL's name is sent in the Host header, and
+ * Sends a POST to the checked addresses only, without proxies and redirects. The URL's name is sent in the Host header, and
  * certificates must be for it. The body of the response is read as it was sent, compressed or not.
  * @throws Error without a response: the connection or the parser failed, or the signal ended the request
  */
@@ -269,20 +265,19 @@ export function send(options: SendOptions): Promise<Answer> {
     const { statusCode: status = 0, headers } = response;
     const parts: Buffer[] = [];
     let length = 0;
-    const finish = (ended: Answer['ended']) => {
+    const finish = () => {
       stopWaiting();
-      resolve({ status, headers, body: Buffer.concat(parts).subarray(0, mostBytes), ended });
+      resolve({ status, headers, body: Buffer.concat(parts).subarray(0, mostBytes) });
       request.destroy();
     };
-    const stopWaiting = answerMs === undefined ? () => {} : clock.after(answerMs, () => finish('late'));
-    read = () => finish('late');
+    const stopWaiting = clock.after(answerMs, finish);
+    read = finish;
     response.on('data', (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > mostBytes) finish('long');
+      if (length > mostBytes) finish();
     });
-    response.on('end', () => finish(response.complete ? 'whole' : 'broken'));
-    for (const event of ['error', 'close']) response.on(event, () => finish('broken'));
+    for (const event of ['end', 'error', 'close']) response.on(event, finish);
   }
 
   function fail(error: Error): void {
@@ -313,11 +308,11 @@ export function send(options: SendOptions): Promise<Answer> {
   });
 }
 
-function begun({ url, addresses, method, headers, body }: SendOptions): ClientRequest {
+function begun({ url, addresses, headers, body }: SendOptions): ClientRequest {
   return (url.protocol === 'https:' ? https : http).request(url, {
-    method,
+    method: 'POST',
     agent: false,
-    headers: body === undefined ? headers : { ...headers, 'content-length': body.length },
+    headers: { ...headers, 'content-length': body.length },
     lookup: (_host, options, found) => {
       const [first] = addresses;
       if (options.all === true) found(null, addresses);

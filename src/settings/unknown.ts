@@ -25,6 +25,9 @@ const unsupportedVariables: Readonly<Record<string, string>> = {
   STACKS_CORE_FEE_PAST_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.9.',
   STACKS_CORE_FEE_CURRENT_DIMENSION_FULLNESS_THRESHOLD: 'The threshold is 0.5.',
   STACKS_CORE_FEE_CURRENT_BLOCK_COUNT_MINIMUM: 'The minimum is 5 blocks.',
+  PUBLIC_GATEWAY_IPFS: 'Stackside reads no documents of tokens.',
+  PUBLIC_GATEWAY_IPFS_EXTRA_HEADER: 'Stackside reads no documents of tokens.',
+  PUBLIC_GATEWAY_ARWEAVE: 'Stackside reads no documents of tokens.',
   TESTNET_SBTC_FAUCET_AMOUNT: 'The sBTC faucet sends 10000 sats.',
 };
 

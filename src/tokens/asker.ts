@@ -1,5 +1,5 @@
 /**
- * Asks the node, and where the operator allows it the web, about tokens: takes work from the queue in the index, and writes what
+ * Asks the node about tokens: takes work from the queue in the index, and writes what
  * came of it as commands. Whatever ends this in between, the work is still in the queue.
  */
 import type { Chance } from '../base/chance.ts';
@@ -14,10 +14,9 @@ import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import type { ReadDocument } from './document.ts';
 import { askedFacts, askedLastToken, ClarityError, JOB_MS, NoAnswerError } from './node-answers.ts';
 
-/** Requests to the node at the same time, and documents that are read at the same time. */
+/** Requests to the node at the same time. */
 const AT_ONCE = 5;
 /** Items of each kind and order that are taken from the queue at once. */
 const TAKEN = 8;
@@ -29,9 +28,8 @@ const MOST_ANSWERS = 25;
 const ANSWERS_MS = 250;
 /** Milliseconds between two turns of listing and queueing tokens, in which others write. */
 const SPREAD_MS = 50;
-/** Tries without an answer in a row, of the node and of a document's host, after which work is at its end. */
+/** Tries without an answer in a row after which work ends. */
 const MOST_TRIES = 10;
-const MOST_DOCUMENT_TRIES = 3;
 /** Milliseconds after the first try, which doubles with each, up to a maximum; a random part comes on top. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 600_000;
@@ -52,8 +50,6 @@ export interface TokenCounters {
 export interface TokenAskerOptions {
   snapshots: Snapshots;
   node: NodeRpc;
-  /** Reads documents; null where the operator doesn't allow the web. */
-  readDocument: ReadDocument | null;
   commander: Commander;
   /** Whether this host asks: of several that share a log, one does. */
   isHeld: () => boolean;
@@ -87,7 +83,7 @@ const isAway = (error: unknown): boolean =>
 
 /** Starts to ask. */
 export function startTokenAsker(options: TokenAskerOptions) {
-  const { snapshots, node, readDocument, isHeld, clock, chance, log } = options;
+  const { snapshots, node, isHeld, clock, chance, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
   const stopping = new AbortController();
@@ -115,12 +111,11 @@ export function startTokenAsker(options: TokenAskerOptions) {
 
   const results = answerWriter((answers) => unlessAway(() => commands.run('tokens.answer', { answers })), clock);
 
-  /** A try without an answer. @param most tries in a row */
-  function tried({ tries }: TokenJobItem, isShown: boolean, most: number, last: Pick<FailedTry, 'state' | 'error'>) {
-    if (tries + 1 >= most) return { ...last, wait: null, counts: true };
+  /** A try without an answer. @param isShown whether the work is shown as failed until the next try */
+  function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
+    if (tries + 1 >= MOST_TRIES) return { state: 'failed', wait: null };
     const wait = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS) * (1 + JITTER * chance.number());
-    const state = isShown ? ('failed' as const) : ('pending' as const);
-    return { state, error: null, wait: Math.round(wait), counts: true };
+    return { state: isShown ? 'failed' : 'pending', wait: Math.round(wait) };
   }
 
   function say(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {
@@ -150,39 +145,20 @@ export function startTokenAsker(options: TokenAskerOptions) {
     } catch (error) {
       let failure: FailedTry;
       if (error instanceof ClarityError) {
-        failure = { state: 'invalid', error: 'clarity_error', wait: null, counts: true };
+        failure = { state: 'invalid', wait: null };
       } else if (error instanceof NoAnswerError || error instanceof LateError) {
         const isShown = error instanceof LateError || error.isShown;
-        failure = tried(item, isShown, MOST_TRIES, { state: 'failed', error: null });
+        failure = tried(item, isShown);
       } else throw error;
       say(item, failure, error.message);
       return answered(failure);
     }
   }
 
-  async function askWeb(item: TokenJobItem, read: ReadDocument): Promise<TokenAnswer | null> {
-    const { contract, token, uri, family } = item;
-    if (uri === null || token === null) return null;
-    const outcome = await read({ uri, token: BigInt(token), isNumbered: family !== 'ft' }, signal);
-    const of = { work: 'document', contract, token, uri } as const;
-    if (outcome.kind === 'read') return { ...of, answer: { documents: outcome.documents } };
-    if (outcome.kind === 'wait') {
-      const wait = Math.max(0, outcome.until - clock.now());
-      return { ...of, answer: { state: 'pending', error: null, wait, counts: false } };
-    }
-    const most = outcome.again ? MOST_DOCUMENT_TRIES : 1;
-    const failure = tried(item, false, most, { state: 'invalid', error: outcome.error });
-    say(item, failure, outcome.error);
-    return { ...of, answer: failure };
-  }
-
   const canWork = (): boolean => isHeld() && clock.monotonic() >= restsUntil;
 
-  /** Works on some kinds of work, several items at a time. @param ask returns null where there is nothing to write */
-  function workers(
-    works: readonly TokenJobItem['work'][],
-    ask: (item: TokenJobItem, tip: NonNullable<TokenQueue['tip']>) => Promise<TokenAnswer | null>,
-  ): Promise<unknown> {
+  /** Works on the queue, several items at a time. */
+  function workers(): Promise<unknown> {
     let ready: TokenJobItem[] = [];
     let tip: TokenQueue['tip'] = null;
     /** What is under way, until its answer is written. */
@@ -192,9 +168,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
 
     async function look(): Promise<void> {
       const most = TAKEN + taken.size;
-      const queue = await unlessAway(() =>
-        snapshots.read((reader) => reader.tokenMetadata.queue(works, clock.now(), most)),
-      );
+      const queue = await unlessAway(() => snapshots.read((reader) => reader.tokenMetadata.queue(clock.now(), most)));
       if (queue === undefined) return;
       tip = queue.tip;
       ready = [...inTurn(queue)].filter((item) => !taken.has(keyOf(item))).slice(0, 3 * TAKEN);
@@ -218,9 +192,8 @@ export function startTokenAsker(options: TokenAskerOptions) {
       const key = keyOf(item);
       taken.add(key);
       try {
-        const answer = await ask(item, at);
+        const answer = await askNode(item, at);
         hindrance = null;
-        if (answer === null) return;
         if (!('state' in answer.answer)) counters.answered += 1;
         // The next item doesn't wait for the command.
         void results.write(answer).finally(() => taken.delete(key));
@@ -255,11 +228,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
     }
   }
 
-  const running = Promise.all([
-    workers(['last_token_id', 'facts'], askNode),
-    readDocument === null ? null : workers(['document'], (item) => askWeb(item, readDocument)),
-    spread(),
-  ]);
+  const running = Promise.all([workers(), spread()]);
   return {
     counters,
     async stop(): Promise<void> {

@@ -10,7 +10,6 @@ import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import type { TokenFacts, TokenJobItem } from '../store/model/token.ts';
-import { filledUri } from './uri.ts';
 
 /** Milliseconds of a call, and of all calls about a token. */
 const CALL_MS = 5_000;
@@ -22,6 +21,10 @@ const MOST_NAME = 256;
 const MOST_URI = 2_048;
 /** Last token id above which a contract's tokens aren't listed: they are known by their mints. */
 const MOST_LISTED = 50_000n;
+
+/** Puts a token's number into a URI: `{id}` and `$TOKEN_ID` are the number in decimal, and `{locale}` is empty. */
+const filledUri = (uri: string, token: bigint): string =>
+  uri.replace(/\{id\}|\$token_id/gi, () => String(token)).replace(/\{locale\}/gi, '');
 
 /** What a contract said is no answer: it failed, or is of another type or length than the standard allows. */
 export class ClarityError extends Error {

@@ -1,15 +1,13 @@
 /** The routes of tokens' metadata: what they answer, word by word, whatever became of asking for it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { MetadataSource } from '../../src/api/metadata.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../../src/store/ingest/token-commands.ts';
-import type { TokenDocument, TokenFacts } from '../../src/store/model/token.ts';
+import type { TokenFacts } from '../../src/store/model/token.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import type { TokenError } from '../../src/store/rows/enums.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
 import {
   alice,
@@ -76,30 +74,17 @@ const interfaces = {
 type Family = keyof typeof interfaces;
 const families = Object.keys(interfaces) as Family[];
 
-/** An index with contracts of tokens, about which the test says what the node and others answered. */
+/** An index with contracts of tokens, about which the test says what the node answered. */
 function tokenChain() {
   const open: OpenIngest = openNew();
   const { run, runBatches } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now: () => time }));
   let time = 1_800_000_000_000;
   let tip: MadeBlock | null = null;
   const nonces = new Map<object, number>();
-  const copies = new Map<string, Uint8Array<ArrayBuffer>>();
   const snapshots = openSnapshots(open.directory);
-  const appOf = (source: MetadataSource) =>
-    createApp({
-      snapshots,
-      version: VERSION,
-      log: () => {},
-      checkResponses: true,
-      tokenMetadata: {
-        source,
-        copies: {
-          nameOf: (uri) => (copies.has(uri) ? 'ab'.repeat(32) : null),
-          read: async (name) => (name === 'ab'.repeat(32) ? (copies.values().next().value ?? null) : null),
-        },
-      },
-    });
-  const apps = { web: appOf('web'), chain: appOf('chain'), off: appOf('off') };
+  const appOf = (asksAboutTokens: boolean) =>
+    createApp({ snapshots, version: VERSION, log: () => {}, checkResponses: true, asksAboutTokens });
+  const apps = { on: appOf(true), off: appOf(false) };
 
   function mine(transactions: readonly object[] = [], fields: object = {}): MadeBlock {
     tip = block(tip, `${(tip?.height ?? 0) + 1}`, transactions, fields);
@@ -109,7 +94,6 @@ function tokenChain() {
   const chain = {
     open,
     mine,
-    copies,
     /** Deploys a contract of tokens in a block. @returns its identifier and the transaction */
     deploy(family: Family, name: string, by = alice): { id: string; deployed: Transaction } {
       const nonce = nonces.get(by) ?? 0;
@@ -151,17 +135,9 @@ function tokenChain() {
       time += 1_000;
       expect(await run('tokens.answer', { answers: [answer] })).toBe(1);
     },
-    /** What the node says of a token, and what its document is. */
+    /** What the node says of a token. */
     async facts(id: string, token: string, answer: TokenFacts | FailedTry): Promise<void> {
       await chain.say({ work: 'facts', contract: id, token, tip: tip!.hash, answer });
-    },
-    async document(
-      id: string,
-      token: string,
-      uri: string,
-      answer: { documents: TokenDocument[] } | FailedTry,
-    ): Promise<void> {
-      await chain.say({ work: 'document', contract: id, token, uri, answer });
     },
     /** Has tokens 1 to a number in a contract of non-fungible ones. */
     async last(id: string, answer: { last: number | null } | FailedTry): Promise<void> {
@@ -172,13 +148,13 @@ function tokenChain() {
     async request(
       path: string,
       headers: Record<string, string> = {},
-      source: MetadataSource = 'web',
+      source: 'on' | 'off' = 'on',
       init: RequestInit = {},
     ) {
       open.ingest.commit();
       return apps[source].handle(new Request(`http://localhost${path}`, { headers, ...init }));
     },
-    async get(path: string, headers: Record<string, string> = {}, source: MetadataSource = 'web') {
+    async get(path: string, headers: Record<string, string> = {}, source: 'on' | 'off' = 'on') {
       const response = await chain.request(path, headers, source);
       const text = await response.text();
       return { status: response.status, body: text === '' ? null : JSON.parse(text), text, headers: response.headers };
@@ -192,14 +168,10 @@ function tokenChain() {
 }
 
 const unknown: TokenFacts = { name: null, symbol: null, decimals: null, supply: null, uri: null };
-const invalid = (error: TokenError): FailedTry => ({ state: 'invalid', error, wait: null, counts: true });
-const bare = { description: null, image: null, attributes: null, properties: null };
-const wrong = {
-  clarity: {
-    error: 'Token error',
-    message: 'The token contract produced a Clarity error when trying to fetch metadata',
-  },
-  parse: { error: 'Token error', message: 'Metadata could not be parsed or it does not conform to SIP-016' },
+const invalid: FailedTry = { state: 'invalid', wait: null };
+const clarityError = {
+  error: 'Token error',
+  message: 'The token contract produced a Clarity error when trying to fetch metadata',
 };
 const inProgress = { error: 'Token metadata fetch in progress' };
 
@@ -237,41 +209,19 @@ describe.each(families)('one token of %s', (family) => {
     expect((await chain.get(at(id), {}, 'off')).status).toBe(200);
   });
 
-  test('whose contract or document is wrong', async () => {
+  test('whose contract fails', async () => {
     const { id } = await token('wrong');
-    await chain.facts(id, '1', invalid('clarity_error'));
-    expect(await chain.get(at(id))).toMatchObject({ status: 422, body: wrong.clarity });
-    const { id: unreadable } = await token('unreadable');
-    await chain.facts(unreadable, '1', { ...unknown, uri: 'https://x.example' });
-    expect(await chain.get(at(unreadable))).toMatchObject({ status: 422, body: inProgress });
-    // A server that doesn't read documents has nothing more to wait for.
-    expect(await chain.get(at(unreadable), {}, 'chain')).toMatchObject({
-      status: 200,
-      body: { token_uri: 'https://x.example' },
-    });
-    await chain.document(unreadable, '1', 'https://x.example', invalid('document_unreadable'));
-    expect(await chain.get(at(unreadable))).toMatchObject({ status: 422, body: wrong.parse });
-    expect(await chain.get(at(unreadable, '?locale='))).toMatchObject({ status: 422, body: wrong.parse });
-    if (family === 'nft') {
-      const { id: all } = chain.deploy('nft', 'all-wrong');
-      await chain.last(all, invalid('clarity_error'));
-      expect(await chain.get(at(all, '?locale=x'))).toMatchObject({ status: 422, body: wrong.clarity });
-    }
-    if (family === 'ft') {
-      // What its contract says of a fungible token is worth an answer.
-      const { id: named } = await token('named');
-      await chain.facts(named, '1', { ...unknown, name: 'Named', uri: 'https://x.example' });
-      await chain.document(named, '1', 'https://x.example', invalid('document_refused'));
-      expect(await chain.get(at(named))).toMatchObject({
-        status: 200,
-        body: { name: 'Named', token_uri: 'https://x.example' },
-      });
-    }
+    await chain.facts(id, '1', invalid);
+    expect(await chain.get(at(id))).toMatchObject({ status: 422, body: clarityError });
+    if (family !== 'nft') return;
+    const { id: all } = chain.deploy('nft', 'all-wrong');
+    await chain.last(all, invalid);
+    expect(await chain.get(at(all, '?locale=x'))).toMatchObject({ status: 422, body: clarityError });
   });
 
   test('that was given up, has what is known', async () => {
     const { id } = await token('given-up');
-    await chain.facts(id, '1', { state: 'failed', error: null, wait: null, counts: true });
+    await chain.facts(id, '1', { state: 'failed', wait: null });
     const { status, body } = await chain.get(at(id));
     expect(status).toBe(200);
     if (family !== 'ft') expect(body).toEqual({});
@@ -294,75 +244,28 @@ describe.each(families)('one token of %s', (family) => {
             sender_address: alice.address,
             asset_identifier: `${id}::coin`,
           };
-  const document: TokenDocument = {
-    locale: 'en',
-    name: 'Pebble',
-    description: 'Grey',
-    image: 'ipfs://i',
-    attributes: '[{"trait_type":"Hue","value":12345678901234567890}]',
-    properties: '{"a":null,"b":1.0}',
-  };
-
-  test('that was read, without and with a document', async () => {
+  test('that was read, has what the contract says, and no locale', async () => {
     const { id, deployed } = await token('read');
     await chain.facts(id, '1', facts);
-    await chain.document(id, '1', facts.uri, { documents: [] });
-    expect((await chain.get(at(id))).body).toEqual(expected(deployed, id));
-    await chain.refresh(id);
-    // What is known stays while it is read again.
-    expect((await chain.get(at(id))).status).toBe(200);
-    await chain.facts(id, '1', facts);
-    await chain.document(id, '1', facts.uri, {
-      documents: [document, { ...document, ...bare, locale: 'es', name: 'Piedra' }],
-    });
     const answer = await chain.get(at(id));
-    const shown = family === 'ft' ? { description: 'Grey', image_canonical_uri: 'ipfs://i' } : {};
-    expect(answer.body).toEqual({
-      ...expected(deployed, id),
-      ...shown,
-      metadata: {
-        sip: 16,
-        name: 'Pebble',
-        description: 'Grey',
-        image: 'ipfs://i',
-        attributes: [{ trait_type: 'Hue', value: Number('12345678901234567890') }],
-        properties: { a: null, b: 1 },
-      },
-    });
-    expect(answer.text).toContain('"value":12345678901234567890');
-    expect(answer.text).toContain('"b":1.0');
+    expect(answer.body).toEqual(expected(deployed, id));
     // The path without a version answers the same.
     expect((await chain.get(at(id).replace('/v1', ''))).text).toBe(answer.text);
-    expect((await chain.get(at(id, '?locale=es'))).body).toEqual({
-      ...expected(deployed, id),
-      metadata: { sip: 16, name: 'Piedra' },
-    });
-    expect((await chain.get(at(id, '?locale=en'))).text).toBe(answer.text);
-    for (const locale of ['ES', 'de', 'es-MX']) {
-      expect(await chain.get(at(id, `?locale=${locale}`))).toMatchObject({
-        status: 422,
-        body: { error: 'Locale not found' },
-      });
-    }
-    chain.copies.set('ipfs://i', new Uint8Array([1, 2, 3]));
+    expect((await chain.get(at(id, '?locale='))).text).toBe(answer.text);
+    expect(await chain.get(at(id, '?locale=en'))).toMatchObject({ status: 422, body: { error: 'Locale not found' } });
     await chain.refresh(id);
-    await chain.facts(id, '1', facts);
-    const path = `/stackside/v1/token-images/${'ab'.repeat(32)}.png`;
-    const { body } = await chain.get(at(id));
-    expect(body.metadata).toMatchObject({ cached_image: path, cached_thumbnail_image: path });
-    if (family === 'ft') expect(body).toMatchObject({ image_uri: path, image_thumbnail_uri: path });
-    chain.copies.clear();
+    // What is known stays while it is read again.
+    expect((await chain.get(at(id))).text).toBe(answer.text);
   });
 
   test('has a tag, which changes with the token', async () => {
     const { id } = await token('tagged');
     await chain.facts(id, '1', facts);
-    await chain.document(id, '1', facts.uri, { documents: [document] });
     const first = await chain.get(at(id));
     const etag = first.headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[^"]+"$/);
     expect(first.headers.get('cache-control')).toBe('public, no-cache, must-revalidate');
-    for (const query of ['', '?locale=en', '?x=1']) {
+    for (const query of ['', '?x=1']) {
       expect((await chain.get(at(id, query))).headers.get('etag')).toBe(etag);
       expect(await chain.get(at(id, query), { 'if-none-match': `W/"x", ${etag}` })).toMatchObject({
         status: 304,
@@ -373,10 +276,9 @@ describe.each(families)('one token of %s', (family) => {
     chain.mine();
     expect((await chain.get(at(id), { 'if-none-match': etag })).status).toBe(304);
     await chain.refresh(id);
-    await chain.facts(id, '1', facts);
-    await chain.document(id, '1', facts.uri, { documents: [{ ...document, name: 'New' }] });
+    await chain.facts(id, '1', { ...facts, uri: 'https://x.example/new' });
     const second = await chain.get(at(id), { 'if-none-match': etag });
-    expect([second.status, second.body.metadata.name]).toEqual([200, 'New']);
+    expect([second.status, second.body.token_uri]).toEqual([200, 'https://x.example/new']);
     expect(second.headers.get('etag')).not.toBe(etag);
   });
 });
@@ -400,12 +302,6 @@ describe('the list of fungible tokens', () => {
       made[name] = deploy('ft', name, by).id;
       if (said !== null) await chain.facts(made[name], '1', said);
     }
-    await chain.document(made.b!, '1', 'https://x.example', {
-      documents: [
-        { ...bare, locale: 'en', name: 'doc', description: 'text', image: 'i' },
-        { ...bare, locale: 'es', name: 'otro' },
-      ],
-    });
     deploy('nft', 'no-ft');
   });
   afterAll(() => chain[Symbol.dispose]());
@@ -476,8 +372,6 @@ describe('the list of fungible tokens', () => {
           decimals: 6,
           total_supply: '5',
           token_uri: 'https://x.example',
-          description: 'text',
-          image_canonical_uri: 'i',
           tx_id: expect.stringMatching(/^0x[0-9a-f]{64}$/),
           sender_address: alice.address,
           asset_identifier: `${made.b}::coin`,
@@ -509,7 +403,7 @@ describe('the list of fungible tokens', () => {
     expect((await list(`?address=${bob.address}`)).total).toBe(2);
     expect((await list(`?address=${made.a}`)).names).toEqual(['a']);
     expect((await list(`?address=${alice.address}.%25`)).names).toEqual([]);
-    expect((await list('?valid_metadata_only=true')).names).toEqual(['b']);
+    expect(await list('?valid_metadata_only=true')).toEqual({ total: 0, names: [] });
     expect((await list('?valid_metadata_only=false')).total).toBe(5);
     expect((await list('?unknown=1')).total).toBe(5);
   });
@@ -585,7 +479,7 @@ test('a mint moves the supply, and the lists of the server have the unit', async
     const history = await chain.get(`/stackside/v1/principals/${bob.address}/history`);
     const body = JSON.stringify({ principals: [bob.address], fungible_tokens: [asset] });
     const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
-    const answer = await chain.request('/stackside/v1/principals/balances', {}, 'web', init);
+    const answer = await chain.request('/stackside/v1/principals/balances', {}, 'on', init);
     const balances = (await answer.json()) as { results: { fungible_tokens: object[] }[] };
     return [
       transfers.body.results[0],
@@ -629,21 +523,4 @@ test('the status counts what there is, and leaves out the rest', async () => {
       job_queue: { pending: 4, done: 1 },
     },
   ]);
-});
-
-test('the image of a token is sent as an image and nothing else', async () => {
-  using chain = tokenChain();
-  const bytes = new Uint8Array([137, 80]);
-  chain.copies.set('x', bytes);
-  const answer = await chain.request(`/stackside/v1/token-images/${'ab'.repeat(32)}.png`);
-  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes);
-  expect(Object.fromEntries(answer.headers)).toMatchObject({
-    'content-type': 'image/png',
-    'x-content-type-options': 'nosniff',
-    'content-security-policy': "default-src 'none'; sandbox",
-  });
-  expect((await chain.get(`/stackside/v1/token-images/${'cd'.repeat(32)}.png`)).status).toBe(404);
-  for (const file of ['x.png', '..%2f..%2fetc%2fpasswd', `${'ab'.repeat(32)}.svg`, 'ab'.repeat(32)]) {
-    expect((await chain.get(`/stackside/v1/token-images/${file}`)).status).toBe(400);
-  }
 });

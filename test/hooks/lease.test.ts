@@ -64,7 +64,7 @@ function heldPost() {
     send: ({ headers, signal }: SendOptions): Promise<Answer> =>
       new Promise((resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('ended')));
-        const whole = { headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
+        const whole = { headers: {}, body: Buffer.alloc(0) };
         asked.push({ headers, signal, answer: (status = 200) => resolve({ status, ...whole }) });
       }),
     ids: () => asked.map(({ headers }) => headers['webhook-id']),

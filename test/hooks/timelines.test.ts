@@ -45,7 +45,7 @@ function laterLease(): { lease: Lease; gain: () => void } {
 /** A network that answers at once, and what was sent. */
 function answering() {
   const sent: { id: string; hook: string; heights: number[] }[] = [];
-  const answer: Answer = { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' };
+  const answer: Answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
   return {
     sent,
     send: async ({ headers, body }: SendOptions): Promise<Answer> => {

@@ -102,7 +102,7 @@ export class Receivers {
         if (fate === 'mute') return;
         if (fate === 'reset') return reject(new Error('ECONNRESET'));
         const headers = fate === 'busy' ? { 'retry-after': '1' } : {};
-        resolve({ status: statuses[fate], headers, body: Buffer.alloc(0), ended: 'whole' });
+        resolve({ status: statuses[fate], headers, body: Buffer.alloc(0) });
       });
     });
     return promise;

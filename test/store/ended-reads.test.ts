@@ -179,13 +179,12 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     nftHistory: ({ tokenLists }) => tokenLists.nftHistory(`${holder}.collectible-0::card`, mined, 2, 0, true),
     tokenContract: ({ tokenMetadata }) => tokenMetadata.contract(`${holder}.token-0`),
     token: ({ tokenMetadata }) => tokenMetadata.token(`${holder}.token-0`, 1n),
-    document: ({ tokenMetadata }) => tokenMetadata.document(`${holder}.token-0`, 1n, null),
     fts: ({ tokenMetadata }) => {
-      const filter = { name: 'demo', symbol: null, address: null, withDocument: false };
+      const filter = { name: 'demo', symbol: null, address: null };
       return tokenMetadata.fts(filter, { by: 'symbol', direction: 'desc' }, 2, 1);
     },
     tokenCounts: ({ tokenMetadata }) => tokenMetadata.counts(),
-    tokenQueue: ({ tokenMetadata }) => tokenMetadata.queue(['facts'], 0, 1),
+    tokenQueue: ({ tokenMetadata }) => tokenMetadata.queue(0, 1),
     toSpread: ({ tokenMetadata }) => tokenMetadata.toSpread(),
     tokensVersion: async ({ tokenMetadata }) => tokenMetadata.version(),
     ofAsset: ({ tokenMetadata }) => tokenMetadata.ofAsset(`${holder}.token-0::coin`),

@@ -19,7 +19,6 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { TokenCommands } from '../../src/store/ingest/token-commands.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { startTokenAsker } from '../../src/tokens/asker.ts';
-import type { DocumentOutcome } from '../../src/tokens/document.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
@@ -184,7 +183,7 @@ function next(
 }
 
 /** An index with an asker of a stub node. */
-function opened(says: Says = plain, readDocument: (() => Promise<DocumentOutcome>) | null = null) {
+function opened(says: Says = plain) {
   const directory = dataDirectory();
   const open = openAt(directory.path);
   const { ingest } = open;
@@ -202,7 +201,7 @@ function opened(says: Says = plain, readDocument: (() => Promise<DocumentOutcome
   const lease = { isHeld: true };
   const start = () =>
     startTokenAsker({
-      ...{ snapshots, node: rpc, readDocument, commander, clock },
+      ...{ snapshots, node: rpc, commander, clock },
       isHeld: () => lease.isHeld,
       chance: { number: () => 0 },
       log: (event) => said.push(event),
@@ -226,12 +225,12 @@ function opened(says: Says = plain, readDocument: (() => Promise<DocumentOutcome
     token: (contract: string, id: bigint | number) =>
       snapshots.read((read) => read.tokenMetadata.token(contract, BigInt(id))),
     jobs: () => snapshots.read((read) => read.tokenMetadata.counts()).then(({ jobs }) => jobs),
-    /** Starts to ask, and waits until nothing of the node's work is pending and untried, or waits for a place in the list. */
+    /** Starts to ask, and waits until no work is pending and untried, or waits for a place in the list. */
     async settled(): Promise<void> {
       asker ??= start();
       await until(
         () =>
-          one('SELECT 1 FROM token_jobs WHERE work < 2 AND state = 0') === null &&
+          one('SELECT 1 FROM token_jobs WHERE state = 0') === null &&
           one('SELECT 1 FROM token_contracts WHERE listed < last_token_id OR queued_up_to IS NOT NULL') === null,
         'answers',
       );
@@ -324,7 +323,7 @@ test('facts of every family are asked for once, at a block, and stored as the co
   await made.settled();
   expect(await made.token(COIN, 1)).toMatchObject({
     ...{ name: 'River Coin', symbol: 'RVR', decimals: '6', supply: '10000', uri: 'https://art.example/1.json' },
-    ...{ facts: { state: 'done', error: null }, document: { state: 'pending', error: null } },
+    facts: 'done',
   });
   expect(await made.token(CARDS, MOST)).toMatchObject({ name: null, uri: `https://art.example/${MOST}.json` });
   for (const id of [1, 2, 3])
@@ -380,21 +379,17 @@ test('an answer about an earlier block gets the mints since, one about a lost bl
   // What was asked at a block that goes is asked again, and the old values stay.
   const fork = next(b, null);
   made.add(fork, next(fork, null));
-  expect(await made.token(COIN, 1)).toMatchObject({ name: 'C', facts: { state: 'pending' } });
+  expect(await made.token(COIN, 1)).toMatchObject({ name: 'C', facts: 'pending' });
   expect(await answer(c.hash, { ...facts, name: 'D' })).toBe(0);
 });
 
 test('a fork that takes a deployment or a mint away takes the token with all of its own', async () => {
-  await using made = opened(plain, async () => ({
-    kind: 'read',
-    documents: [{ locale: '', name: 'n', description: null, image: null, attributes: null, properties: null }],
-  }));
+  await using made = opened();
   const a = next(null, cards, (tx) => [nftMint(CARDS, tx, 0, 1)]);
   const b = next(a, jewels, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 2)]);
   const c = next(b, coins, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 3)]);
   made.add(a, b, c);
   await made.settled();
-  await until(() => made.one('SELECT 1 FROM token_jobs WHERE state = 0') === null, 'documents');
   const fork = next(b, null);
   made.add(fork, next(fork, null));
   const contracts = made.all<{ address: string }>('SELECT address FROM token_contracts ORDER BY contract_id');
@@ -403,8 +398,7 @@ test('a fork that takes a deployment or a mint away takes the token with all of 
   expect(await made.token(CARDS, 3)).toBeUndefined();
   // A semi-fungible token that an earlier block minted stays.
   expect(await made.token(GEMS, 1)).toMatchObject({ decimals: '6' });
-  const tokens = made.all<{ n: number }>('SELECT count(*) AS n FROM token_documents');
-  expect(tokens).toEqual([{ n: 3 }]);
+  expect(made.all<{ n: number }>('SELECT count(*) AS n FROM tokens')).toEqual([{ n: 3 }]);
   made.ingest.publish();
   expect(checkAndRecount(made.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
@@ -505,9 +499,7 @@ test.each(wrong)('%s is told apart, tried again where that may help, and never s
   made.add(next(null, coins));
   made.start();
   await until(() => made.one('SELECT 1 FROM token_jobs WHERE tries > 0') !== null, 'a try');
-  const token = await made.token(COIN, 1);
-  expect(token).toMatchObject({ name: null, writtenAt: null, facts: { state } });
-  expect(token?.facts.error).toBe(state === 'invalid' ? 'clarity_error' : null);
+  expect(await made.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
   // Once the contract answers, all but the invalid are read by themselves.
   made.node.says = plain;
   if (state === 'invalid') await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
@@ -518,7 +510,19 @@ test('a supply without an answer is unknown and the rest is stored; no URI is no
   await using made = opened(saying({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
   made.add(next(null, coins));
   await made.settled();
-  expect(await made.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null, document: null });
+  expect(await made.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
+});
+
+test('a URI is stored with the number of its token, and without a locale', async () => {
+  await using made = opened(
+    saying({
+      'get-token-uri': uri('https://x.example/{ID}/$token_id/{locale}.json'),
+      'get-last-token-id': okay(clarity.uint(2)),
+    }),
+  );
+  made.add(next(null, cards));
+  await made.settled();
+  expect((await made.token(CARDS, 2))?.uri).toBe('https://x.example/2/2/.json');
 });
 
 test('characters of control and direction, numbers of 128 bits and other texts are stored as they are', async () => {
@@ -536,13 +540,11 @@ test('a last token id beyond the cap lists none, and one that is no number makes
   made.add(next(null, cards));
   await made.settled();
   expect(made.all('SELECT * FROM tokens')).toEqual([]);
-  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId).toEqual({
-    ...{ state: 'done', error: null },
-  });
+  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId).toBe('done');
   made.node.says = saying({ 'get-last-token-id': okay(clarity.ascii('no')) });
   await made.commands.run('tokens.refresh', { contract: CARDS, tokens: null });
   await made.settled();
-  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId?.state).toBe('invalid');
+  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId).toBe('invalid');
 });
 
 test('contracts that never answer, or answer otherwise each time, keep no other from being read', async () => {
@@ -608,36 +610,6 @@ test('while the node is away nothing counts as a try, and it is said once', asyn
   expect(made.said).toEqual([{ event: 'tokens_not_asked', reason: expect.any(String) }]);
 });
 
-test('documents: what is read replaces what was, what fails keeps it, a host that asks to wait is no try', async () => {
-  const outcomes: DocumentOutcome[] = [];
-  const texts = (name: string) => ({ name, description: null, image: null, attributes: '[]', properties: null });
-  const read = (...names: string[]): DocumentOutcome => ({
-    kind: 'read',
-    documents: names.map((name, index) => ({ locale: index === 0 ? '' : name, ...texts(name) })),
-  });
-  await using made = opened(plain, async () => outcomes.shift() ?? read('later'));
-  outcomes.push(
-    { kind: 'wait', until: 0 },
-    { kind: 'failed', error: 'document_timeout', again: true },
-    read('one', 'es'),
-  );
-  made.add(next(null, coins));
-  const name = async () => (await made.snapshots.read((r) => r.tokenMetadata.document(COIN, 1n, null)))?.name;
-  made.start();
-  await until(async () => (await name()) === 'one', 'the document');
-  const document = (locale: string) => made.snapshots.read((r) => r.tokenMetadata.document(COIN, 1n, locale));
-  expect((await document('es'))?.name).toBe('es');
-  outcomes.push({ kind: 'failed', error: 'document_unreadable', again: false });
-  await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
-  await until(async () => (await made.token(COIN, 1))?.document?.state === 'invalid', 'the failure');
-  expect(await name()).toBe('one');
-  expect((await made.token(COIN, 1))?.document?.error).toBe('document_unreadable');
-  outcomes.push(read('two'));
-  await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
-  await until(async () => (await name()) === 'two', 'the new document');
-  expect(await document('es')).toBeNull();
-});
-
 test('a rebuild has all that was answered and asks nobody; many tokens are listed and queued in turns', async () => {
   await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(450)) }));
   const a = next(null, cards);
@@ -678,7 +650,7 @@ test('fungible tokens are listed by name or symbol, unknown ones last or first, 
     made.add(at);
   }
   await made.settled();
-  const all = { name: null, symbol: null, address: null, withDocument: false };
+  const all = { name: null, symbol: null, address: null };
   const list = async (filter: object, by: 'name' | 'symbol', direction: 'asc' | 'desc', limit = 10, offset = 0) => {
     const page = await made.snapshots.read((read) =>
       read.tokenMetadata.fts({ ...all, ...filter }, { by, direction }, limit, offset),
@@ -694,7 +666,6 @@ test('fungible tokens are listed by name or symbol, unknown ones last or first, 
   expect(await list({ name: '%' }, 'name', 'asc')).toEqual([0]);
   expect(await list({ symbol: 'b' }, 'name', 'asc')).toEqual([2, 'c', 'b']);
   expect(await list({ address: `${alice.address}.s` }, 'name', 'asc')).toEqual([1, 'silent']);
-  expect(await list({ withDocument: true }, 'name', 'asc')).toEqual([0]);
   expect(await list({}, 'name', 'asc', 2, 1)).toEqual([5, 'c', 'b']);
   expect(await list({ name: 'a' }, 'name', 'asc', 2, 9)).toEqual([4]);
 });

@@ -18,7 +18,7 @@ import { type Route, route } from '../../http/route.ts';
 import type { ListedContract } from '../../store/model/contract.ts';
 import type { ListedName } from '../../store/model/name.ts';
 import type { FtListing, NftListing } from '../../store/model/token.ts';
-import { imageCopies, Metadata, metadataOf, SIPS, type TokenMetadata } from '../metadata.ts';
+import { SIPS } from '../metadata.ts';
 import { example } from '../shared/examples/examples.ts';
 import { NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { Decimals, exactDecimals, TokenSymbol } from '../shared/unit.ts';
@@ -110,7 +110,6 @@ const Ft = Type.Object(
     name: nullable(Type.String()),
     symbol: nullable(TokenSymbol),
     decimals: nullable(Decimals),
-    image: Type.Union([Type.String(), Type.Null()], { description: 'URL of the small copy that this server keeps' }),
   },
   { $id: 'ListedFt' },
 );
@@ -142,7 +141,6 @@ const Instance = Type.Object(
     value: ClarityPair,
     owner: Type.Union([Principal, Type.Null()], { description: 'Null for a token that was burnt' }),
     token_uri: nullable(Type.String()),
-    metadata: nullable(Metadata),
   },
   { $id: 'OwnedNft' },
 );
@@ -191,146 +189,140 @@ function numberOf(value: Uint8Array): bigint | null {
   return decoded.ok && decoded.value.type === 'uint' ? decoded.value.value : null;
 }
 
-export function directories({ copies }: TokenMetadata): Route[] {
-  const copyOf = imageCopies(copies);
-  const metadata = metadataOf(copies);
-  const ft = ({ supply, name: called, symbol, decimals, image, ...of }: FtListing): Static<typeof Ft> => ({
-    ...counts({ supply, name: called, symbol, decimals, image, ...of }),
-    supply,
-    name: called,
-    symbol,
-    decimals: exactDecimals(decimals),
-    image: copyOf(image),
-  });
+const ft = ({ supply, name: called, symbol, decimals, ...of }: FtListing): Static<typeof Ft> => ({
+  ...counts({ supply, name: called, symbol, decimals, ...of }),
+  supply,
+  name: called,
+  symbol,
+  decimals: exactDecimals(decimals),
+});
 
-  return [
-    route({
-      path: '/stackside/v1/contracts',
-      operationId: 'getContracts',
-      summary: 'Directory of contracts',
-      description:
-        'Returns the contracts that were deployed, newest first, or those that were called on a day, most calls first.',
-      tag,
-      query: {
-        order: orderOf('Newest deployment first, or most calls of the day', 'newest', 'calls'),
-        trait: Type.Optional(
-          Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard whose functions the contract has' }),
-        ),
-        day: Type.Optional(Day),
-        ...cursorQuery,
-      },
-      response: dayPage(Contract),
-      etag: chainTip,
-      history: 'since',
-      handle: async ({ query: { order, trait: sip, day, limit, cursor }, read }) => {
-        const list = `contracts ${order} ${sip ?? ''} ${day ?? ''}`;
-        const filter = { order, family: sip === undefined ? null : TRAITS[sip] };
-        const page = await read.directories.contracts(filter, day ?? null, limit, pageCursor(list, cursor));
-        const isWhole = read.chain.historyFrom() === null;
-        return { ...cursorPage(list, limit, page, (of) => contract(of, isWhole)), day: dayText(page.day) };
-      },
-    }),
-    route({
-      path: '/stackside/v1/tokens/ft',
-      operationId: 'getFungibleTokens',
-      summary: 'Directory of fungible tokens',
-      description:
-        'Returns fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
-      tag,
-      query: {
-        order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
-        day: Type.Optional(Day),
-        ...cursorQuery,
-      },
-      response: dayPage(Ft),
-      etag: chainTipAndTokens,
-      history: 'whole',
-      handle: async ({ query: { order, day, limit, cursor }, read }) => {
-        const list = `fts ${order} ${day ?? ''}`;
-        const page = await read.directories.fts(order, day ?? null, limit, pageCursor(list, cursor));
-        return { ...cursorPage(list, limit, page, ft), day: dayText(page.day) };
-      },
-    }),
-    route({
-      path: '/stackside/v1/tokens/nft',
-      operationId: 'getCollections',
-      summary: 'Directory of collections',
-      description:
-        'Returns non-fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
-      tag,
-      query: {
-        order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
-        day: Type.Optional(Day),
-        ...cursorQuery,
-      },
-      response: dayPage(Nft),
-      etag: chainTip,
-      history: 'whole',
-      handle: async ({ query: { order, day, limit, cursor }, read }) => {
-        const list = `collections ${order} ${day ?? ''}`;
-        const page = await read.directories.nfts(order, day ?? null, limit, pageCursor(list, cursor));
-        return { ...cursorPage(list, limit, page, nft), day: dayText(page.day) };
-      },
-    }),
-    route({
-      path: '/stackside/v1/tokens/nft/{asset_identifier}/{value}',
-      operationId: 'getCollectionToken',
-      summary: 'Token of a collection',
-      description:
-        'Returns the present owner of a non-fungible token, with the document at its URI as far as it was read.',
-      tag,
-      params: { asset_identifier: NftAssetParameter, value: NftValueParameter },
-      response: Instance,
-      notFound: NEVER_MINTED,
-      etag: chainTipAndTokens,
-      history: 'thing',
-      handle: async ({ params: { asset_identifier: asset, value }, read }) => {
-        const owner = await read.tokenLists.nftOwner(asset, value);
-        if (owner === undefined) throw notFound(NEVER_MINTED);
-        const [contractId, number] = [asset.slice(0, asset.indexOf('::')), numberOf(value)];
-        const token = number === null ? undefined : await read.tokenMetadata.token(contractId, number);
-        const document = number === null ? null : await read.tokenMetadata.document(contractId, number, null);
-        return { value: clarity(value), owner, token_uri: token?.uri ?? null, metadata: metadata(document) };
-      },
-    }),
-    route({
-      path: '/stackside/v1/names',
-      operationId: 'getListedNames',
-      summary: 'Directory of names',
-      description:
-        'Returns names (BNS) that are not revoked, in their order, with their owners and the end of their leases.',
-      tag,
-      query: {
-        namespace: Type.Optional(
-          Type.String({ maxLength: 20, description: 'Namespace, such as `btc`', examples: example('namespace') }),
-        ),
-        ...cursorQuery,
-      },
-      response: UncountedCursorPage(Name),
-      etag: chainTipAndAttachments,
-      history: 'whole',
-      handle: async ({ query: { namespace = null, limit, cursor }, read }) => {
-        const list = `names ${namespace ?? ''}`;
-        const page = await read.names.list(namespace, limit, pageCursor(list, cursor));
-        return cursorPage(list, limit, page, name);
-      },
-    }),
-    route({
-      path: '/stackside/v1/names/{name}',
-      operationId: 'getListedName',
-      summary: 'Owner and lease of a name',
-      description: 'Returns the owner of a name (BNS) and the end of its lease.',
-      tag,
-      params: { name: Type.String({ description: 'Name with its namespace', examples: example('name') }) },
-      response: Name,
-      notFound: NO_NAME,
-      etag: chainTipAndAttachments,
-      history: 'whole',
-      handle: async ({ params, read }) => {
-        const found = await read.names.listed(params.name);
-        if (found === undefined) throw notFound(NO_NAME);
-        return name(found);
-      },
-    }),
-  ];
-}
+/** The routes of directories. */
+export const directories: readonly Route[] = [
+  route({
+    path: '/stackside/v1/contracts',
+    operationId: 'getContracts',
+    summary: 'Directory of contracts',
+    description:
+      'Returns the contracts that were deployed, newest first, or those that were called on a day, most calls first.',
+    tag,
+    query: {
+      order: orderOf('Newest deployment first, or most calls of the day', 'newest', 'calls'),
+      trait: Type.Optional(
+        Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard whose functions the contract has' }),
+      ),
+      day: Type.Optional(Day),
+      ...cursorQuery,
+    },
+    response: dayPage(Contract),
+    etag: chainTip,
+    history: 'since',
+    handle: async ({ query: { order, trait: sip, day, limit, cursor }, read }) => {
+      const list = `contracts ${order} ${sip ?? ''} ${day ?? ''}`;
+      const filter = { order, family: sip === undefined ? null : TRAITS[sip] };
+      const page = await read.directories.contracts(filter, day ?? null, limit, pageCursor(list, cursor));
+      const isWhole = read.chain.historyFrom() === null;
+      return { ...cursorPage(list, limit, page, (of) => contract(of, isWhole)), day: dayText(page.day) };
+    },
+  }),
+  route({
+    path: '/stackside/v1/tokens/ft',
+    operationId: 'getFungibleTokens',
+    summary: 'Directory of fungible tokens',
+    description:
+      'Returns fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
+    tag,
+    query: {
+      order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
+      day: Type.Optional(Day),
+      ...cursorQuery,
+    },
+    response: dayPage(Ft),
+    etag: chainTipAndTokens,
+    history: 'whole',
+    handle: async ({ query: { order, day, limit, cursor }, read }) => {
+      const list = `fts ${order} ${day ?? ''}`;
+      const page = await read.directories.fts(order, day ?? null, limit, pageCursor(list, cursor));
+      return { ...cursorPage(list, limit, page, ft), day: dayText(page.day) };
+    },
+  }),
+  route({
+    path: '/stackside/v1/tokens/nft',
+    operationId: 'getCollections',
+    summary: 'Directory of collections',
+    description:
+      'Returns non-fungible tokens, those with the most holders first, or those that were moved on a day, most transfers first.',
+    tag,
+    query: {
+      order: orderOf('Most holders first, or most transfers of the day', 'holders', 'transfers'),
+      day: Type.Optional(Day),
+      ...cursorQuery,
+    },
+    response: dayPage(Nft),
+    etag: chainTip,
+    history: 'whole',
+    handle: async ({ query: { order, day, limit, cursor }, read }) => {
+      const list = `collections ${order} ${day ?? ''}`;
+      const page = await read.directories.nfts(order, day ?? null, limit, pageCursor(list, cursor));
+      return { ...cursorPage(list, limit, page, nft), day: dayText(page.day) };
+    },
+  }),
+  route({
+    path: '/stackside/v1/tokens/nft/{asset_identifier}/{value}',
+    operationId: 'getCollectionToken',
+    summary: 'Token of a collection',
+    description: 'Returns the present owner of a non-fungible token and its URI.',
+    tag,
+    params: { asset_identifier: NftAssetParameter, value: NftValueParameter },
+    response: Instance,
+    notFound: NEVER_MINTED,
+    etag: chainTipAndTokens,
+    history: 'thing',
+    handle: async ({ params: { asset_identifier: asset, value }, read }) => {
+      const owner = await read.tokenLists.nftOwner(asset, value);
+      if (owner === undefined) throw notFound(NEVER_MINTED);
+      const [contractId, number] = [asset.slice(0, asset.indexOf('::')), numberOf(value)];
+      const token = number === null ? undefined : await read.tokenMetadata.token(contractId, number);
+      return { value: clarity(value), owner, token_uri: token?.uri ?? null };
+    },
+  }),
+  route({
+    path: '/stackside/v1/names',
+    operationId: 'getListedNames',
+    summary: 'Directory of names',
+    description:
+      'Returns names (BNS) that are not revoked, in their order, with their owners and the end of their leases.',
+    tag,
+    query: {
+      namespace: Type.Optional(
+        Type.String({ maxLength: 20, description: 'Namespace, such as `btc`', examples: example('namespace') }),
+      ),
+      ...cursorQuery,
+    },
+    response: UncountedCursorPage(Name),
+    etag: chainTipAndAttachments,
+    history: 'whole',
+    handle: async ({ query: { namespace = null, limit, cursor }, read }) => {
+      const list = `names ${namespace ?? ''}`;
+      const page = await read.names.list(namespace, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, name);
+    },
+  }),
+  route({
+    path: '/stackside/v1/names/{name}',
+    operationId: 'getListedName',
+    summary: 'Owner and lease of a name',
+    description: 'Returns the owner of a name (BNS) and the end of its lease.',
+    tag,
+    params: { name: Type.String({ description: 'Name with its namespace', examples: example('name') }) },
+    response: Name,
+    notFound: NO_NAME,
+    etag: chainTipAndAttachments,
+    history: 'whole',
+    handle: async ({ params, read }) => {
+      const found = await read.names.listed(params.name);
+      if (found === undefined) throw notFound(NO_NAME);
+      return name(found);
+    },
+  }),
+];

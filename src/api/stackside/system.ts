@@ -245,7 +245,7 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
     operationId: 'refreshTokens',
     summary: 'Ask again about tokens',
     description:
-      'Queues tokens of a contract, so that the node, and with `--token-metadata web` the host of each document, is asked about them again, also about frozen ones. What is known stays until there is an answer. Only the admin key may ask for it.',
+      'Queues tokens of a contract, so that the node is asked about them again, also about frozen ones. What is known stays until there is an answer. Only the admin key may ask for it.',
     body: Type.Object({
       contract_id: Type.String({ minLength: 1, maxLength: 200 }),
       token_ids: Type.Optional(

@@ -30,7 +30,6 @@ import {
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { tokenImages } from '../../tokens/images.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { createApp, type ServerReadings } from './app.ts';
 import { clientAddresses, rateLimiter } from './clients.ts';
@@ -108,10 +107,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
     prefixes: prefixForwards(settings, via),
-    tokenMetadata: {
-      source: settings.tokenMetadata,
-      copies: settings.tokenImages === null ? null : tokenImages(settings.tokenImages),
-    },
+    asksAboutTokens: settings.tokenMetadata === 'on',
     limiter,
     addressOf,
     ...(mainThread === undefined ? {} : { mainThread }),

@@ -4,7 +4,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Steering } from '../../api/devnet/family.ts';
 import { devnetRoutes } from '../../api/devnet/routes.ts';
 import { isReplaced, nodeRoutes, type PrefixForward, prefixRoutes, requireFreePrefixes } from '../../api/forwarded.ts';
-import { metadataRoutes, type TokenMetadata, tokenImageRoutes } from '../../api/metadata.ts';
+import { metadataRoutes } from '../../api/metadata.ts';
 import { names, namesOfAddress, namespaces } from '../../api/names/names.ts';
 import { type Operations, operationRoutes } from '../../api/operations.ts';
 import answers from '../../api/shared/examples/answers.json' with { type: 'json' };
@@ -97,8 +97,8 @@ export interface ApiOptions {
   nodeProxy?: Forward;
   /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
   prefixes?: readonly PrefixForward[];
-  /** By default, what contracts say, without images. */
-  tokenMetadata?: TokenMetadata;
+  /** Whether the server asks the node about tokens; default: true. */
+  asksAboutTokens?: boolean;
   /** Null or undefined if this process doesn't write. */
   hooks?: HookApi | null;
   /** What readers of the chain's changes need of the server. */
@@ -134,7 +134,7 @@ export const resources = (
   now: () => number,
   faucets: Faucets,
   server: ServerReadings | null = null,
-  tokenMetadata: TokenMetadata = { source: 'chain', copies: null },
+  asksAboutTokens = true,
 ): readonly (readonly Route[])[] => [
   status(version),
   statusRedirects,
@@ -183,7 +183,7 @@ export const resources = (
   mempoolState,
   searches,
   tokenLists,
-  directories(tokenMetadata),
+  directories,
   rawTransactions,
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),
@@ -192,8 +192,7 @@ export const resources = (
   contractSearch,
   transactionSearch,
   manySubjects,
-  tokenImageRoutes(tokenMetadata),
-  metadataRoutes(version, tokenMetadata),
+  metadataRoutes(version, asksAboutTokens),
 ];
 
 /** Maximum long reads (of several turns) under way in a thread. */
@@ -233,7 +232,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...(toMainThread === null ? {} : { mainThread: toMainThread }),
     checkResponses,
   };
-  const families = resources(version, clock.now, faucets, options.server, options.tokenMetadata).map((routes) =>
+  const families = resources(version, clock.now, faucets, options.server, options.asksAboutTokens).map((routes) =>
     routes.filter(({ path }) => !isReplaced(path, prefixes)),
   );
   families.push([...changeRoutes({ snapshots, clock, turns, elsewhere: toMainThread, ...options.changes })]);
@@ -273,7 +272,7 @@ const tags: Readonly<Record<string, string>> = {
   'Smart contracts': 'Contracts, the status of their deployments, and the events they print.',
   Tokens: 'Supply, holders and history of STX, fungible tokens and non-fungible tokens.',
   'Token metadata':
-    'What contracts and documents say of tokens (SIP-009, SIP-010, SIP-013, SIP-016), in the form of the separate service for it. Any contract may have any name and symbol. Each path also works without `v1`.',
+    'What contracts say of tokens (SIP-009, SIP-010, SIP-013), in the form of the separate service for it. Any contract may have any name and symbol. Each path also works without `v1`.',
   Staking: 'Staking with pox-5: bonds, registrations and signers.',
   Stacking: 'Stacking with pox-2 to pox-4, and the reward cycles of every version.',
   'Burn rewards': 'Rewards that Bitcoin blocks paid to stackers.',

@@ -111,7 +111,7 @@ export async function attempt(sending: Sending, { guard, clock, send }: Outgoing
       const target = await checkedTarget(guard, sending.url, ending);
       const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
       const limits = { connectTimeoutMs, answerMs, mostBytes: MOST_READ };
-      return send({ ...target, ...limits, method: 'POST', headers, body, signal: ending, clock });
+      return send({ ...target, ...limits, headers, body, signal: ending, clock });
     });
     // The status decides the result; the body is only for the delivery log.
     return done({

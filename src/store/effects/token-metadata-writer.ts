@@ -1,4 +1,4 @@
-/** Writes contracts of tokens, their tokens, and the queue of what the node and others are asked of them. */
+/** Writes contracts of tokens, their tokens, and the queue of questions to the node. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOf } from '../../chain/position.ts';
@@ -46,7 +46,7 @@ export function tokenRows(db: Database) {
     'SELECT * FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
   );
   const setJob = upserter(db, tokenJobsTable, {
-    replaced: ['state', 'tries', 'position', 'not_before', 'asked_height', 'error'],
+    replaced: ['state', 'tries', 'position', 'not_before', 'asked_height'],
   });
   const dropJob = db.prepare<null, [number, string, number]>(
     'DELETE FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
@@ -64,9 +64,6 @@ export function tokenRows(db: Database) {
     'SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2',
   );
   const dropToken = db.prepare<null, [number, string]>('DELETE FROM tokens WHERE contract_id = ?1 AND token_id = ?2');
-  const dropDocuments = db.prepare<null, [number, string]>(
-    'DELETE FROM token_documents WHERE contract_id = ?1 AND token_id = ?2',
-  );
   const setQueueing = db.prepare<null, [number, string | null, number]>(
     'UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1',
   );
@@ -114,7 +111,7 @@ export function tokenRows(db: Database) {
     if (before?.state === JOB_STATE.pending && before.tries === 0) return;
     const key = { contract_id: contractId, token_id: tokenId, work: TOKEN_WORK[work] };
     const asked_height = before?.asked_height ?? null;
-    const row = { ...key, state: JOB_STATE.pending, tries: 0, position, not_before: null, asked_height, error: null };
+    const row = { ...key, state: JOB_STATE.pending, tries: 0, position, not_before: null, asked_height };
     putJob(row, before);
   }
 
@@ -138,12 +135,9 @@ export function tokenRows(db: Database) {
 
     removeToken({ contract_id, family }: TokenContractRow, tokenId: string): void {
       if (dropToken.run(contract_id, tokenId).changes === 0) return;
-      dropDocuments.run(contract_id, tokenId);
-      for (const work of ['facts', 'document'] as const) removeJob(contract_id, tokenId, work);
+      removeJob(contract_id, tokenId, 'facts');
       countTokens(family, 0, -1);
     },
-
-    dropDocuments: (contractId: number, tokenId: string) => void dropDocuments.run(contractId, tokenId),
 
     /** Begins to queue all tokens of a contract, one after the other. */
     queueAll({ contract_id, queued_up_to, is_forced }: TokenContractRow, isForced: boolean): void {
@@ -178,7 +172,7 @@ export type TokenRows = ReturnType<typeof tokenRows>;
 export function metadataWriters(db: Database, { principals, assets }: Dictionaries, rows = tokenRows(db)) {
   const addContract = inserter(db, tokenContractsTable);
   const dropContract = db.prepare<null, [number]>('DELETE FROM token_contracts WHERE contract_id = ?1');
-  const drop = ['tokens', 'token_documents', 'token_events', 'token_jobs'].map((table) =>
+  const drop = ['tokens', 'token_events', 'token_jobs'].map((table) =>
     db.prepare<null, [number]>(`DELETE FROM ${table} WHERE contract_id = ?1`),
   );
   const countTokens = db.prepare<{ tokens: number }, [number]>(
@@ -334,7 +328,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     /** Queues what was asked at a block that leaves the chain, or above it: the answers may be of that fork alone. */
     askedAt(height: number): void {
       for (const row of askedSince.all(height)) {
-        const again = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null, error: null };
+        const again = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null };
         rows.putJob({ ...row, ...again }, row);
       }
     },

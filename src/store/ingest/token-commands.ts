@@ -1,5 +1,5 @@
 /**
- * What the node and others said of tokens, as commands: a rebuild asks nobody anew. An answer of the node counts where the block
+ * What the node said of tokens, as commands: a rebuild asks nobody anew. An answer of the node counts where the block
  * at which the node was asked is still on the chain, and no later one says something of the token; otherwise nothing changes, and
  * the token is asked about again.
  */
@@ -16,24 +16,18 @@ import {
   type TokenContractRow,
   tokenRows,
 } from '../effects/token-metadata-writer.ts';
-import type { TokenDocument, TokenFacts } from '../model/token.ts';
-import { EVENT_KIND, JOB_STATE, TOKEN_ERROR, TOKEN_EVENT, TOKEN_FAMILY, type TokenError } from '../rows/enums.ts';
+import type { TokenFacts } from '../model/token.ts';
+import { EVENT_KIND, JOB_STATE, TOKEN_EVENT, TOKEN_FAMILY } from '../rows/enums.ts';
 import { folded } from '../rows/name-parts.ts';
 import type { Stored } from '../rows/statement.ts';
-import { inserter } from '../rows/table.ts';
-import { tokenDocumentsTable } from '../rows/tables.ts';
 import type { BatchedCommand } from './commands.ts';
 
 /** A try without an answer. */
 export interface FailedTry {
   /** `pending` is shown as work under way, `failed` as an end, though both may be tried again. */
   state: 'pending' | 'failed' | 'invalid';
-  /** Why it is invalid; null in other states. */
-  error: TokenError | null;
   /** Milliseconds until the next try; null for no further one. */
   wait: number | null;
-  /** Whether it counts as a try: to wait for a host that asked for it doesn't. */
-  counts: boolean;
 }
 
 interface OfContract {
@@ -46,15 +40,7 @@ interface OfContract {
 export type TokenAnswer =
   /** `last` is null where the contract has more tokens than are listed. */
   | ({ work: 'last_token_id'; answer: { last: number | null } | FailedTry } & OfContract)
-  | ({ work: 'facts'; token: string; answer: TokenFacts | FailedTry } & OfContract)
-  /** The first document is the default one. */
-  | {
-      work: 'document';
-      contract: string;
-      token: string;
-      uri: string;
-      answer: { documents: TokenDocument[] } | FailedTry;
-    };
+  | ({ work: 'facts'; token: string; answer: TokenFacts | FailedTry } & OfContract);
 
 /** Blocks since the node was asked above which an answer about a supply is too old: their events would have to be summed. */
 const MOST_BLOCKS = 100;
@@ -79,9 +65,6 @@ export function tokenCommands(db: Database) {
     `UPDATE tokens SET written_at = ?3, name = ?4, symbol = ?5, decimals = ?6, supply = ?7, uri = ?8
       WHERE contract_id = ?1 AND token_id = ?2`,
   );
-  const setWritten = db.prepare<null, [number, string, number]>(
-    'UPDATE tokens SET written_at = ?3 WHERE contract_id = ?1 AND token_id = ?2',
-  );
   const setKeys = db.prepare<null, [number, string | null, string | null]>(
     'UPDATE token_contracts SET name_key = ?2, symbol_key = ?3 WHERE contract_id = ?1',
   );
@@ -92,7 +75,6 @@ export function tokenCommands(db: Database) {
   const raise = db.prepare<null, [number]>(
     'UPDATE progress SET tokens_version = max(tokens_version + 1, ?1) WHERE id = 1',
   );
-  const addDocument = inserter(db, tokenDocumentsTable);
   const moves = db.prepare<Stored<'events', 'kind' | 'amount'>, [number, number]>(
     `SELECT kind, amount FROM events
       WHERE position > ?1 AND +asset_id = ?2 AND +kind IN (${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`,
@@ -120,23 +102,21 @@ export function tokenCommands(db: Database) {
     return at + Math.max(held.ttl ?? DYNAMIC_SECONDS, SHORTEST_SECONDS) * 1_000;
   }
 
-  function failed(job: JobRow, { state, error, wait, counts }: FailedTry, at: number, asked_height: number | null) {
+  function failed(job: JobRow, { state, wait }: FailedTry, at: number, asked_height: number) {
     rows.putJob(
       {
         ...job,
         state: JOB_STATE[state],
-        // What was tried is never again among what wasn't.
-        tries: Math.max(1, job.tries + Number(counts)),
+        tries: job.tries + 1,
         not_before: wait === null ? null : at + wait,
         asked_height,
-        error: error === null ? null : TOKEN_ERROR[error],
       },
       job,
     );
   }
 
-  const done = (job: JobRow, asked_height: number | null, not_before: number | null) =>
-    rows.putJob({ ...job, state: JOB_STATE.done, tries: 0, not_before, asked_height, error: null }, job);
+  const done = (job: JobRow, asked_height: number, not_before: number | null) =>
+    rows.putJob({ ...job, state: JOB_STATE.done, tries: 0, not_before, asked_height }, job);
 
   /** What was said of a supply at a height, and the mints and burns since. */
   function supplyNow(said: string, asset: number, height: number): string {
@@ -148,7 +128,7 @@ export function tokenCommands(db: Database) {
   }
 
   function writeFacts(contract: TokenContractRow, tokenId: string, said: TokenFacts, height: number, at: number): void {
-    const { contract_id, asset_id, position } = contract;
+    const { contract_id, asset_id } = contract;
     const { name, symbol, decimals, uri } = said;
     const supply = said.supply !== null && asset_id !== null ? supplyNow(said.supply, asset_id, height) : said.supply;
     setFacts.run(contract_id, tokenId, at, name, symbol, decimals, supply, uri);
@@ -157,12 +137,6 @@ export function tokenCommands(db: Database) {
       setKeys.run(contract_id, nameKey ?? null, symbolKey ?? null);
       parts.token('token_name', contract_id, contract.name_key, nameKey ?? null);
       parts.token('token_symbol', contract_id, contract.symbol_key, symbolKey ?? null);
-    }
-    if (uri === null) {
-      rows.dropDocuments(contract_id, tokenId);
-      rows.removeJob(contract_id, tokenId, 'document');
-    } else {
-      rows.queue(contract_id, tokenId, 'document', position);
     }
   }
 
@@ -202,38 +176,8 @@ export function tokenCommands(db: Database) {
     return true;
   }
 
-  function answerDocument(answered: Extract<TokenAnswer, { work: 'document' }>, at: number): boolean {
-    const contract = contractOf(answered.contract);
-    if (contract === null) return false;
-    const { contract_id } = contract;
-    const tokenId = storedTokenId(BigInt(answered.token));
-    const job = rows.job(contract_id, tokenId, 'document');
-    if (!isOpen(job) || rows.token(contract_id, tokenId)?.uri !== answered.uri) return false;
-    const { answer } = answered;
-    if (isFailed(answer)) {
-      // What an earlier document said stays.
-      failed(job, answer, at, null);
-      return true;
-    }
-    rows.dropDocuments(contract_id, tokenId);
-    for (const [index, document] of answer.documents.entries()) {
-      addDocument({ contract_id, token_id: tokenId, is_default: Number(index === 0), ...document });
-    }
-    setWritten.run(contract_id, tokenId, at);
-    done(job, null, null);
-    return true;
-  }
-
-  function answer(answered: TokenAnswer, at: number): boolean {
-    switch (answered.work) {
-      case 'facts':
-        return answerFacts(answered, at);
-      case 'last_token_id':
-        return answerLast(answered, at);
-      case 'document':
-        return answerDocument(answered, at);
-    }
-  }
+  const answer = (answered: TokenAnswer, at: number): boolean =>
+    answered.work === 'facts' ? answerFacts(answered, at) : answerLast(answered, at);
 
   /** Adds tokens up to the last one that the node named. @returns whether the last is added */
   function list(contract: TokenContractRow, last: number): boolean {
@@ -272,7 +216,7 @@ export function tokenCommands(db: Database) {
   };
 
   return {
-    /** Writes what the node and others said. @returns how many answers counted */
+    /** Writes what the node said. @returns how many answers counted */
     'tokens.answer'({ answers }: { answers: readonly TokenAnswer[] }, at: number): number {
       const counted = answers.filter((answered) => answer(answered, at)).length;
       if (counted > 0) raise.run(at * 1_000);

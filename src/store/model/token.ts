@@ -1,7 +1,7 @@
 /** Models of balances, holders and transfers of STX and tokens. */
 
 import type { TokenFamily } from '../../chain/token-contracts.ts';
-import type { TokenError, TokenJobState, TokenWork } from '../rows/enums.ts';
+import type { TokenJobState, TokenWork } from '../rows/enums.ts';
 import type { OffsetPage } from './page.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail, TransactionPosition } from './transaction.ts';
 
@@ -82,8 +82,6 @@ export interface FtListing extends ListedToken {
   name: string | null;
   symbol: string | null;
   decimals: string | null;
-  /** Of its document, as that has it. */
-  image: string | null;
 }
 
 /** A collection of the directory. */
@@ -101,15 +99,8 @@ export interface TokenContractDetail {
   asset: string | null;
   /** The deployment. */
   txId: Uint8Array;
-  /** What became of asking a non-fungible token's contract for its last token id; null for other families. */
-  lastTokenId: TokenJob | null;
-}
-
-/** What became of some work for a token. */
-export interface TokenJob {
-  state: TokenJobState;
-  /** Why it is invalid; null in other states. */
-  error: TokenError | null;
+  /** State of the question for a non-fungible token's last token id; null for other families. */
+  lastTokenId: TokenJobState | null;
 }
 
 /** What is known of a token by its contract's read-only functions; null for what isn't known. Texts are as the chain has them. */
@@ -125,25 +116,9 @@ export interface TokenFacts {
 }
 
 export interface TokenDetail extends TokenFacts {
-  /** Unix milliseconds of the node's last answer, or of the last document; null before the first. */
+  /** Unix milliseconds of the node's last answer; null before the first. */
   writtenAt: number | null;
-  facts: TokenJob;
-  /** Of the document at its URI; null where the token has no URI, as far as is known. */
-  document: TokenJob | null;
-}
-
-/** A document about a token (SIP-016) in a locale. */
-export interface TokenDocument {
-  /** Empty where the document names none. */
-  locale: string;
-  name: string;
-  description: string | null;
-  /** As the document has it. */
-  image: string | null;
-  /** JSON: a list of `{trait_type, display_type, value}`; null without any. Numbers are as they were written. */
-  attributes: string | null;
-  /** JSON: an object; null without any. */
-  properties: string | null;
+  facts: TokenJobState;
 }
 
 /** Of a list of fungible tokens; null for a condition that isn't given. */
@@ -154,8 +129,6 @@ export interface FtFilter {
   symbol: string | null;
   /** The beginning of the contract identifier. */
   address: string | null;
-  /** Whether only tokens with a document are listed. */
-  withDocument: boolean;
 }
 
 export interface FtOrder {
@@ -163,12 +136,11 @@ export interface FtOrder {
   direction: 'asc' | 'desc';
 }
 
-/** A fungible token of a list, with its document in the default locale; null without one. */
+/** A fungible token of a list. */
 export interface ListedFt extends TokenFacts {
   contractId: string;
   asset: string;
   txId: Uint8Array;
-  document: TokenDocument | null;
 }
 
 /** Numbers of contracts, tokens and jobs; none is listed of which there is none. */
@@ -186,8 +158,6 @@ export interface TokenJobItem {
   token: string | null;
   /** In a row without an answer. */
   tries: number;
-  /** The token's; null where it has none, as far as is known. */
-  uri: string | null;
 }
 
 /** The beginnings of the queue. */

@@ -71,11 +71,10 @@ const single = {
                  CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
                  CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
   ft: `SELECT a.identifier, f.supply, f.holders, f.events, ${eventsOf(FT, 'f.asset_id')} AS of_day,
-              t.name, t.symbol, t.decimals, o.image
+              t.name, t.symbol, t.decimals
          FROM ft_tokens f CROSS JOIN assets a ON a.id = f.asset_id
          LEFT JOIN token_contracts c ON c.asset_id = f.asset_id
          LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
-         LEFT JOIN token_documents o ON o.contract_id = c.contract_id AND o.token_id = '${ONLY}' AND o.is_default = 1
         WHERE f.asset_id = ?1 LIMIT 1`,
   nft: `SELECT a.identifier, n.mints, n.instances, n.holders, n.events, ${eventsOf(NFT, 'n.asset_id')} AS of_day
           FROM nft_tokens n CROSS JOIN assets a ON a.id = n.asset_id WHERE n.asset_id = ?1`,
@@ -103,7 +102,7 @@ type Deployed = Stored<'transactions', 'position' | 'status'> & { id: number };
 type ContractRow = Stored<'principals', 'address'> & { calls: number; of_day: number; family: number | null };
 type FtRow = Stored<'assets', 'identifier'> &
   Stored<'ft_tokens', 'supply' | 'holders' | 'events'> &
-  Pick<FtListing, 'name' | 'symbol' | 'decimals' | 'image'> & { of_day: number };
+  Pick<FtListing, 'name' | 'symbol' | 'decimals'> & { of_day: number };
 type NftRow = Stored<'assets', 'identifier'> &
   Stored<'nft_tokens', 'mints' | 'instances' | 'holders' | 'events'> & { of_day: number };
 

@@ -308,7 +308,7 @@ export const TOKEN_EVENT = { mint: 0, standard: 1, frozen: 2, dynamic: 3 } as co
 export const storedTokenEvent = enumNames('token_events', 'kind', TOKEN_EVENT);
 
 /** token_jobs.work. */
-export const TOKEN_WORK = { last_token_id: 0, facts: 1, document: 2 } as const;
+export const TOKEN_WORK = { last_token_id: 0, facts: 1 } as const;
 export type TokenWork = keyof typeof TOKEN_WORK;
 export const storedTokenWork = enumNames('token_jobs', 'work', TOKEN_WORK);
 
@@ -316,17 +316,6 @@ export const storedTokenWork = enumNames('token_jobs', 'work', TOKEN_WORK);
 export const JOB_STATE = { pending: 0, done: 1, failed: 2, invalid: 3 } as const;
 export type TokenJobState = keyof typeof JOB_STATE;
 export const storedJobState = enumNames('token_jobs', 'state', JOB_STATE);
-
-/** token_jobs.error: why a contract, a document or an image can't be used. */
-export const TOKEN_ERROR = {
-  document_too_large: 101,
-  document_timeout: 103,
-  document_unreadable: 105,
-  document_refused: 107,
-  clarity_error: 109,
-} as const;
-export type TokenError = keyof typeof TOKEN_ERROR;
-export const storedTokenError = enumNames('token_jobs', 'error', TOKEN_ERROR);
 
 /** What a row of name_parts is a part of, and where in it the part begins. */
 export const NAME_PART = { contract: 1, ft: 2, nft: 3, token_name: 4, token_symbol: 5 } as const;

@@ -307,19 +307,6 @@ export const tokenJobsTable = tableShape('token_jobs', ['contract_id', 'token_id
   position: 'integer',
   not_before: 'integer?',
   asked_height: 'integer?',
-  error: 'integer?',
-});
-
-export const tokenDocumentsTable = tableShape('token_documents', ['contract_id', 'token_id', 'locale'], {
-  contract_id: 'integer',
-  token_id: 'text',
-  locale: 'text',
-  is_default: 'integer',
-  name: 'text',
-  description: 'text?',
-  image: 'text?',
-  attributes: 'text?',
-  properties: 'text?',
 });
 
 export const tokenFamiliesTable = tableShape('token_families', ['family'], {

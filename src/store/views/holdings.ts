@@ -74,7 +74,7 @@ const fungibleTokens = view({
 
 const metadataOfTokens = view({
   name: 'tokens',
-  help: 'One row is a token of a contract of SIP-010, SIP-009 or SIP-013, with what the node and its document say of it.',
+  help: 'One row is a token of a contract of SIP-010, SIP-009 or SIP-013, with what its contract says of it.',
   columns: {
     contract_id: text('p.address', 'Contract'),
     family: word('c.family', storedFamily, 'Family of the token'),
@@ -85,9 +85,6 @@ const metadataOfTokens = view({
     decimals: text('k.decimals', 'Decimals by the contract, up to 128 bits'),
     supply: amount('k.supply', 'Base units by the contract, with the mints and burns since'),
     token_uri: text('k.uri', 'URI by the contract, with the number of the token in it'),
-    document_name: text('d.name', 'Name in the document at the URI, in its default locale'),
-    description: text('d.description', 'Description in the document'),
-    image: text('d.image', 'Image as the document has it'),
     answered_at: fineTime('k.written_at', PER_SECOND.milliseconds, 'Time of the last answer; null before the first'),
     block_height,
     position,
@@ -97,8 +94,7 @@ const metadataOfTokens = view({
   },
   from: `token_contracts c JOIN tokens k ON k.contract_id = c.contract_id
   JOIN principals p ON p.id = c.contract_id JOIN transactions t ON t.position = c.position JOIN blocks b ON ${inBlock('t.position')}
-  LEFT JOIN assets a ON a.id = c.asset_id
-  LEFT JOIN token_documents d ON d.contract_id = k.contract_id AND d.token_id = k.token_id AND d.is_default = 1`,
+  LEFT JOIN assets a ON a.id = c.asset_id`,
   indexed: ['contract_id'],
   order: [],
   range: null,

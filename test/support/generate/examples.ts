@@ -187,15 +187,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   getManyTransactions: { tx_ids: example('tx_id') },
 };
 
-const DOCUMENT = {
-  locale: '',
-  description: 'Flows downhill',
-  image: 'ipfs://bafyexample/1.png',
-  attributes: '[{"trait_type":"Hue","value":"grey"}]',
-  properties: '{"homepage":"https://river.example"}',
-};
-
-/** Has a token of each kind, as if a node and the web had been asked about it. */
+/** Has a token of each kind, as if a node had been asked about it. */
 async function sayOfTokens(directory: string, now: () => number): Promise<void> {
   using open = openAt(directory);
   const { run } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now }));
@@ -219,9 +211,7 @@ async function sayOfTokens(directory: string, now: () => number): Promise<void> 
       supply: family === TOKEN_FAMILY.nft ? null : '75000000000',
       uri,
     };
-    const documents = [{ ...DOCUMENT, name: isFungible ? 'River Coin' : `Pebble #${token}` }];
     await run('tokens.answer', { answers: [{ work: 'facts', ...of, tip, answer: facts }] });
-    await run('tokens.answer', { answers: [{ work: 'document', ...of, uri, answer: { documents } }] });
   }
 }
 

@@ -1548,28 +1548,11 @@ export interface components {
             name: string | null;
             symbol: components["schemas"]["TokenSymbol"] | null;
             decimals: components["schemas"]["TokenDecimals"] | null;
-            image: string | null;
         };
         ListedFtDayPage: { results: components["schemas"]["ListedFt"][]; } & components["schemas"]["DayPage"];
         ListedCollection: { asset_identifier: string; holders: number; transfers: number; transfers_of_day: number; minted: number; supply: number; };
         ListedCollectionDayPage: { results: components["schemas"]["ListedCollection"][]; } & components["schemas"]["DayPage"];
-        TokenAttribute: { trait_type: string; display_type?: string; value: unknown; };
-        TokenMetadata: {
-            sip: 16;
-            name: string;
-            description?: string;
-            image?: string;
-            cached_image?: string;
-            cached_thumbnail_image?: string;
-            attributes?: components["schemas"]["TokenAttribute"][];
-            properties?: { [key: string]: unknown; };
-        };
-        OwnedNft: {
-            value: components["schemas"]["ClarityValue"];
-            owner: components["schemas"]["Principal"] | null;
-            token_uri: string | null;
-            metadata: components["schemas"]["TokenMetadata"] | null;
-        };
+        OwnedNft: { value: components["schemas"]["ClarityValue"]; owner: components["schemas"]["Principal"] | null; token_uri: string | null; };
         ListedName: {
             name: string;
             owner: components["schemas"]["Principal"];
@@ -1750,10 +1733,6 @@ export interface components {
             decimals?: number;
             total_supply?: components["schemas"]["Amount"];
             token_uri?: string;
-            description?: string;
-            image_uri?: string;
-            image_thumbnail_uri?: string;
-            image_canonical_uri?: string;
             tx_id: components["schemas"]["Hash"];
             sender_address: string;
             asset_identifier: string;
@@ -1766,22 +1745,12 @@ export interface components {
             decimals?: number;
             total_supply?: components["schemas"]["Amount"];
             token_uri?: string;
-            description?: string;
-            image_uri?: string;
-            image_thumbnail_uri?: string;
-            image_canonical_uri?: string;
             tx_id: components["schemas"]["Hash"];
             sender_address: string;
             asset_identifier: string;
-            metadata?: components["schemas"]["TokenMetadata"];
         };
-        NftMetadata: { token_uri?: string; metadata?: components["schemas"]["TokenMetadata"]; };
-        SftMetadata: {
-            token_uri?: string;
-            decimals?: number;
-            total_supply?: components["schemas"]["Amount"];
-            metadata?: components["schemas"]["TokenMetadata"];
-        };
+        NftMetadata: { token_uri?: string; };
+        SftMetadata: { token_uri?: string; decimals?: number; total_supply?: components["schemas"]["Amount"]; };
         ChainhookIdentifier: { index: number; hash: string; };
         ChainhookTransaction: {
             transaction_identifier: { hash: string; };

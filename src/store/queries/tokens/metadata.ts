@@ -1,4 +1,4 @@
-/** Contracts of tokens, and what is known of their tokens: facts of the chain, documents, and what is still asked. */
+/** Contracts of tokens, and what is known of their tokens: facts of the chain, and what is still asked. */
 import type { Database } from 'bun:sqlite';
 import type { OffsetPage } from '../../model/page.ts';
 import type {
@@ -8,31 +8,19 @@ import type {
   TokenContractDetail,
   TokenCounts,
   TokenDetail,
-  TokenDocument,
   TokenFacts,
-  TokenJob,
 } from '../../model/token.ts';
 import { sortable } from '../../rows/amounts.ts';
-import {
-  storedFamily,
-  storedJobState,
-  storedTokenError,
-  storedTokenWork,
-  TOKEN_FAMILY,
-  TOKEN_WORK,
-} from '../../rows/enums.ts';
+import { storedFamily, storedJobState, storedTokenWork, TOKEN_FAMILY, TOKEN_WORK } from '../../rows/enums.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 
 /** The token id of the only token of a fungible one, as it is stored. */
 const ONLY = sortable('1');
 
-const documentColumns = 'locale, name, description, image, attributes, properties';
-
 /** The conditions of the list, of which a null parameter asks for nothing. */
 const matching = `c.family = ${TOKEN_FAMILY.ft}
     AND (?1 IS NULL OR instr(c.name_key, ?1) > 0) AND (?2 IS NULL OR c.symbol_key = ?2)
-    AND (?3 IS NULL OR substr(c.address, 1, length(?3)) = ?3)
-    AND (?4 = 0 OR EXISTS (SELECT 1 FROM token_documents d WHERE d.contract_id = c.contract_id AND d.token_id = '${ONLY}'))`;
+    AND (?3 IS NULL OR substr(c.address, 1, length(?3)) = ?3)`;
 
 /** What isn't known comes last where the list ascends, and first where it descends. */
 const listed = (index: string, order: string): string =>
@@ -40,23 +28,18 @@ const listed = (index: string, order: string): string =>
      FROM token_contracts c INDEXED BY ${index} CROSS JOIN assets a ON a.id = c.asset_id
      CROSS JOIN transactions x ON x.position = c.position
      CROSS JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
-    WHERE ${matching} ORDER BY ${order}, c.address LIMIT ?5 OFFSET ?6`;
+    WHERE ${matching} ORDER BY ${order}, c.address LIMIT ?4 OFFSET ?5`;
 
 export const sql = {
-  contract: `SELECT c.contract_id, c.family, a.identifier, x.tx_id, j.state, j.error
+  contract: `SELECT c.contract_id, c.family, a.identifier, x.tx_id, j.state
                FROM principals p JOIN token_contracts c ON c.contract_id = p.id
                JOIN transactions x ON x.position = c.position LEFT JOIN assets a ON a.id = c.asset_id
                LEFT JOIN token_jobs j ON j.contract_id = c.contract_id AND j.token_id = '' AND j.work = ${TOKEN_WORK.last_token_id}
               WHERE p.address = ?1`,
   token: `SELECT t.written_at, t.name, t.symbol, t.decimals, t.supply, t.uri
             FROM principals p JOIN tokens t ON t.contract_id = p.id AND t.token_id = ?2 WHERE p.address = ?1`,
-  job: `SELECT j.state, j.error FROM principals p JOIN token_jobs j ON j.contract_id = p.id AND j.token_id = ?2
+  job: `SELECT j.state FROM principals p JOIN token_jobs j ON j.contract_id = p.id AND j.token_id = ?2
            AND j.work = ?3 WHERE p.address = ?1`,
-  documents: `SELECT ${documentColumns} FROM principals p JOIN token_documents d ON d.contract_id = p.id AND d.token_id = ?2
-               WHERE p.address = ?1 AND d.locale = ?3`,
-  defaultDocument: `SELECT d.locale, d.name, d.description, d.image, d.attributes, d.properties
-                      FROM principals p JOIN token_documents d ON d.contract_id = p.id AND d.token_id = ?2
-                     WHERE p.address = ?1 AND d.is_default = 1`,
   ftsByNameAsc: listed('token_contracts_by_name', 'c.name_key NULLS LAST'),
   ftsByNameDesc: listed('token_contracts_by_name_down', 'c.name_key DESC NULLS FIRST'),
   ftsBySymbolAsc: listed('token_contracts_by_symbol', 'c.symbol_key NULLS LAST'),
@@ -73,21 +56,15 @@ export const sql = {
 /** Maximum number of fungible tokens among which a list with conditions is searched. */
 const MOST_SEARCHED = 200_000;
 
-type JobRow = Stored<'token_jobs', 'state' | 'error'>;
+type JobRow = Stored<'token_jobs', 'state'>;
 type FactsRow = Stored<'tokens', 'name' | 'symbol' | 'decimals' | 'supply' | 'uri'>;
-type DocumentRow = Stored<'token_documents', 'locale' | 'name' | 'description' | 'image' | 'attributes' | 'properties'>;
 type ContractRow = Stored<'token_contracts', 'family'> &
-  Stored<'transactions', 'tx_id'> & { identifier: string | null; state: number | null; error: number | null };
+  Stored<'transactions', 'tx_id'> & { identifier: string | null; state: number | null };
 type ListedRow = FactsRow &
   Stored<'token_contracts', 'address'> &
   Stored<'assets', 'identifier'> &
   Stored<'transactions', 'tx_id'>;
-type Conditions = [string | null, string | null, string | null, number];
-
-const jobIn = ({ state, error }: JobRow): TokenJob => ({
-  state: storedJobState.nameOf(state),
-  error: error === null ? null : storedTokenError.nameOf(error),
-});
+type Conditions = [string | null, string | null, string | null];
 
 /** A contract that burns more than it said to have has a supply that isn't known. */
 const factsOf = ({ name, symbol, decimals, supply, uri }: FactsRow): TokenFacts => ({
@@ -113,8 +90,6 @@ export function tokenMetadataQueries(db: Database) {
   const contract = prepared<ContractRow, [string]>(db, sql.contract);
   const tokens = prepared<FactsRow & Stored<'tokens', 'written_at'>, [string, string]>(db, sql.token);
   const job = prepared<JobRow, [string, string, number]>(db, sql.job);
-  const documents = prepared<DocumentRow, [string, string, string]>(db, sql.documents);
-  const defaultDocument = prepared<DocumentRow, [string, string]>(db, sql.defaultDocument);
   const list = (statement: string) => prepared<ListedRow, [...Conditions, number, number]>(db, statement);
   const fts = {
     name: { asc: list(sql.ftsByNameAsc), desc: list(sql.ftsByNameDesc) },
@@ -126,27 +101,16 @@ export function tokenMetadataQueries(db: Database) {
   const version = prepared<{ version: number }, []>(db, sql.version);
   const ofAsset = prepared<FactsRow, [string]>(db, sql.ofAsset);
 
-  function jobOf(contractId: string, tokenId: string, work: number): TokenJob | null {
-    const row = job.get(contractId, tokenId, work);
-    return row === null ? null : jobIn(row);
-  }
-
   const familyCounts = (): TokenCounts['families'] =>
     families.all().map(({ family, ...counts }) => ({ family: storedFamily.nameOf(family), ...counts }));
-
-  function document(contractId: string, token: bigint, locale: string | null): TokenDocument | null {
-    const tokenId = sortable(token.toString());
-    const row = locale === null ? defaultDocument.get(contractId, tokenId) : documents.get(contractId, tokenId, locale);
-    return row;
-  }
 
   return {
     /** A contract of tokens; undefined where no contract of the chain has the identifier and the interface of one. */
     async contract(contractId: string): Promise<TokenContractDetail | undefined> {
       const row = contract.get(contractId);
       if (row === null) return undefined;
-      const { family, identifier: asset, tx_id: txId, state, error } = row;
-      const lastTokenId = state === null ? null : jobIn({ state, error });
+      const { family, identifier: asset, tx_id: txId, state } = row;
+      const lastTokenId = state === null ? null : storedJobState.nameOf(state);
       return { contractId, family: storedFamily.nameOf(family), asset, txId, lastTokenId };
     },
 
@@ -154,15 +118,10 @@ export function tokenMetadataQueries(db: Database) {
     async token(contractId: string, token: bigint): Promise<TokenDetail | undefined> {
       const tokenId = sortable(token.toString());
       const row = tokens.get(contractId, tokenId);
-      const facts = jobOf(contractId, tokenId, TOKEN_WORK.facts);
+      const facts = job.get(contractId, tokenId, TOKEN_WORK.facts);
       if (row === null || facts === null) return undefined;
-      const document = jobOf(contractId, tokenId, TOKEN_WORK.document);
-      return { ...factsOf(row), writtenAt: row.written_at, facts, document };
+      return { ...factsOf(row), writtenAt: row.written_at, facts: storedJobState.nameOf(facts.state) };
     },
-
-    /** The document of a token. @param locale null for the default one @returns null where there is none */
-    document: async (contractId: string, token: bigint, locale: string | null): Promise<TokenDocument | null> =>
-      document(contractId, token, locale),
 
     /** Fungible tokens by name or symbol in lower case, those alike by contract identifier. @throws TooMuchWorkError */
     async fts(
@@ -171,15 +130,10 @@ export function tokenMetadataQueries(db: Database) {
       limit: number,
       offset: number,
     ): Promise<OffsetPage<ListedFt>> {
-      const { name, symbol, address, withDocument } = filter;
+      const { name, symbol, address } = filter;
       const all = familyCounts().find(({ family }) => family === 'ft')?.contracts ?? 0;
-      const conditions: Conditions = [
-        name?.toLowerCase() ?? null,
-        symbol?.toLowerCase() ?? null,
-        address,
-        Number(withDocument),
-      ];
-      const isSearched = withDocument || [name, symbol, address].some((condition) => condition !== null);
+      const conditions: Conditions = [name?.toLowerCase() ?? null, symbol?.toLowerCase() ?? null, address];
+      const isSearched = [name, symbol, address].some((condition) => condition !== null);
       if (isSearched && all > MOST_SEARCHED) throw new TooMuchWorkError('There are too many fungible tokens to search');
       const total = isSearched ? (countFts.get(...conditions)?.total ?? 0) : all;
       const items = fts[by][direction].all(...conditions, limit, offset).map((row) => ({
@@ -187,7 +141,6 @@ export function tokenMetadataQueries(db: Database) {
         contractId: row.address,
         asset: row.identifier,
         txId: row.tx_id,
-        document: document(row.address, 1n, null),
       }));
       return { items, total };
     },
@@ -198,7 +151,7 @@ export function tokenMetadataQueries(db: Database) {
       jobs: jobs(),
     }),
 
-    /** Ascends with whatever the node and others say of tokens; never used twice, not even by another index. */
+    /** Ascends with whatever the node says of tokens; never used twice, not even by another index. */
     version: (): number => version.get()?.version ?? 0,
 
     /** What is known of the fungible token with an asset identifier; undefined where its contract is none of tokens. */

@@ -2,13 +2,12 @@
 import type { Database } from 'bun:sqlite';
 import type { TokenJobItem, TokenQueue } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { JOB_STATE, storedFamily, storedTokenWork, TOKEN_WORK, type TokenWork } from '../../rows/enums.ts';
+import { JOB_STATE, storedFamily, storedTokenWork, TOKEN_WORK } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
 const item = (jobs: string): string =>
-  `SELECT j.work, j.token_id, j.tries, c.family, c.address, t.uri
-     FROM (${jobs}) j CROSS JOIN token_contracts c ON c.contract_id = j.contract_id
-     LEFT JOIN tokens t ON t.contract_id = j.contract_id AND t.token_id = j.token_id`;
+  `SELECT j.work, j.token_id, j.tries, c.family, c.address
+     FROM (${jobs}) j CROSS JOIN token_contracts c ON c.contract_id = j.contract_id`;
 
 const untried = `SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_new
   WHERE state = ${JOB_STATE.pending} AND tries = 0 AND work = ?1`;
@@ -26,16 +25,14 @@ export const sql = {
               WHERE queued_up_to IS NOT NULL ORDER BY contract_id LIMIT 1`,
 };
 
-type Row = Stored<'token_jobs', 'work' | 'token_id' | 'tries'> &
-  Stored<'token_contracts', 'family' | 'address'> & { uri: string | null };
+type Row = Stored<'token_jobs', 'work' | 'token_id' | 'tries'> & Stored<'token_contracts', 'family' | 'address'>;
 
-const itemOf = ({ work, token_id, tries, family, address, uri }: Row): TokenJobItem => ({
+const itemOf = ({ work, token_id, tries, family, address }: Row): TokenJobItem => ({
   work: storedTokenWork.nameOf(work),
   contract: address,
   family: storedFamily.nameOf(family),
   token: token_id === '' ? null : decimalOf(token_id),
   tries,
-  uri,
 });
 
 export function tokenQueueQueries(db: Database) {
@@ -48,15 +45,16 @@ export function tokenQueueQueries(db: Database) {
 
   return {
     /**
-     * What waits of some kinds of work, each in three orders, so that nothing that is tried for the first time waits long behind
+     * What waits of each kind of work in three orders, so that nothing that is tried for the first time waits long behind
      * what gives no answer.
      * @param now Unix milliseconds
      * @param most items of each kind and order
      */
-    async queue(works: readonly TokenWork[], now: number, most: number): Promise<TokenQueue> {
+    async queue(now: number, most: number): Promise<TokenQueue> {
       const at = tip.get();
       if (at === null) return { tip: null, oldest: [], newest: [], again: [] };
-      const each = (read: (work: number) => Row[]) => works.flatMap((work) => read(TOKEN_WORK[work]).map(itemOf));
+      const each = (read: (work: number) => Row[]) =>
+        Object.values(TOKEN_WORK).flatMap((work) => read(work).map(itemOf));
       return {
         tip: { height: at.height, indexBlockHash: at.index_block_hash },
         oldest: each((work) => oldest.all(work, most)),

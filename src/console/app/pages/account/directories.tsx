@@ -7,7 +7,7 @@ import { listQuery, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../u
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
 import { isDevnet } from '../of-devnet.tsx';
-import { isKept, shareOf } from './token.tsx';
+import { shareOf } from './token.tsx';
 
 type Choices<Value extends string> = readonly (readonly [value: Value, text: string])[];
 
@@ -216,9 +216,8 @@ function FungibleTokens() {
                   {
                     name: 'Token',
                     class: 'main',
-                    cell: ({ asset_identifier: asset, image, name }) => (
+                    cell: ({ asset_identifier: asset, name }) => (
                       <>
-                        {isKept(image) ? <img class="token-mark" src={image} alt="" /> : null}
                         {name === null ? null : (
                           <>
                             <ChainText text={name} />{' '}

@@ -306,8 +306,7 @@ function Collection({ asset }: { asset: string }) {
 const textOrNull = (text: string | null) => (text === null ? null : <ChainText text={text} />);
 
 /**
- * What the contract says of its token, or else what its source states as constants. No URL among the facts is a link, and no image
- * comes from another host.
+ * What the contract says of its token, or else what its source states as constants. No URL among the facts is a link.
  */
 function DeclaredFacts({ asset }: { asset: string }) {
   const contract = assetContract(asset);
@@ -324,20 +323,17 @@ function DeclaredFacts({ asset }: { asset: string }) {
     decimals = null,
     token_uri: uri = null,
   } = isSaid ? said : { ...declared, token_uri: declared.uri };
-  const { description = null, image_thumbnail_uri: image } = said ?? {};
   if (name === null && symbol === null && decimals === null && uri === null) return null;
   return (
     <Panel
       title={isSaid ? 'What the contract says' : 'What the contract declares'}
       source={isSaid ? `/metadata/v1/ft/${contract}` : `/extended/v3/smart-contracts/${contract}?include=source_code`}
     >
-      {isKept(image) ? <img class="token-image" src={image} alt="" /> : null}
       <Facts
         facts={[
           ['Name', textOrNull(name)],
           ['Symbol', textOrNull(symbol)],
           ['Decimals', decimals],
-          ...(description === null ? [] : [['Description', textOrNull(description)] as const]),
           ['Metadata', textOrNull(shortUri(uri))],
         ]}
       />
@@ -351,11 +347,7 @@ const LONGEST_URI = 160;
 const shortUri = (uri: string | null): string | null =>
   uri === null || uri.length <= LONGEST_URI ? uri : `${uri.slice(0, LONGEST_URI)}…`;
 
-/** Whether this server keeps a copy of an image: the page asks no other host. */
-export const isKept = (path: string | null | undefined): path is string =>
-  path?.startsWith('/stackside/v1/token-images/') === true;
-
-/** A token that was minted: its owner, and what the document at its URI says. */
+/** A token that was minted: its owner and its URI. */
 function OwnedNft({ asset, value }: { asset: string; value: string }) {
   const path = { asset_identifier: asset, value };
   const token = useAnswer(
@@ -366,50 +358,24 @@ function OwnedNft({ asset, value }: { asset: string; value: string }) {
   return (
     <Panel title="Token" source={`/stackside/v1/tokens/nft/${encodeURIComponent(asset)}/${value}`}>
       <Show loaded={token}>
-        {({ owner, token_uri: uri, metadata }) => {
-          const { name, description, cached_thumbnail_image: image, attributes = [] } = metadata ?? {};
-          return (
-            <>
-              {isKept(image) ? <img class="token-image" src={image} alt="" /> : null}
-              <Facts
-                facts={[
-                  ['Name', textOrNull(name ?? null)],
-                  ['Collection', <Asset key="asset" identifier={asset} />],
-                  ['Value', <Value key="decoded" repr={clarityRepr(fromHex(value))} />],
-                  ['Value, serialized', <Hash key="value" value={value} whole copy="value" />],
-                  [
-                    'Owner now',
-                    owner === null ? 'None: the token was burnt' : <Principal key="owner" principal={owner} copy />,
-                  ],
-                  ['Description', textOrNull(description ?? null)],
-                  ['Metadata', textOrNull(shortUri(uri))],
-                ]}
-              />
-              {attributes.length === 0 ? null : (
-                <Table
-                  label="Attributes"
-                  rows={attributes.slice(0, MOST_ATTRIBUTES).map((attribute, at) => ({ ...attribute, at }))}
-                  keyOf={({ at }) => String(at)}
-                  empty=""
-                  columns={[
-                    { name: 'Attribute', cell: ({ trait_type: trait }) => <ChainText text={trait} /> },
-                    { name: 'Value', cell: ({ value: said }) => <ChainText text={attributeText(said)} /> },
-                  ]}
-                />
-              )}
-            </>
-          );
-        }}
+        {({ owner, token_uri: uri }) => (
+          <Facts
+            facts={[
+              ['Collection', <Asset key="asset" identifier={asset} />],
+              ['Value', <Value key="decoded" repr={clarityRepr(fromHex(value))} />],
+              ['Value, serialized', <Hash key="value" value={value} whole copy="value" />],
+              [
+                'Owner now',
+                owner === null ? 'None: the token was burnt' : <Principal key="owner" principal={owner} copy />,
+              ],
+              ['Metadata', textOrNull(shortUri(uri))],
+            ]}
+          />
+        )}
       </Show>
     </Panel>
   );
 }
-
-/** Attributes that are shown: a document may have any number. */
-const MOST_ATTRIBUTES = 50;
-
-/** The value of an attribute, which may be any JSON. */
-const attributeText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** The page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
