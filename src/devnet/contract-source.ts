@@ -2,6 +2,7 @@
 import type { AbiType } from '../codec/abi.ts';
 import { principalBytes } from '../codec/address.ts';
 import { clarity } from '../codec/clarity-encode.ts';
+import { strictText } from '../codec/utf8.ts';
 import { type ContractInterface, type ContractTemplate, contractInterface } from './contract.ts';
 
 /** The result of reading a source. */
@@ -209,6 +210,7 @@ const ENTRY = /^[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$/;
  * @throws SourceError for a tuple that is none
  */
 function argumentIn(form: Form | undefined, sender: string): Uint8Array | null {
+  if (form?.kind === 'string') return unescapedString(form.text, form.isUtf8);
   const literal = literalOf(form, sender);
   if (literal !== null) return literal.value;
   const [head, ...rest] = listOf(form) ?? [];
@@ -237,6 +239,46 @@ export function argumentOf(text: string, sender: string): Uint8Array | null {
     if (!(error instanceof SourceError)) throw error;
     return null;
   }
+}
+
+/** Characters that a backslash and another character stand for. */
+const ESCAPED: Readonly<Record<string, string>> = {
+  t: '\t',
+  n: '\n',
+  r: '\r',
+  '0': '\0',
+  "'": "'",
+  '"': '"',
+  '\\': '\\',
+};
+
+const ESCAPE = /\\(?:u\{(?<digits>[0-9a-fA-F]{1,8})\}|x(?<byte>[0-7][0-9a-fA-F])|(?<named>[\s\S]))/g;
+
+/** Returns the serialized value of a string between its quotes, with the escapes of Clarity or of the API's repr; null if it has others. */
+function unescapedString(escaped: string, isUtf8: boolean): Uint8Array | null {
+  let isValid = true;
+  const text = escaped.replace(ESCAPE, (_, digits?: string, byte?: string, named?: string): string => {
+    const character = digits !== undefined ? unicodeOf(digits) : byte !== undefined ? latin1(byte) : ESCAPED[named!];
+    if (character === undefined || (digits !== undefined && !isUtf8)) isValid = false;
+    return character ?? '';
+  });
+  if (!isValid) return null;
+  if (isUtf8) return clarity.utf8(text);
+  return /^\p{ASCII}*$/u.test(text) ? clarity.ascii(text) : null;
+}
+
+const latin1 = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
+
+/**
+ * Returns the character of `\u{…}`. The API, like a node, writes the bytes of its UTF-8 there; Clarity's parser reads a code
+ * point. Digits that are one character in UTF-8 are read so.
+ */
+function unicodeOf(digits: string): string | undefined {
+  const utf8 = digits.length >= 4 && digits.length % 2 === 0 ? strictText(Uint8Array.fromHex(digits)) : null;
+  if (utf8 !== null && [...utf8].length === 1) return utf8;
+  const codePoint = Number.parseInt(digits, 16);
+  const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
+  return codePoint > 0x10ffff || isSurrogate ? undefined : String.fromCodePoint(codePoint);
 }
 
 function stringValue(text: string, isUtf8: boolean): Literal | null {

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
-import { parseStacksAddress, principalBytes } from '../codec/address.ts';
+import { parseStacksAddress, principalBytes, splitPrincipal } from '../codec/address.ts';
 import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
 import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
@@ -668,7 +668,9 @@ async function callRead(asked: RpcRequest) {
   if (real !== undefined) {
     const { contract } = context;
     const bytes = args.map((value) => toHex(value.bytes));
-    return called(real, asked.block, { kind: 'call', contract, functionName, args: bytes, sender: body.sender });
+    // The engine takes no contract as the sender, so its address stands in for it.
+    const sender = splitPrincipal(body.sender).address;
+    return called(real, asked.block, { kind: 'call', contract, functionName, args: bytes, sender });
   }
   const run = named(template.reads, functionName);
   if (run === undefined) return failed(`${NO_CLARITY}, and ${functionName} is not one of its own functions`);

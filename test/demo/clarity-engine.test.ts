@@ -41,6 +41,16 @@ const call = async (name: string): Promise<Outcome> => {
   return body;
 };
 
+test('a read-only function accepts a contract as its sender', async () => {
+  const [address = '', name = ''] = contract.split('.');
+  const response = await server.get(`/v2/contracts/call-read/${address}/${name}/look`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ sender: contract, arguments: [] }),
+  });
+  expect(await response.json()).toEqual({ okay: true, result: `0x${'01'.padEnd(34, '0')}` });
+});
+
 for (const [name, error] of [
   ['die', 'The Clarity engine ended with code 3.'],
   ['hang', 'The Clarity engine ended with code 137.'],

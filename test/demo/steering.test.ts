@@ -155,6 +155,24 @@ test('the node signs transfers, deployments and calls of accounts by name, each 
 });
 
 test.each([
+  ['0x6d79', '0x6d79'],
+  // The bytes of a serialized `true`, and of a serialized buffer.
+  ['0x03', '0x03'],
+  ['0x02000000026d79', '0x6d79'],
+])('an argument %s of a buffer is %s', async (argument, repr) => {
+  const { status, body } = await server.post<Sent>('/stackside/v1/devnet/call', {
+    contract: 'ST000000000000000000002AMW42H.bns',
+    function: 'name-preorder',
+    arguments: [argument, 'u1000'],
+  });
+  expect(status).toBe(200);
+  const transaction = await server.json<{ contract_call: { function_args: { repr: string }[] } }>(
+    `/extended/v1/tx/${body.tx_id}`,
+  );
+  expect(transaction.contract_call.function_args[0]?.repr).toBe(repr);
+});
+
+test.each([
   ['deploy', { name: '1', source: '1' }, 'body/name must be a name of 1 to 40 letters'],
   ['transfer', { recipient: 'ST', amount: '1' }, 'body/recipient must be a principal of testnet'],
   ['transfer', { recipient, amount: '1', memo: '☕'.repeat(12) }, 'body/memo must have at most 34 bytes'],

@@ -1,9 +1,13 @@
 import { expect, test } from 'bun:test';
 import { Cl } from '@stacks/transactions';
+import fc from 'fast-check';
 import { clarity } from '../../src/codec/clarity-encode.ts';
+import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { argumentOf, formPlaces, readSource } from '../../src/devnet/contract-source.ts';
 import { templates } from '../../src/devnet/traffic.ts';
+import { bytesOf, clarityValue } from '../codec/arbitraries.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 const deployer = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 const read = (source: string) => readSource('sample', source, 3, deployer);
@@ -109,12 +113,41 @@ test.each([
   expect(bytes === null ? null : toHex(bytes)).toBe(`0x${Cl.serialize(Cl.parse(text))}`);
 });
 
+test('an argument may be any repr that the API prints', () => {
+  const seen = new Seen({ escapes: 20 });
+  assertProperty(
+    fc.property(clarityValue(), (value) => {
+      // No Clarity value is an empty tuple.
+      fc.pre(!value.repr.includes('(tuple)'));
+      const bytes = bytesOf(value);
+      seen.add('escapes', Number(value.repr.includes('\\')));
+      // The library sorts the names of a tuple in another order than the chain, so that the bytes may differ.
+      const repr = clarityRepr(bytes);
+      expect(clarityRepr(argumentOf(repr, SENDER) ?? new Uint8Array())).toBe(repr);
+    }),
+    { seen },
+  );
+});
+
+test.each([
+  ['u"a\\"b"', Cl.stringUtf8('a"b')],
+  ['u"\\u{e9}"', Cl.stringUtf8('é')],
+  ['u"\\u{c3a9}"', Cl.stringUtf8('é')],
+  ['u"\\u{1f980}"', Cl.stringUtf8('🦀')],
+  ['(some u"\\t")', Cl.some(Cl.stringUtf8('\t'))],
+  ['"a\\\\b\\n\\x01"', Cl.stringAscii('a\\b\n\x01')],
+  ['0x6d79', Cl.buffer(new Uint8Array([0x6d, 0x79]))],
+])('an argument is the value of the escapes in %s', (text, value) => {
+  expect(toHex(argumentOf(text, SENDER)!)).toBe(`0x${Cl.serialize(value)}`);
+});
+
 test('an argument names contracts of the deployer by their end', () => {
   expect(argumentOf('(list .shop)', SENDER)).toEqual(clarity.list([clarity.principal(`${SENDER}.shop`)]));
 });
 
 test.each([
   ...['', 'u', 'u1 u2', '(list u1', '(list x)', '(some)', '(some u1 u2)', '(+ u1 u2)', 'name', '(list u1 (+ 1 2))'],
+  ...['"\\q"', '"\\u{e9}"', '"é"', 'u"\\u{110000}"', 'u"\\u{d800}"'],
   ...['{}', '{ a: x }', '{ a: u1, a: u2 }', '{ 1: u1 }', '(tuple a)', '(tuple)', `{ ${'a'.repeat(129)}: u1 }`],
 ])('%s is no argument', (text) => {
   expect(argumentOf(text, SENDER)).toBeNull();

@@ -44,6 +44,7 @@ class SDK {
         if (one.deployContract.content.includes('die')) process.exit(3);
         const { sender, name } = one.deployContract;
         const functions = ['die', 'hang', 'odd', 'print', 'good'].map((f) => ({ name: f, access: 'public', args: [], outputs: { type: { response: { ok: 'bool', error: 'none' } } } }));
+        functions.push({ name: 'look', access: 'read_only', args: [], outputs: { type: 'uint128' } });
         this.contracts.set(sender + '.' + name, { functions, variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [], epoch: 'Epoch34', clarity_version: 'Clarity4' });
       }
       return { result: OK, events: '[]', costs: 'null' };
@@ -51,7 +52,12 @@ class SDK {
   }
 }
 class SDKOptions {}
-class CallFnArgs { constructor(contract, method) { this.method = method; } }
+class CallFnArgs {
+  constructor(contract, method, args, sender) {
+    if (sender.includes('.')) throw "Invalid sender address '" + sender + "'.";
+    this.method = method;
+  }
+}
 module.exports = { SDK, SDKOptions, CallFnArgs };
 `;
 

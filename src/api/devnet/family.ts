@@ -46,13 +46,13 @@ export function requirePrincipal(text: string, { chain }: SimulatedNode, field: 
 }
 
 /** Checks that a body has at most one of two members. @throws ParameterError */
-export function requireOneOf(body: object, one: string, other: string): void {
+export function requireAtMostOneOf(body: object, one: string, other: string): void {
   if (!Object.hasOwn(body, one) || !Object.hasOwn(body, other)) return;
   throw new ParameterError({ location: 'body', path: [other] }, `must not be given beside ${one}`);
 }
 
 /** The error for a body with neither of two members. */
-export const neitherOf = (one: string, other: string): ParameterError =>
+export const missingOneOfError = (one: string, other: string): ParameterError =>
   new ParameterError({ location: 'body', path: [] }, `must have ${one} or ${other}`);
 
 /** The name of an account or a snapshot. */

@@ -9,10 +9,10 @@ import {
   closed,
   type DevnetFamily,
   MicroStx,
+  missingOneOfError,
   NAME,
   NAME_RULE,
-  neitherOf,
-  requireOneOf,
+  requireAtMostOneOf,
   requirePrincipal,
 } from './family.ts';
 import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } from './shown.ts';
@@ -79,10 +79,10 @@ const NamedState = Type.Object(
 const Revert = Type.Object({ index_block_hash: Type.Optional(Id), snapshot: Type.Optional(SnapshotName) }, closed);
 /** @throws ParameterError unless the body names one place */
 function placeOf(body: Static<typeof Revert>): Place {
-  requireOneOf(body, 'index_block_hash', 'snapshot');
+  requireAtMostOneOf(body, 'index_block_hash', 'snapshot');
   if (body.snapshot !== undefined) return { snapshot: body.snapshot };
   if (body.index_block_hash !== undefined) return { indexBlockHash: body.index_block_hash };
-  throw neitherOf('index_block_hash', 'snapshot');
+  throw missingOneOfError('index_block_hash', 'snapshot');
 }
 
 const Drop = Type.Object({ tx_id: Id }, closed);
@@ -118,7 +118,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Mine,
       response: Blocks,
       handle: async ({ caller: node, body }) => {
-        requireOneOf(body, 'count', 'until_height');
+        requireAtMostOneOf(body, 'count', 'until_height');
         const distance = distanceOf(body.count, body.until_height);
         const blocks = await node.mine(distance, body.traffic ?? 0, body.transactions ?? []);
         return { blocks: blocks.map(shown) };
@@ -202,7 +202,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Bitcoin,
       response: BitcoinBlocks,
       handle: async ({ caller: node, body }) => {
-        requireOneOf(body, 'count', 'until_height');
+        requireAtMostOneOf(body, 'count', 'until_height');
         return shownBoth(await node.bitcoin(distanceOf(body.count, body.until_height), body.tenures ?? true));
       },
     }),
@@ -216,7 +216,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Cycle,
       response: BitcoinBlocks,
       handle: async ({ caller: node, body }) => {
-        requireOneOf(body, 'count', 'until_cycle');
+        requireAtMostOneOf(body, 'count', 'until_cycle');
         return shownBoth(await node.cycle(distanceOf(body.count, body.until_cycle)));
       },
     }),

@@ -4,7 +4,7 @@ import { LONGEST_STEP, type Move } from '../../devnet/node.ts';
 import { templates } from '../../devnet/traffic.ts';
 import { type Route, route } from '../../http/route.ts';
 import { nullable } from '../shared/values.ts';
-import { closed, type DevnetFamily, familyOf, neitherOf, requireOneOf, type Steering } from './family.ts';
+import { closed, type DevnetFamily, familyOf, missingOneOfError, requireAtMostOneOf, type Steering } from './family.ts';
 import { makers } from './makers.ts';
 import { senders } from './senders.ts';
 import { State, stateOf } from './shown.ts';
@@ -19,10 +19,10 @@ const Time = Type.Object(
 
 /** @throws ParameterError unless the body has one time */
 function moveOf(body: Static<typeof Time>): Move {
-  requireOneOf(body, 'seconds', 'until_time');
+  requireAtMostOneOf(body, 'seconds', 'until_time');
   if (body.until_time !== undefined) return { until: body.until_time };
   if (body.seconds !== undefined) return { seconds: body.seconds };
-  throw neitherOf('seconds', 'until_time');
+  throw missingOneOfError('seconds', 'until_time');
 }
 
 const Interval = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 3_600 }) }, closed);

@@ -1,5 +1,6 @@
 /** Routes that sign transactions, and mine each in a block of its own. */
 import { Type } from '@sinclair/typebox';
+import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -114,20 +115,29 @@ function outcomeOf(id: string, { receipts }: Block) {
   return { tx_id: id, status: receipt.status, result: toHex(receipt.result), error: receipt.vmError };
 }
 
-/** Serializes an argument: a Clarity literal, or `0x` and a serialized value. @throws ParameterError */
-function argumentBytes(text: string, at: number, contract: string): Uint8Array {
-  const value = text.startsWith('0x') ? serializedValue(text) : argumentOf(text, contract);
+/**
+ * Serializes an argument: a Clarity literal, or `0x` and a serialized value.
+ * @param contract whose contracts `.name` means
+ * @param type the declared type of the parameter, if the function is known
+ * @throws ParameterError
+ */
+function argumentBytes(text: string, at: number, contract: string, type: AbiType | undefined): Uint8Array {
+  const value = serializedValue(text, type) ?? argumentOf(text, contract);
   if (value !== null) return value;
   throw new ParameterError(
     { location: 'body', path: ['arguments', String(at)] },
-    'must be a literal (u1, true, none, "text", \'ST…, (list u1 u2), { a: u1 }), or 0x and the hex digits of a serialized Clarity value',
+    'must be a literal (u1, true, none, "text", \'ST…, (list u1 u2), { a: u1 }), a buffer such as 0x6d79, or 0x and the hex digits of a serialized Clarity value',
   );
 }
 
-function serializedValue(text: string): Uint8Array | null {
+/** Returns the bytes of a serialized value; null for other texts, and for a buffer's literal in place of a buffer. */
+function serializedValue(text: string, type: AbiType | undefined): Uint8Array | null {
   if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) return null;
   const bytes = fromHex(text);
-  return decodeClarity(bytes).ok ? bytes : null;
+  const value = decodeClarity(bytes);
+  if (!value.ok || value.value.bytes.length !== bytes.length) return null;
+  const isBuffer = typeof type === 'object' && 'buffer' in type;
+  return isBuffer && value.value.type !== 'buffer' ? null : bytes;
 }
 
 /** The id of a contract. @throws ParameterError */
@@ -215,14 +225,16 @@ export const senders = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/call',
       operationId: 'callDevnetContract',
       summary: 'Call a function of a contract, in a block of its own',
-      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\`, \`'ST…\` or \`(list u1 u2)\`, or \`0x\` and a serialized value. ${REFUSED}`,
+      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\`, \`'ST…\` or \`(list u1 u2)\`, or \`0x\` and a serialized value. Every \`repr\` in answers is such a literal. Digits after \`0x\` that are no serialized value are a buffer, and so are all digits for a buffer's parameter that are no serialized buffer. ${REFUSED}`,
       refusals: sendingRefusals,
       body: Call,
       response: Sent,
       handle: ({ caller: node, body }) => {
         const contract = requireContract(body.contract, node);
         const [deployer = ''] = contract.split('.');
-        const values = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer));
+        const { functions = [] } = node.tip.world.contract(contract)?.template.abi ?? {};
+        const declared = functions.find(({ name }) => name === body.function)?.args ?? [];
+        const values = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer, declared[at]?.type));
         return sent(node, signerOf(node, body.sender), contractCall(contract, body.function, values));
       },
     }),
