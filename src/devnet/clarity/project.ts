@@ -1,6 +1,6 @@
 /** A Clarinet project: its contracts in the order in which they can be deployed, and its accounts. */
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync, validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
@@ -145,6 +145,29 @@ function inOrder(contracts: readonly ProjectContract[], path: string): ProjectCo
   return [...ordered];
 }
 
+const isInside = (directory: string, path: string): boolean => {
+  const way = relative(directory, path);
+  return !isAbsolute(way) && way.split(sep)[0] !== '..';
+};
+
+/**
+ * Reads the source of a contract. A project may come from somebody else, so it can't name a file outside its directory, not
+ * even by a symbolic link.
+ * @throws OperatorError if the file is outside the project, or can't be read
+ */
+function sourceAt(directory: string, name: string, file: string): string {
+  const path = resolve(directory, file);
+  return onFile(path, () => {
+    if (!isInside(directory, path) || !isInside(realpathSync(directory), realpathSync(path))) {
+      throw new OperatorError(
+        `${join(directory, MANIFEST)}: contracts.${name}.path is outside the project: ${file}`,
+        'Copy the contract into the directory of the project.',
+      );
+    }
+    return readFileSync(path, 'utf8');
+  });
+}
+
 /** @param files gets the paths of the contracts, before they are read */
 function contractsIn(directory: string, all: readonly ProjectAccount[], files: string[]): ProjectContract[] {
   const path = join(directory, MANIFEST);
@@ -156,9 +179,10 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
       'Add the contract to the project under [contracts], since the devnet reads nothing from a network.',
     );
   }
-  files.push(...Object.values(contracts).map(({ path: file }) => join(directory, file)));
+  const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
+  files.push(...paths.filter((one) => isInside(directory, one)));
   const found = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
-    const source = onFile(join(directory, file), () => readFileSync(join(directory, file), 'utf8'));
+    const source = sourceAt(directory, name, file);
     const account = all.find((one) => one.name === (deployer ?? 'deployer'));
     if (account === undefined) {
       throw new OperatorError(

@@ -1,0 +1,40 @@
+/** A Clarinet project's files: what is outside its directory is not read. */
+import { expect, test } from 'bun:test';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../src/base/errors.ts';
+import { clarinetProject } from '../../src/devnet/clarity/project.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+
+/** A project in a folder, beside a file that is none of its business. @param path of its only contract */
+async function projectWith(path: string): Promise<DataDirectory> {
+  const directory = dataDirectory();
+  const project = join(directory.path, 'project');
+  mkdirSync(join(project, 'contracts'), { recursive: true });
+  await Bun.write(join(directory.path, 'secret.clar'), '(print 1)');
+  await Bun.write(join(project, 'contracts/shop.clar'), '(print 2)');
+  symlinkSync(join(directory.path, 'secret.clar'), join(project, 'contracts/link.clar'));
+  await Bun.write(
+    join(project, 'Clarinet.toml'),
+    `[project]\nname = "shop"\n\n[contracts.shop]\npath = ${JSON.stringify(path)}\n`,
+  );
+  return directory;
+}
+
+test.each(['contracts/shop.clar', './contracts/../contracts/shop.clar'])('reads the contract at %s', async (path) => {
+  using directory = await projectWith(path);
+  const { contracts } = clarinetProject(join(directory.path, 'project'), 1);
+  expect(contracts.map(({ source }) => source)).toEqual(['(print 2)']);
+});
+
+test.each(['../secret.clar', 'contracts/../../secret.clar', '/etc/hosts', 'contracts/link.clar'])(
+  'refuses the contract at %s, outside the project',
+  async (path) => {
+    using directory = await projectWith(path);
+    const files: string[] = [];
+    const read = () => clarinetProject(join(directory.path, 'project'), 1, files);
+    expect(read).toThrow(OperatorError);
+    expect(read).toThrow(`contracts.shop.path is outside the project: ${path}`);
+    expect(files.filter((file) => !file.startsWith(join(directory.path, 'project')))).toEqual([]);
+  },
+);
