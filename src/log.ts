@@ -16,7 +16,6 @@ import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
 import type { WalEvent } from './store/files/checkpointer.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
-import type { RetentionEvent } from './store/ingest/retention.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 import type { TokenLogEvent } from './tokens/asker.ts';
@@ -27,10 +26,6 @@ type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
   /** Two running hosts of a cluster have one name. */
-  /** The data directory of a host is empty and the log was trimmed, so that the host begins with the archive. */
-  | { event: 'host_restoring'; place: string; trimmed: number }
-  | { event: 'host_restore_progress'; entry: number; last: number }
-  | { event: 'host_restored'; entry: number }
   | { event: 'host_name_shared'; name: string; remedy: string }
   /** `seconds` is how far this host's clock is ahead of PostgreSQL's. */
   | { event: 'host_clock_differs'; seconds: number; remedy: string }
@@ -67,7 +62,6 @@ export type LogEvent =
   | ClusterEvent
   | SnapshotEvent
   | WalEvent
-  | RetentionEvent
   | ArchiveEvent
   | BaseEvent
   | ValueIndexEvent
@@ -97,9 +91,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   metadata_passed_on: 'info',
   proxy_not_trusted: 'warn',
   old_names_failed: 'error',
-  host_restoring: 'info',
-  host_restore_progress: 'info',
-  host_restored: 'info',
   host_name_shared: 'warn',
   host_clock_differs: 'warn',
   data_open_to_others: 'warn',
@@ -129,8 +120,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   start_failed: 'error',
   secondary_index_begun: 'info',
   journal_replayed: 'info',
-  journal_trimmed: 'info',
-  journal_not_trimmed: 'warn',
   archive_failing: 'error',
   archive_resumed: 'info',
   archive_unsigned: 'warn',
@@ -144,7 +133,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   from_not_compared: 'warn',
   archive_base_made: 'info',
   archive_base_failing: 'error',
-  archive_trimmed: 'info',
+  archive_bases_removed: 'info',
   writes_failing: 'error',
   writes_resumed: 'info',
   value_index_complete: 'info',

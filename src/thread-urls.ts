@@ -9,9 +9,6 @@ export const readingThreadUrl = new URL('./reading-thread.ts', import.meta.url);
 /** The module of the thread that archives the log. */
 export const archiveThreadUrl = new URL('./archive-thread.ts', import.meta.url);
 
-/** The module of a thread that reads an archive. */
-export const archiveReadingThreadUrl = new URL('./archive-reading-thread.ts', import.meta.url);
-
 /** The module of a query's thread. */
 export const queryThreadUrl = new URL('./query-thread.ts', import.meta.url);
 

@@ -53,7 +53,6 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     'src/main.ts',
     'src/api-thread.ts',
-    'src/archive-reading-thread.ts',
     'src/archive-thread.ts',
     'src/clarity-engine.ts',
     'src/query-thread.ts',

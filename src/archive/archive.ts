@@ -10,7 +10,7 @@ import { mapAhead } from '../base/map-ahead.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource, PlaceReads } from '../places/files.ts';
-import { CHAIN_START, type Head, sameChain } from '../store/log/entry.ts';
+import { type Head, LOG_START, sameChain } from '../store/log/entry.ts';
 import {
   FORMAT,
   isOpenName,
@@ -84,22 +84,19 @@ export const Identity = Type.Object({
   format: Type.Literal(FORMAT),
   chain_id: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
   network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
-  /**
-   * Chain value of entry 1, in hex. It has the time of receipt, so that two logs have the same one only as copies. Null where it was
-   * unknown: the journal that the archive was begun from lacked its first entries.
-   */
-  first: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()]),
+  /** Chain value of entry 1, in hex. It has the time of receipt, so that two logs have the same one only as copies. */
+  first: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   /** Whether everybody may read it: private commands are withheld. A private archive lacks the field. */
   public: Type.Optional(Type.Literal(true)),
 });
 /** Which log an archive is of. */
 export type Identity = Static<typeof Identity>;
 
-export const identityOf = (chainId: number, first: Uint8Array | null, isPublic: boolean): Identity => ({
+export const identityOf = (chainId: number, first: Uint8Array, isPublic: boolean): Identity => ({
   format: FORMAT,
   chain_id: chainId,
   network: networkOf(chainId).kind,
-  first: first?.toHex() ?? null,
+  first: first.toHex(),
   ...(isPublic ? { public: true } : {}),
 });
 
@@ -136,22 +133,6 @@ export async function requireIdentity(place: BackupSource): Promise<Identity> {
     `There is no archive at ${place.location}: it has no ${IDENTITY}.`,
     'Check the location; stackside backup and stackside serve --archive make one.',
   );
-}
-
-/** How the name begins that says which entries were removed. */
-const TRIMMED = 'trimmed-';
-
-/** The name of the object that says that an archive begins after an entry: the segments up to there were removed. */
-export const trimmedName = ({ id, chain }: Head): string =>
-  `${TRIMMED}${String(id).padStart(12, '0')}-${chain.toHex()}.json`;
-
-/** The last entry that was removed; the head before the first entry where none was. */
-function trimmedIn(names: readonly string[]): Head {
-  const heads = names
-    .map((name) => /^trimmed-(\d{12,15})-([0-9a-f]{64})\.json$/.exec(name))
-    .filter((match) => match !== null)
-    .map(([, id = '', chain = '']): Head => ({ id: Number(id), chain: Uint8Array.fromHex(chain) }));
-  return heads.reduce((last, head) => (head.id > last.id ? head : last), START);
 }
 
 /** Maximum bytes of an object that says where a timeline leaves another. */
@@ -246,8 +227,6 @@ export async function chosenTimeline(place: PlaceReads, name: string | null): Pr
 
 /** The objects of a timeline by their names. */
 export interface Contents {
-  /** The last entry that was removed; number 0 where the archive begins with entry 1. */
-  trimmed: Head;
   /** Sealed segments in the order of their first entries, with those of the timelines before that it shares. */
   segments: SealedRange[];
   /** Names of its open parts. */
@@ -263,15 +242,13 @@ function sharedSegments(all: readonly SealedRange[], { name, origin }: Timeline)
   return [...shared, ...own.filter(({ first }) => !firsts.has(first))];
 }
 
-/**
- * Names of all open parts and segments, and of what was removed. Parts of bases, which most objects of an archive are, are not listed.
- */
+/** Names of all open parts and segments. Parts of bases, which most objects of an archive are, are not listed. */
 async function namesOfEntries(place: PlaceReads): Promise<string[]> {
-  // A partial list lacks them, and is of one moment as a whole.
-  if (place.isPartial === true) return place.list('');
+  // Such a list lacks them, and is of one moment as a whole.
+  if (place.listsAtOnce === true) return place.list('');
   const names: string[] = [];
-  // In this order: an open part goes once its segment is there, and a segment once an object says that it was removed.
-  for (const beginning of [OPEN_PARTS, SEGMENTS, TIMELINES, TRIMMED]) names.push(...(await place.list(beginning)));
+  // In this order: an open part goes once its segment is there.
+  for (const beginning of [OPEN_PARTS, SEGMENTS, TIMELINES]) names.push(...(await place.list(beginning)));
   return names;
 }
 
@@ -279,12 +256,8 @@ async function namesOfEntries(place: PlaceReads): Promise<string[]> {
 export async function contentsOf(place: PlaceReads, timeline = FIRST): Promise<Contents> {
   const names = await namesOfEntries(place);
   const all = names.map(rangeOfName).filter((range) => range !== null);
-  const segments = sharedSegments(all, timeline).sort((a, b) => a.first - b.first || a.last - b.last);
-  const begins = segments[0]?.first ?? 1;
   return {
-    // What comes before the first segment of a partial list is neither there nor missed.
-    trimmed: place.isPartial === true && begins > 1 ? { id: begins - 1, chain: new Uint8Array() } : trimmedIn(names),
-    segments,
+    segments: sharedSegments(all, timeline).sort((a, b) => a.first - b.first || a.last - b.last),
     open: names.filter((name) => isOpenName(name) && timelineOfName(name) === timeline.name),
   };
 }
@@ -302,9 +275,6 @@ function requireTimeline(place: BackupSource, timeline: Timeline, name: string, 
     throw new ArchiveDamagedError(place, `${name} is of another timeline: its entry ${id} is another`);
   }
 }
-
-/** The head before the first entry. */
-export const START: Head = { id: 0, chain: CHAIN_START };
 
 const entriesText = (first: number, last: number): string =>
   first === last ? `entry ${first}` : `entries ${first} to ${last}`;
@@ -335,15 +305,13 @@ function linkedSegments(segments: readonly SealedRange[], after: Head): LinkedSe
   return { linked, last, fault: null };
 }
 
-/** The sealed segments that follow each other from the one on that has an entry, as far as it was not removed. */
-export function linkedFrom(contents: Pick<Contents, 'segments' | 'trimmed'>, entry: number): LinkedSegments {
-  const { trimmed } = contents;
-  const segments = contents.segments.filter(({ last }) => last > trimmed.id);
+/** Returns the sealed segments that follow each other, from the one that has an entry. @param segments sorted */
+export function linkedFrom(segments: readonly SealedRange[], entry: number): LinkedSegments {
   const at = segments.findIndex(({ last }) => last >= entry);
   const wanted = at < 0 ? [] : segments.slice(at);
   const [first] = wanted;
   const before = at === 0 ? undefined : segments.at(at < 0 ? -1 : at - 1);
-  const after = before === undefined ? trimmed : { id: before.last, chain: before.chain };
+  const after = before === undefined ? LOG_START : { id: before.last, chain: before.chain };
   // What comes before a segment that has the entry need not be there.
   const isGap = first !== undefined && first.first <= entry && first.first !== after.id + 1;
   return linkedSegments(wanted, isGap ? { id: first.first - 1, chain: new Uint8Array() } : after);
@@ -452,8 +420,8 @@ export async function newestOpenPart(
 
 /** The chain value that a timeline has for an entry; null where it lacks the entry. @throws ArchiveDamagedError */
 async function chainOn(place: PlaceReads, timeline: Timeline, entry: number): Promise<Uint8Array | null> {
-  const { open, ...contents } = await contentsOf(place, timeline);
-  const { linked, last } = linkedFrom(contents, entry);
+  const { open, segments } = await contentsOf(place, timeline);
+  const { linked, last } = linkedFrom(segments, entry);
   const found = linked[0];
   const segment =
     found === undefined
@@ -482,7 +450,7 @@ export interface ArchiveEnd extends LinkedSegments, Contents {
 /** The end of a timeline, by the names of its segments, of which none is read. @throws as {@link newestOpenPart} */
 export async function endOf(place: PlaceReads, timeline = FIRST): Promise<ArchiveEnd> {
   const contents = await contentsOf(place, timeline);
-  const linked = linkedFrom(contents, contents.trimmed.id + 1);
+  const linked = linkedFrom(contents.segments, 1);
   const part = linked.fault === null ? await newestOpenPart(place, contents.open, linked.last, timeline) : null;
   return { ...contents, ...linked, part };
 }
@@ -538,12 +506,11 @@ export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verifi
 
 /** Reads every object of a timeline, and verifies it. @throws OperatorError where the place can't be read */
 async function* verifiedTimeline(place: PlaceReads, timeline: Timeline): AsyncGenerator<Verified> {
-  const { segments: listed, open, trimmed } = await contentsOf(place, timeline);
-  const segments = listed.filter(({ last }) => last > trimmed.id);
+  const { segments, open } = await contentsOf(place, timeline);
   const steps = segments
     .map((range, at) => {
       const before = segments[at - 1];
-      const last = before === undefined ? trimmed : { id: before.last, chain: before.chain };
+      const last = before === undefined ? LOG_START : { id: before.last, chain: before.chain };
       return { range, last, gap: faultBefore(range, last) };
     })
     .filter(({ range }) => range.timeline === timeline.name);
@@ -556,7 +523,7 @@ async function* verifiedTimeline(place: PlaceReads, timeline: Timeline): AsyncGe
     yield found;
   }
   const end = segments.at(-1);
-  const last = end === undefined ? trimmed : { id: end.last, chain: end.chain };
+  const last = end === undefined ? LOG_START : { id: end.last, chain: end.chain };
   try {
     const part = await newestOpenPart(place, open, last, timeline);
     if (part !== null) yield { name: part.name, first: part.first, last: part.last, fault: null };

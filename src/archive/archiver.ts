@@ -10,7 +10,7 @@ import { hashOfPart, type Place } from '../places/files.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
 import { leaveIn } from '../store/ingest/timelines.ts';
-import { type Entry, firstEntries, type Head, type MostEntries, sameChain } from '../store/log/entry.ts';
+import { type Entry, firstEntries, type Head, LOG_START, type MostEntries, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
   chainOfIdentity,
@@ -23,10 +23,8 @@ import {
   openPart,
   originIn,
   requireIdentity,
-  START,
   sealedSegment,
   timelinesIn,
-  trimmedName,
 } from './archive.ts';
 import { baseAt, basesOf } from './base.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, headIn } from './head.ts';
@@ -74,14 +72,12 @@ export interface Round {
 
 export interface ArchiverOptions {
   place: Place;
-  journal: Pick<JournalReads, 'entriesAfter' | 'chainAt' | 'lastId' | 'trimmedTo'>;
+  journal: Pick<JournalReads, 'entriesAfter' | 'chainAt' | 'lastId'>;
   clock: Clock;
   /** Signs an archive that is for everybody, so that private commands are withheld; null for a private one. */
   signer: Signer | null;
   /** Called with the number of the last entry that the archive has. */
   archived: (entry: number) => void;
-  /** Whether a new archive may begin with the first entry that the journal has. */
-  mayBeginLater?: boolean;
   /** Where a segment ends; tests have shorter ones. */
   segment?: MostEntries;
 }
@@ -103,8 +99,7 @@ function requireSame(location: string, found: Identity, own: Identity): void {
       OWN_ARCHIVE,
     );
   }
-  // Where one is unknown, the segments tell.
-  if (found.first !== null && own.first !== null && found.first !== own.first) {
+  if (found.first !== own.first) {
     throw new OperatorError(
       `The archive at ${location} is of another log: its entry 1 is another.`,
       `Servers that don't share a log (--cluster) need an archive each. ${OWN_ARCHIVE}`,
@@ -144,11 +139,8 @@ interface Other {
   error: OperatorError;
 }
 
-/**
- * The newest sound base as the head names it, and the first entry that it needs; entry 1 without a base.
- * @param last last entry of the head
- */
-async function signableBase(place: Place, last: number): Promise<{ signed: ArchiveHead['base']; needs: number }> {
+/** Returns the newest sound base as the head names it; null if there is none. @param last last entry of the head */
+async function signableBase(place: Place, last: number): Promise<ArchiveHead['base']> {
   for (const named of await basesOf(place)) {
     const { name, id } = named;
     if (id > last) continue;
@@ -156,12 +148,12 @@ async function signableBase(place: Place, last: number): Promise<{ signed: Archi
     if (bytes === null) continue;
     try {
       const base = await baseAt({ ...place, read: async () => bytes }, named);
-      if (base !== null) return { signed: { name, sha256: hashOfPart(bytes) }, needs: base.needs };
+      if (base !== null) return { name, sha256: hashOfPart(bytes) };
     } catch (error) {
       if (!(error instanceof ArchiveDamagedError)) throw error;
     }
   }
-  return { signed: null, needs: 1 };
+  return null;
 }
 
 /** Writes a log to an archive. One round runs at a time. */
@@ -172,7 +164,7 @@ export class Archiver {
   /** The timeline of the log. */
   #timeline = FIRST;
   /** The end of the sealed segments that follow each other. */
-  #sealed: Head = START;
+  #sealed: Head = LOG_START;
   /** Sealed segments that were listed, by their first entries. */
   #listed = new Map<number, SealedRange>();
   /** Open parts, each with its last entry. */
@@ -183,8 +175,8 @@ export class Archiver {
   #identity: Identity | null = null;
   /** The sealed segments that follow each other. */
   #segments: SegmentRange[] = [];
-  /** The newest base, as it is signed, with the first entry that it needs; undefined where that must be looked up. */
-  #base: { signed: ArchiveHead['base']; needs: number } | undefined;
+  /** The newest base, as it is signed; undefined if it must be looked up. */
+  #base: ArchiveHead['base'] | undefined;
   /** Last entry of the head that this writer signed last, and the newest base of the round. */
   #signed = 0;
   #signedFor: Round['base'] = null;
@@ -223,7 +215,6 @@ export class Archiver {
         this.#noteSealed(listed);
         continue;
       }
-      this.#requireNext();
       const entries = [...firstEntries(this.#entriesAfter(this.#sealed.id), segment)];
       // The first entry of a timeline is archived as such alone, whatever of the timeline before is there or is listed.
       const begins = beginningOf(entries, this.#sealed.chain, this.#timeline.origin?.begins.id);
@@ -252,7 +243,7 @@ export class Archiver {
 
   /** Compares the archive with the journal, before anything is written. @throws OperatorError where they differ */
   async #begin(round: Round): Promise<void> {
-    this.#sealed = START;
+    this.#sealed = LOG_START;
     this.#segments = [];
     this.#signed = 0;
     this.#base = undefined;
@@ -272,12 +263,8 @@ export class Archiver {
    * @returns the first object with other entries than the log has; null where there is none
    */
   async #note(round: Round): Promise<Other | null> {
-    const { segments, open, trimmed } = await contentsOf(this.#options.place, this.#timeline);
-    if (trimmed.id > 0) {
-      const error = this.#otherThan({ last: trimmed.id, chain: trimmed.chain }, trimmedName(trimmed));
-      if (error !== null) throw error;
-    }
-    this.#sealed = trimmed;
+    const { segments, open } = await contentsOf(this.#options.place, this.#timeline);
+    this.#sealed = LOG_START;
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();
     this.#opened = null;
@@ -297,21 +284,11 @@ export class Archiver {
   async #ownTimeline(timelines: readonly Timeline[]): Promise<Timeline> {
     const beginning = ({ origin }: Timeline): number => origin?.begins.id ?? 0;
     for (const timeline of timelines.toSorted((a, b) => beginning(b) - beginning(a))) {
-      const head = await this.#firstKnown(timeline);
-      const own = head === null ? null : this.#options.journal.chainAt(head.id);
-      if (head !== null && own !== null && sameChain(own, head.chain)) return timeline;
+      const begins = timeline.origin?.begins ?? null;
+      const own = begins === null ? null : this.#options.journal.chainAt(begins.id);
+      if (begins !== null && own !== null && sameChain(own, begins.chain)) return timeline;
     }
     return FIRST;
-  }
-
-  /** The first entry of a timeline's own that the archive names and a trimmed journal may still have; null where there is none. */
-  async #firstKnown(timeline: Timeline): Promise<Head | null> {
-    const { place, journal } = this.#options;
-    const begins = timeline.origin?.begins ?? null;
-    if (begins === null || begins.id >= journal.trimmedTo()) return begins;
-    const { segments } = await contentsOf(place, timeline);
-    const range = segments.find((one) => one.timeline === timeline.name && one.last >= journal.trimmedTo());
-    return range === undefined ? null : { id: range.last, chain: range.chain };
   }
 
   /**
@@ -341,7 +318,7 @@ export class Archiver {
     const parent = this.#timeline;
     const name = timelineName(begins);
     const id = begins.id - 1;
-    const bytes = originBytes(parent.name, { id, chain: journal.chainAt(id) ?? START.chain }, begins, first);
+    const bytes = originBytes(parent.name, { id, chain: journal.chainAt(id) ?? LOG_START.chain }, begins, first);
     const isNew = await place.create(originName(name), bytes);
     // Another host of this log may have been first.
     const origin = isNew ? readOrigin(name, bytes) : await originIn(place, name);
@@ -349,7 +326,7 @@ export class Archiver {
       throw diverged(place.location, `${originName(name)} doesn't say that it leaves the timeline ${parent.name}`);
     }
     this.#timeline = { name, origin: { ...origin, timeline: parent } };
-    this.#sealed = START;
+    this.#sealed = LOG_START;
     const other = await this.#note(round);
     if (other !== null) throw other.error;
   }
@@ -357,29 +334,14 @@ export class Archiver {
   /** @returns which log the archive is of; null before the first entry */
   async #requireIdentity(chainId: number): Promise<Identity | null> {
     const { place, journal, signer } = this.#options;
-    const isPublic = signer !== null;
+    const first = journal.chainAt(1);
+    if (first === null) return null;
+    const own = identityOf(chainId, first, signer !== null);
     const found = await identityIn(place);
-    const own = identityOf(chainId, journal.chainAt(1), isPublic);
-    if (found === null) {
-      if (journal.lastId() === 0) return null;
-      await this.#requireBeginning();
-      if (await place.create(IDENTITY, identityBytes(own))) return own;
-    }
+    if (found === null && (await place.create(IDENTITY, identityBytes(own)))) return own;
     const there = found ?? (await requireIdentity(place));
     requireSame(place.location, there, own);
     return there;
-  }
-
-  /**
-   * Says with which entry a new archive begins, where the journal lacks what comes before.
-   * @throws OperatorError where it is to have all
-   */
-  async #requireBeginning(): Promise<void> {
-    const { place, journal, mayBeginLater = false } = this.#options;
-    const id = journal.trimmedTo();
-    const chain = journal.chainAt(id);
-    if (id === 0 || chain === null || !mayBeginLater) this.#requireNext();
-    else await place.create(trimmedName({ id, chain }), Buffer.from('{}\n'));
   }
 
   /** @throws OperatorError where a public archive is signed with another key */
@@ -412,18 +374,15 @@ export class Archiver {
     const isNewBase = round.base !== this.#signedFor;
     if (signer === null || this.#identity === null || (id === this.#signed && !isNewBase)) return;
     if (isNewBase) this.#base = undefined;
-    this.#base ??= await signableBase(place, id);
-    const { signed: base, needs } = this.#base;
-    const from = this.#segments.findIndex(({ last }) => last >= needs);
+    if (this.#base === undefined) this.#base = await signableBase(place, id);
     const head: ArchiveHead = {
       format: FORMAT,
       archive: this.#identity,
       written_at: new Date(clock.now()).toISOString(),
       entry: id,
       chain: chain.toHex(),
-      base,
-      // The last one says where the open part begins.
-      segments: this.#segments.slice(from < 0 ? -1 : from).map(segmentName),
+      base: this.#base,
+      segments: this.#segments.map(segmentName),
       open: id === this.#sealed.id ? null : this.#openName(round),
     };
     await place.write(HEAD, headBytes(head, signer));
@@ -431,20 +390,9 @@ export class Archiver {
     this.#signedFor = round.base;
   }
 
-  /** @throws OperatorError where the journal was trimmed beyond what the archive has */
-  #requireNext(): void {
-    const { place, journal } = this.#options;
-    if (journal.trimmedTo() <= this.#sealed.id) return;
-    throw new OperatorError(
-      `The journal lacks entry ${this.#sealed.id + 1}, and so does the archive at ${place.location}.`,
-      'An archive has no gap. Name the archive that this data was archived to, or put its objects back. Or begin another one with stackside backup: it then has no entry before this one, so that no later version can rebuild an index from it.',
-    );
-  }
-
   /** How the log differs from an object, as far as the journal tells; null where it doesn't. */
   #otherThan({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string): OperatorError | null {
     const { place, journal } = this.#options;
-    if (last < journal.trimmedTo()) return null;
     const own = journal.chainAt(last);
     if (own === null) {
       return diverged(place.location, `${name} ends with entry ${last}, and the log with entry ${journal.lastId()}`);

@@ -13,7 +13,7 @@ import { directoryStatus } from '../store/files/status.ts';
 import { Archiver } from './archiver.ts';
 import { baseName } from './base.ts';
 import { type BaseProgress, makeBase } from './base-writer.ts';
-import { type ArchiveKeep, retain } from './retention.ts';
+import { retain } from './retention.ts';
 import type { Signer } from './signing.ts';
 
 /** In the name of the open part that a backup writes, beside those of servers. */
@@ -24,7 +24,8 @@ export interface BackupOptions {
   place: Place;
   /** Signs an archive that is for everybody; null for a private one. */
   signer: Signer | null;
-  keep: ArchiveKeep;
+  /** Days after which bases are removed, but for the newest; null for never. */
+  keepDays: number | null;
   /** Version of this program. */
   program: string;
   clock: Clock;
@@ -41,8 +42,6 @@ export interface Backup {
   base: { name: string; entry: number; height: number };
   /** Bytes that were sent. */
   sent: number;
-  /** The last entry that the journal lacks; 0 where it is whole. */
-  trimmedTo: number;
 }
 
 /** The place, which counts the bytes that it is sent. */
@@ -83,13 +82,13 @@ function stateOf(directory: string, { state }: BaseSnapshot): NonNullable<BaseSn
 }
 
 async function makeBackup(options: BackupOptions, journal: JournalReader): Promise<Backup> {
-  const { directory, signer, keep, program, clock, archived, report } = options;
+  const { directory, signer, keepDays, program, clock, archived, report } = options;
   const { place, sent } = counting(options.place);
   const { signal } = new AbortController();
   const chainId = requireChain(directory);
   let entry = 0;
   const archiver = new Archiver({
-    ...{ place, journal, clock, signer, mayBeginLater: true },
+    ...{ place, journal, clock, signer },
     archived(last) {
       entry = last;
       archived(last, Math.max(last, journal.lastId()));
@@ -107,10 +106,10 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   await makeBase({ place, snapshot, journal, program, clock, signal, report }, state);
   // A public archive names its base, signed.
   if (signer !== null) await archive(state.position.id);
-  await retain({ place, keep, now: clock.now(), signal });
+  await retain({ place, keepDays, now: clock.now(), signal });
   const { position, tip } = state;
   const base = { name: baseName(position), entry: position.id, height: tip.height };
-  return { entry, base, sent: sent(), trimmedTo: journal.trimmedTo() };
+  return { entry, base, sent: sent() };
 }
 
 /**

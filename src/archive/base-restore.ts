@@ -40,15 +40,15 @@ async function unfitOf(
   base: BaseManifest,
   {
     chainId,
-    lastFrom,
+    lastUpTo,
     isOfTimeline,
     sendMany,
-  }: Pick<ChoosingOptions, 'chainId' | 'lastFrom' | 'isOfTimeline' | 'sendMany'>,
+  }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo' | 'isOfTimeline' | 'sendMany'>,
 ): Promise<string | null> {
   if (base.chain_id !== chainId) return 'it is of another chain than the archive';
   if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
-  const last = await lastFrom(base);
-  if (base.position > last) return `the entries from ${base.needs} on end with entry ${last}`;
+  const last = await lastUpTo(base);
+  if (base.position > last) return `the entries end with entry ${last}`;
   if (!(await isOfTimeline(base))) return 'it is of another timeline';
   const { kind } = networkOf(base.chain_id);
   const [made, wanted] = [base.send_many[kind] ?? SEND_MANY[kind], sendMany?.[kind] ?? null];
@@ -62,8 +62,8 @@ export interface ChoosingOptions {
   choice: BaseChoice;
   /** Whether a base comes after the end of the restore. */
   isAfter: (base: BaseManifest) => boolean;
-  /** The last of the entries that follow each other from the one on that a base needs. */
-  lastFrom: (base: BaseManifest) => Promise<number>;
+  /** Returns the last of the entries that follow each other from entry 1, as far as a base needs them. */
+  lastUpTo: (base: BaseManifest) => Promise<number>;
   /** Whether the timeline that is restored has the entry of a base that is not after its end. */
   isOfTimeline: (base: BaseManifest) => Promise<boolean>;
   sendMany?: SendManySetting | undefined;
@@ -117,10 +117,6 @@ export interface FillingOptions {
   staging: string;
   place: PlaceReads;
   base: ChosenBase;
-  /** Whether the journal gets all entries, also those that the index doesn't need. */
-  isWhole: boolean;
-  /** The first entry that the archive has. */
-  first: number;
   /** The segments from the one that has an entry on. */
   segmentsFrom: (entry: number) => AsyncGenerator<Segment>;
   report: (entry: number) => void;
@@ -134,22 +130,17 @@ function requireNext(place: PlaceReads, segment: Segment, { id, chain }: Head): 
   throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
 }
 
-/**
- * Brings the entries up to the base into the journal: those that its index may still read, or all. Where they begin later than with
- * entry 1, the journal is like one that was trimmed.
- * @throws ArchiveDamagedError where the base is of another log than the segments
- */
+/** Fills the journal with the entries up to the base. @throws ArchiveDamagedError if the base belongs to another log than the segments */
 export async function fillJournal(options: FillingOptions): Promise<void> {
-  const { staging, place, base, isWhole, first, segmentsFrom, report, turn } = options;
+  const { staging, place, base, segmentsFrom, report, turn } = options;
   const journal = openJournal(staging);
   try {
     const begun = journal.lastId();
     if (begun < base.position) {
-      for await (const segment of segmentsFrom(begun === 0 ? (isWhole ? first : base.needs) : begun + 1)) {
+      for await (const segment of segmentsFrom(begun + 1)) {
         const last = journal.lastId();
         journal.begin();
-        if (last === 0) journal.beginAfter({ id: segment.first - 1, chain: segment.before });
-        else requireNext(place, segment, { id: last, chain: journal.chainAt(last) ?? new Uint8Array() });
+        requireNext(place, segment, { id: last, chain: journal.chainAt(last) ?? new Uint8Array() });
         for (const { text, ...entry } of segment.entries) {
           if (entry.id > last && entry.id <= base.position) journal.append(entry, compressed(text));
         }

@@ -45,8 +45,7 @@ export type BaseEvent =
       sent_bytes: number;
       seconds: number;
     }
-  /** Removed bases, parts and segments; entries up to `up_to` are gone, with which an index could be rebuilt. */
-  | { event: 'archive_trimmed'; place: string; bases: number; parts: number; segments: number; up_to: number }
+  | { event: 'archive_bases_removed'; place: string; bases: number; parts: number }
   | { event: 'archive_base_failing'; place: string; problem: string; remedy: string; cause?: unknown };
 
 /** What a base came to. */
@@ -73,7 +72,7 @@ export interface BaseProgress {
 export interface BaseWriterOptions {
   place: Place;
   snapshot: BaseSnapshot;
-  journal: Pick<JournalReads, 'chainAt' | 'read' | 'missing' | 'trimmedTo'>;
+  journal: Pick<JournalReads, 'chainAt' | 'read' | 'missing'>;
   program: string;
   clock: Clock;
   report: (progress: BaseProgress) => void;
@@ -141,7 +140,7 @@ function manifestOf(
 ): BaseManifest {
   const entry = journal.read(state.position.id);
   if (entry === undefined) throw journal.missing(state.position.id);
-  const { schema, position, chainId, tip, highest, needs, sendMany } = state;
+  const { schema, position, chainId, tip, highest, sendMany } = state;
   return {
     format: BASE_FORMAT,
     program,
@@ -154,8 +153,6 @@ function manifestOf(
     height: tip.height,
     index_block_hash: tip.indexBlockHash.toHex(),
     highest,
-    // What the journal lacks, the index can do without.
-    needs: Math.max(needs, journal.trimmedTo() + 1),
     send_many: { mainnet: sendMany.mainnet, testnet: sendMany.testnet },
     tables,
   };

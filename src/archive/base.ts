@@ -77,8 +77,6 @@ const Manifest = Type.Object({
   height: Size,
   index_block_hash: Hex,
   highest: Size,
-  /** The oldest entry that the index may still read, to revert a block. */
-  needs: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   /** The send-many contracts that the rows were made with; null for the usual one. */
   send_many: Type.Object({ mainnet: Contract, testnet: Contract }),
   tables: Type.Array(Table, { maxItems: 1_000 }),
@@ -211,9 +209,8 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
   if (sha256 !== hashOfPart(Buffer.from(JSON.stringify(manifest) ?? ''))) return 'its checksum is wrong';
   const mistake = mistakeIn(manifest);
   if (mistake !== null) return `${mistake.path.join('.') || 'it'} ${mistake.rule}`;
-  const { position, chain, needs } = manifest as BaseManifest;
-  if (position !== named.id || chain !== named.chain.toHex()) return `it is the base of entry ${position}`;
-  return needs > position ? 'it needs an entry that comes after it' : null;
+  const { position, chain } = manifest as BaseManifest;
+  return position === named.id && chain === named.chain.toHex() ? null : `it is the base of entry ${position}`;
 }
 
 /**

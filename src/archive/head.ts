@@ -5,8 +5,6 @@
  *     {"format":1,"archive":{…as archive.json…},"written_at":"<ISO 8601>","entry":<last entry>,"chain":"<its chain value, hex>",
  *      "base":{"name":"base-…","sha256":"<of the object, hex>"} or null,"segments":["segment-…",…],"open":"open-…" or null}
  *
- * Where there is a base, the segments begin with the one that has the first entry that the base needs.
- *
  * The head is written after all that it names, which its chain values prove: a segment has one in its name, and the open part must
  * have the last entry with the head's. Objects of a mirror may be of different moments. Then the open part may lack the last entry
  * or begin later; it counts as missing, and the reader gets the sealed segments alone.
@@ -17,7 +15,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource } from '../places/files.ts';
-import { ArchiveDamagedError, Identity, linkedFrom, readSoundly, START } from './archive.ts';
+import { ArchiveDamagedError, Identity, linkedFrom, readSoundly } from './archive.ts';
 import { baseOfName } from './base.ts';
 import { FORMAT, isOpenName, rangeOfName } from './segment.ts';
 import {
@@ -89,8 +87,8 @@ function contradictionIn({ base, segments, open, entry, chain }: ArchiveHead): s
   if (ranges.includes(null)) return 'names a segment that is none';
   if (open !== null && !isOpenName(open)) return 'names an open part that is none';
   const { last, fault } = linkedFrom(
-    { segments: ranges.filter((range) => range !== null), trimmed: START },
-    (base === null ? null : ranges[0]?.first) ?? 1,
+    ranges.filter((range) => range !== null),
+    1,
   );
   if (fault !== null) return 'names segments that do not follow each other';
   const isEnd = last.id === entry && last.chain.toHex() === chain;

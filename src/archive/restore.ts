@@ -57,7 +57,7 @@ interface BaseLoading {
   /** Last entry in the journal, and that of the base. */
   entry: number;
   position: number;
-  /** Parts that are loaded, and all; both are 0 while entries are brought. */
+  /** Parts that are loaded, and all; both are 0 while the journal is filled. */
   part: number;
   parts: number;
 }
@@ -70,8 +70,6 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   until: Until;
   /** The base to begin with; the newest that fits if omitted. */
   base?: BaseChoice;
-  /** Whether the journal gets all entries; if omitted, a base needs only those from which blocks can be reverted. */
-  wholeJournal?: boolean;
   /** Called with each base that is skipped, and why, as the end of a sentence. */
   skipped?: (name: string, why: string) => void;
   /** Called while a base is loaded. */
@@ -111,8 +109,8 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
 
 /** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
 async function* segmentsFrom(place: PlaceReads, timeline: Timeline, entry: number): AsyncGenerator<Segment> {
-  const { open, ...contents } = await contentsOf(place, timeline);
-  const { linked, last, fault } = linkedFrom(contents, entry);
+  const { open, segments } = await contentsOf(place, timeline);
+  const { linked, last, fault } = linkedFrom(segments, entry);
   yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after, timeline));
   if (fault !== null) throw new ArchiveDamagedError(place, fault);
   const part = await newestOpenPart(place, open, last, timeline);
@@ -194,23 +192,26 @@ async function applyListed(
   return false;
 }
 
-/** The last entry of those that follow each other from one on. @param wanted open parts are read only where the sealed segments end before it */
-async function lastFrom(place: PlaceReads, timeline: Timeline, entry: number, wanted: number): Promise<number> {
-  const { open, ...contents } = await contentsOf(place, timeline);
-  if (entry <= contents.trimmed.id) return contents.trimmed.id;
-  const { last: sealed } = linkedFrom(contents, entry);
+/**
+ * Returns the last entry of those that follow each other.
+ * @param wanted open parts are read only if the sealed segments end before it
+ * @throws ArchiveDamagedError if a segment before it is missing
+ */
+async function lastUpTo(place: PlaceReads, timeline: Timeline, wanted: number): Promise<number> {
+  const { open, segments } = await contentsOf(place, timeline);
+  const { last: sealed, fault } = linkedFrom(segments, 1);
   if (wanted <= sealed.id) return sealed.id;
+  if (fault !== null) throw new ArchiveDamagedError(place, fault);
   return (await newestOpenPart(place, open, sealed, timeline))?.last ?? sealed.id;
 }
 
 /**
- * The last entry that is to be restored, as far as it is known before.
- * @param first the first entry that is read
- * @throws OperatorError where the archive ends before an entry that was named
+ * Returns the last entry that is to be restored, as far as it is known before.
+ * @throws OperatorError if the archive ends before an entry that was named
  */
-async function lastEntry({ place, until }: ArchiveRestoreOptions, timeline: Timeline, first: number): Promise<number> {
-  if (until === null || !('entry' in until)) return lastFrom(place, timeline, first, 0);
-  const last = await lastFrom(place, timeline, first, until.entry);
+async function lastEntry({ place, until }: ArchiveRestoreOptions, timeline: Timeline): Promise<number> {
+  if (until === null || !('entry' in until)) return lastUpTo(place, timeline, 0);
+  const last = await lastUpTo(place, timeline, until.entry);
   if (until.entry <= last) return until.entry;
   throw new OperatorError(
     `The archive at ${place.location} ends with entry ${last}, before entry ${until.entry}.`,
@@ -225,11 +226,10 @@ async function makeBase(
   staging: string,
   base: ChosenBase,
 ): Promise<void> {
-  const { place, wholeJournal = false, making, turn, loading = () => {} } = options;
+  const { place, making, turn, loading = () => {} } = options;
   await fillJournal({
-    ...{ staging, place, base, isWhole: wholeJournal, turn },
+    ...{ staging, place, base, turn },
     segmentsFrom: (entry) => segmentsFrom(place, timeline, entry),
-    first: (await contentsOf(place, timeline)).trimmed.id + 1,
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
   await loadBase({
@@ -279,7 +279,7 @@ async function baseOf(options: ArchiveRestoreOptions, timeline: Timeline, chainI
   return chosenBase({
     ...{ place, chainId, choice, sendMany, skipped },
     isAfter: (base) => isBaseBeyond(base, until),
-    lastFrom: ({ needs, position }) => lastFrom(place, timeline, needs, position),
+    lastUpTo: ({ position }) => lastUpTo(place, timeline, position),
     // Where there is one timeline, a base that doesn't fit is damaged, and that is said.
     isOfTimeline: async ({ position: id, chain }) =>
       isOnly || (await holds(place, timeline, { id, chain: Uint8Array.fromHex(chain) })) === 'this',
@@ -287,7 +287,7 @@ async function baseOf(options: ArchiveRestoreOptions, timeline: Timeline, chainI
 }
 
 async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promise<void> {
-  const { directory, place, chainId, until, wholeJournal = false } = options;
+  const { directory, place, chainId, until } = options;
   const identity = await requireIdentity(place);
   if (chainId !== null && chainId !== identity.chain_id) {
     throw new OperatorError(
@@ -297,21 +297,15 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
   }
   const timeline = await chosenTimeline(place, options.timeline);
   const base = await baseOf(options, timeline, identity.chain_id);
-  const { trimmed, segments, open } = await contentsOf(place, timeline);
+  const { segments, open } = await contentsOf(place, timeline);
   if (segments.length === 0 && open.length === 0) {
     throw new OperatorError(
       `The archive at ${place.location} has no entries yet.`,
       'Check the location, or wait until its server has written some; stackside archive status shows what it has.',
     );
   }
-  if (base === null && trimmed.id > 0) {
-    throw new OperatorError(
-      `The archive at ${place.location} begins with entry ${trimmed.id + 1}, and has no base that can be restored.`,
-      'Its first entries were removed (--archive-keep-segments). Use the Stackside that made its bases, or restore to a later end; stackside archive list shows the bases.',
-    );
-  }
-  const last = await lastEntry(options, timeline, wholeJournal ? trimmed.id + 1 : (base?.needs ?? 1));
-  const marker = { archive: identity, timeline: timeline.name, until, base: base?.name ?? null, wholeJournal };
+  const last = await lastEntry(options, timeline);
+  const marker = { archive: identity, timeline: timeline.name, until, base: base?.name ?? null };
   beginMaking(directory, Buffer.from(JSON.stringify(marker)));
   // A restore that was killed while it moved the files had made them whole.
   const isMade = isInstalled(directory, basename(journalPath(directory)));

@@ -1,5 +1,5 @@
 /**
- * Removes bases and parts of an archive that are not needed any more, and segments, where the operator wants that.
+ * Removes bases of an archive that are old enough, and parts that no base needs any more.
  *
  * A part is removed once no base needed it twice in a row, with a new base between: `unneeded.json` has those of the first time. Whoever
  * makes a base sends them again, as if they were not there, and finds before its manifest is written that all other parts still are. So
@@ -11,9 +11,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { Place } from '../places/files.ts';
-import { contentsOf, linkedFrom, sealedSegment, timelinesIn, trimmedName } from './archive.ts';
 import { type BaseManifest, baseAt, basesOf, PARTS, partName } from './base.ts';
-import { type SealedRange, segmentName } from './segment.ts';
 
 const UNNEEDED = 'unneeded.json';
 const LONGEST_UNNEEDED = 64 * 1024 * 1024;
@@ -41,22 +39,10 @@ export async function reliableParts(place: Place): Promise<Set<string>> {
   return names;
 }
 
-/** How long what is kept. */
-export interface ArchiveKeep {
-  /** Days after which bases are removed, but for the newest; null for never. */
-  days: number | null;
-  /** Days after which segments are removed that no base needs; null for never. */
-  segmentDays: number | null;
-}
-
+/** Number of bases and parts that were removed. */
 export interface Retained {
-  /** Number of bases and parts that were removed. */
   bases: number;
   parts: number;
-  /** The last entry that the archive lacks now; 0 where it has all. */
-  upTo: number;
-  /** Number of segments that were removed. */
-  segments: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -66,7 +52,7 @@ async function manifestsOf(place: Place): Promise<Map<string, BaseManifest> | nu
   const manifests = new Map<string, BaseManifest>();
   for (const named of await basesOf(place)) {
     const base = await baseAt(place, named).catch((error: unknown) => {
-      // Whatever this program can't read may need any part and any segment.
+      // Whatever this program can't read may need any part.
       if (error instanceof OperatorError) return undefined;
       throw error;
     });
@@ -78,7 +64,8 @@ async function manifestsOf(place: Place): Promise<Map<string, BaseManifest> | nu
 
 interface RetentionOptions {
   place: Place;
-  keep: ArchiveKeep;
+  /** Days after which bases are removed, but for the newest; null for never. */
+  keepDays: number | null;
   /** Unix milliseconds. */
   now: number;
   /** Ends it early, as when this host lost its lease. */
@@ -111,69 +98,23 @@ async function removeParts(
   return removed.length;
 }
 
-/** The number of segments at the beginning whose last entries were received before a time, as far as clocks run forward. */
-async function olderThan(place: Place, segments: readonly SealedRange[], time: number): Promise<number> {
-  let [least, most] = [0, segments.length];
-  while (least < most) {
-    const middle = (least + most) >> 1;
-    const { entries } = await sealedSegment(place, segments[middle]!, null);
-    if (entries.at(-1)!.receivedAt < time) least = middle + 1;
-    else most = middle;
-  }
-  return least;
-}
-
-/** Removes segments that no base needs. @returns how many, and the last entry that the archive lacks */
-async function removeSegments(
-  { place, now, signal }: RetentionOptions,
-  days: number,
-  bases: readonly BaseManifest[],
-): Promise<Pick<Retained, 'segments' | 'upTo'>> {
-  const contents = await contentsOf(place);
-  const { segments, trimmed } = contents;
-  const { timelines, faults } = await timelinesIn(place);
-  // Other timelines share its first segments.
-  if (timelines.length > 1 || faults.length > 0) return { segments: 0, upTo: trimmed.id };
-  const needs = Math.min(...bases.map((base) => base.needs));
-  const { linked } = linkedFrom(contents, trimmed.id + 1);
-  const needless = linked.map(({ range }) => range).filter(({ last }) => last < needs);
-  const old = needless.slice(0, await olderThan(place, needless, (now - days * DAY_MS) * 1_000));
-  const end = old.at(-1);
-  // What the archive begins with is said before anything is removed.
-  if (end !== undefined) await place.create(trimmedName({ id: end.last, chain: end.chain }), Buffer.from('{}\n'));
-  const upTo = end?.last ?? trimmed.id;
-  const removed = segments.filter(({ last }) => last <= upTo);
-  for (const range of removed) {
-    if (signal.aborted) break;
-    await place.remove(segmentName(range));
-  }
-  return { segments: removed.length, upTo };
-}
-
 /**
- * Removes what an archive need not keep. Called after a base was made, by the host that writes the archive.
- * @returns null where a base can't be read, which keeps everything
- * @throws OperatorError where the place can't be read or written
+ * Removes bases that are old enough, and parts that no base needs. Called after a base was made, by the host that writes the archive.
+ * @returns null if nothing is to be removed, or a base can't be read, which keeps everything
+ * @throws OperatorError if the place can't be read or written
  */
-export async function retain(options: RetentionOptions): Promise<Retained | null> {
-  const { place, keep, now, signal } = options;
+export async function retain({ place, keepDays, now, signal }: RetentionOptions): Promise<Retained | null> {
+  if (keepDays === null) return null;
   const bases = await manifestsOf(place);
   if (bases === null || bases.size === 0) return null;
-  let [removed, parts] = [0, 0];
-  if (keep.days !== null) {
-    const [, ...older] = [...bases];
-    for (const [name, { created_at }] of older) {
-      if (signal.aborted) return null;
-      if (Date.parse(created_at) >= now - keep.days * DAY_MS) continue;
-      await place.remove(name);
-      bases.delete(name);
-      removed += 1;
-    }
-    parts = await removeParts(place, bases, signal);
+  let removed = 0;
+  const [, ...older] = [...bases];
+  for (const [name, { created_at }] of older) {
+    if (signal.aborted) return null;
+    if (Date.parse(created_at) >= now - keepDays * DAY_MS) continue;
+    await place.remove(name);
+    bases.delete(name);
+    removed += 1;
   }
-  const segments =
-    keep.segmentDays === null || signal.aborted
-      ? { segments: 0, upTo: 0 }
-      : await removeSegments(options, keep.segmentDays, [...bases.values()]);
-  return { bases: removed, parts, ...segments };
+  return { bases: removed, parts: await removeParts(place, bases, signal) };
 }

@@ -92,7 +92,7 @@ export function signedArchive({ source, key, saw, lacks, ...options }: SignedArc
 
   return {
     location: source.location,
-    isPartial: true,
+    listsAtOnce: true,
     async list(beginning) {
       const { base, segments, open } = await newest();
       return [IDENTITY, ...(base === null ? [] : [base.name]), ...segments, ...(open === null ? [] : [open])]

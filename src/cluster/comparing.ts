@@ -4,7 +4,7 @@
  */
 import { OperatorError, PassingError } from '../base/errors.ts';
 import type { ForeignEntryError } from '../store/ingest/writer.ts';
-import { type Entry, firstEntries, type Head, nextChain, sameChain } from '../store/log/entry.ts';
+import { type Entry, firstEntries, type Head, LOG_START, nextChain, sameChain } from '../store/log/entry.ts';
 import {
   type Appended,
   DamagedLogError,
@@ -15,7 +15,7 @@ import {
   type SharedLog,
 } from '../store/log/shared-log.ts';
 
-type Log = Pick<SharedLog, 'read' | 'append' | 'trimmed'>;
+type Log = Pick<SharedLog, 'read' | 'append'>;
 
 /** The log and the journal have different entries at one number: they are different histories. */
 class DivergedLogError extends OperatorError {
@@ -40,35 +40,10 @@ export class UnsoundLogError extends LogUnavailableError {
   }
 }
 
-/** The log no longer has the entries that this host needs next. */
-export class TrimmedLogError extends OperatorError {
-  /** @param last this host's last entry @param trimmed the last trimmed entry of the log */
-  constructor(last: number, trimmed: number) {
-    super(
-      `The cluster's log begins with entry ${trimmed + 1}, and this host ${last === 0 ? 'has no entry yet' : `ends with entry ${last}`}: what lies between was trimmed.`,
-      'Begin with the archive of the log: run stackside restore ARCHIVE --data DIR with an empty directory, then start this host ' +
-        'with it. A host that is started with --archive and an empty directory does so by itself.',
-    );
-  }
-}
-
-/** The log lost entries that this host's trimmed journal doesn't have either. */
-class UnhealableLogError extends OperatorError {
-  /** @param head the newest entry of the log @param last the newest entry that the journal lacks */
-  constructor(head: number, last: number) {
-    super(
-      `The cluster's log ends at entry ${head}, and this host's journal lacks the entries up to ${last}: it can't give back ` +
-        'what the log lost.',
-      'Start a host whose journal has these entries, or run stackside cluster init with its data directory; then start this host. ' +
-        'A host that is started with the --archive of the log takes from it what its journal lacks.',
-    );
-  }
-}
-
-/** Whether the host and the log have the same entry at a number; assumed for entries that the journal no longer has. */
+/** Reports whether the host and the log have the same entry at a number. */
 function isOwn(own: OwnEntries, { id, chain }: Head): boolean {
   const known = own.chainAt(id);
-  return known === null || sameChain(known, chain);
+  return known !== null && sameChain(known, chain);
 }
 
 /** Reads one entry of the log. @throws DamagedLogError if it is missing */
@@ -78,11 +53,9 @@ async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
   return found;
 }
 
-/** The number and chain value of an entry of the log, which may be the last trimmed one. @throws DamagedLogError if it is missing */
-async function headAt(log: Pick<Log, 'read' | 'trimmed'>, id: number): Promise<Head> {
-  const trimmed = await log.trimmed();
-  return trimmed.id === id ? trimmed : entryAt(log, id);
-}
+/** Returns the number and chain value of an entry of the log, or of its start. @throws DamagedLogError if the entry is missing */
+const headAt = async (log: Pick<Log, 'read'>, id: number): Promise<Head> =>
+  id === LOG_START.id ? LOG_START : entryAt(log, id);
 
 /** Whether an entry's chain value follows from the one before. */
 const follows = (entry: Entry, previous: Uint8Array): boolean => sameChain(nextChain(previous, entry), entry.chain);
@@ -105,9 +78,7 @@ async function firstDifference(log: Log, own: OwnEntries, before: number, last: 
  * which both have. Otherwise log and journal are different histories.
  */
 async function whyOther(log: Log, own: OwnEntries, id: number): Promise<DamagedLogError | DivergedLogError> {
-  const trimmed = await log.trimmed();
-  if (!isOwn(own, trimmed)) return new DivergedLogError(trimmed.id);
-  const first = await firstDifference(log, own, trimmed.id, id);
+  const first = await firstDifference(log, own, LOG_START.id, id);
   const isSound = follows(await entryAt(log, first), (await headAt(log, first - 1)).chain);
   return isSound ? new DivergedLogError(first) : new DamagedLogError(first, 'is damaged: its chain value is wrong');
 }
@@ -120,11 +91,8 @@ export async function whyForeign(
   log: Log,
   own: OwnEntries,
   { id, last }: Pick<ForeignEntryError, 'id' | 'last'>,
-): Promise<DamagedLogError | DivergedLogError | TrimmedLogError> {
-  if (id !== last + 1) {
-    const trimmed = await log.trimmed();
-    return trimmed.id > last ? new TrimmedLogError(last, trimmed.id) : new DamagedLogError(last + 1, 'is missing');
-  }
+): Promise<DamagedLogError | DivergedLogError> {
+  if (id !== last + 1) return new DamagedLogError(last + 1, 'is missing');
   if (isOwn(own, await headAt(log, last))) {
     return new DamagedLogError(id, 'is damaged: its chain value is wrong');
   }
@@ -178,8 +146,7 @@ async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Pr
  * Gives the log the next entries that it lost and the host's journal has. The journal must not change meanwhile.
  * @param head the newest entry of the log, which should be in the journal
  * @returns the newest entry given; null if another host gives some
- * @throws DivergedLogError if the log is not a beginning of the journal, UnsoundLogError, UnhealableLogError,
- *   LogUnavailableError, JournalEntryError
+ * @throws DivergedLogError if the log is not a beginning of the journal, UnsoundLogError, LogUnavailableError, JournalEntryError
  */
 export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head | null> {
   try {
@@ -188,7 +155,6 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
     // This host has all entries, so it need not end.
     throw error instanceof DamagedLogError ? new UnsoundLogError(error) : error;
   }
-  if (own.trimmedTo() > head.id) throw new UnhealableLogError(head.id, own.trimmedTo());
   return giveSome(log, own, head, own.lastId());
 }
 
@@ -198,13 +164,8 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
  * @throws LogUnavailableError, JournalEntryError
  */
 export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<LogFault, 'fault'>): Promise<boolean> {
-  const isKnown = ({ id, chain }: Head): boolean => {
-    const known = own.chainAt(id);
-    return known !== null && sameChain(known, chain);
-  };
-  if (own.trimmedTo() >= first) return false;
   let head = await headAt(log, first - 1);
-  if (!isKnown(head) || !isKnown(await entryAt(log, last + 1))) return false;
+  if (!isOwn(own, head) || !isOwn(own, await entryAt(log, last + 1))) return false;
   while (head.id < last) {
     const newest = await giveSome(log, own, head, last);
     if (newest === null) return false;
@@ -215,12 +176,6 @@ export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<
 
 /** Verifies that the journal continues the log. @throws OperatorError */
 function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
-  if (own.trimmedTo() > id) {
-    throw new OperatorError(
-      `The journal lacks the events from 1 to ${own.trimmedTo()}, and the shared log only has ${id}.`,
-      'Give the data directory of a host that has them, or make a new one by importing a recording.',
-    );
-  }
   const known = own.chainAt(id);
   if (known === null) {
     throw new OperatorError(
@@ -294,16 +249,11 @@ async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] 
  * @throws LogUnavailableError
  */
 export async function verifyRange(
-  log: Pick<Log, 'read' | 'trimmed'>,
+  log: Pick<Log, 'read'>,
   from: VerifiedTo,
   found: (fault: LogFault) => void,
 ): Promise<VerifiedTo | null> {
   const entries = await readable(log, from.id);
-  const first = entries instanceof DamagedLogError ? entries.entry : entries[0]?.id;
-  if (first !== undefined && first > from.id + 1) {
-    const trimmed = await log.trimmed();
-    if (trimmed.id > from.id) return trimmed;
-  }
   const missing = (id: number, before: number) => {
     if (id > before + 1) found({ first: before + 1, last: id - 1, fault: 'is missing' });
   };

@@ -9,9 +9,8 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
-import { OperatorError, PassingError } from '../base/errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
-import { awayIn, type BringEntries, nothingToBring } from '../store/files/older-entries.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
@@ -73,8 +72,6 @@ export interface ClusterHostOptions {
   queue: Pick<WriterQueue, 'run'>;
   clock: Clock;
   chance: Pick<Chance, 'uuid'>;
-  /** Brings entries that the host's journal no longer has; by default, it has all. */
-  bring?: BringEntries;
   /** The host's chain; null before its settings, its data or a block name it. */
   chainId: () => number | null;
   say: ClusterLog;
@@ -109,11 +106,6 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job at once: the caller has the writer's turn. */
 const atOnce: InTurn = (job) => job();
 
-/** Following waits for an entry that must be brought first, and has the writer's turn for no longer. @throws HostBehindError, or the error */
-function refusedWhileAway(error: unknown): never {
-  throw awayIn(error) === null ? error : new HostBehindError();
-}
-
 /** Result of a synchronisation. */
 interface Synchronised {
   /** Whether entries were followed, or given back to the log. */
@@ -125,7 +117,6 @@ interface Synchronised {
 /** A host of a cluster; it follows the log after `start`. */
 export class ClusterHost {
   readonly #options: ClusterHostOptions;
-  readonly #bring: BringEntries;
   readonly #stopping = new AbortController();
   /** What waits to be appended, first come, first served. */
   readonly #waiting: Waiting[] = [];
@@ -152,7 +143,6 @@ export class ClusterHost {
 
   constructor(options: ClusterHostOptions) {
     this.#options = options;
-    this.#bring = options.bring ?? nothingToBring;
     this.#startedAt = options.clock.monotonic();
     this.#answeredAt = this.#startedAt;
   }
@@ -166,7 +156,7 @@ export class ClusterHost {
    */
   async receive(event: ReceivedEvent): Promise<Outcome> {
     await this.#requireLog();
-    const { isAppended } = await this.#bring(() => this.#submit({ event }));
+    const { isAppended } = await this.#submit({ event });
     return isAppended ? 'applied' : 'repeated';
   }
 
@@ -268,7 +258,7 @@ export class ClusterHost {
         if (!(error instanceof UnknownParentError)) throw error;
         orphan = error;
       }
-      const { moved } = await this.#ending(this.#synchronise(atOnce).catch(refusedWhileAway));
+      const { moved } = await this.#ending(this.#synchronise(atOnce));
       if (!moved) throw orphan ?? new LogUnavailableError('the log refuses an entry and has no other of its number');
     }
     throw new HostBehindError();
@@ -307,14 +297,12 @@ export class ClusterHost {
     let idle = false;
     while (!signal.aborted) {
       try {
-        const { moved, level } = await this.#bring(() => this.#synchronise((job) => queue.run(job)));
+        const { moved, level } = await this.#synchronise((job) => queue.run(job));
         if (level && !signal.aborted) await log.wait(entries.position().id, signal);
         else if (!moved && idle) await pause(clock, RETRY_MS, signal);
         idle = !moved && !level;
       } catch (error) {
-        // The archive is away.
-        const passes = error instanceof PassingError;
-        this.#onFailure(passes ? new LogUnavailableError(error.message, { cause: error }) : error);
+        this.#onFailure(error);
         await pause(clock, RETRY_MS, signal);
       }
     }

@@ -1,9 +1,9 @@
 /** Verifies the log in the background, one range at a time, on the host that has the lease, and fills its holes. */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import type { BringEntries } from '../store/files/older-entries.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
+import { LOG_START } from '../store/log/entry.ts';
 import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyRange } from './comparing.ts';
 import type { ClusterLog, VerificationState } from './events.ts';
@@ -18,7 +18,6 @@ interface VerifyingOptions {
   /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
   entries: HostEntries;
-  bring: BringEntries;
   /** Whether this host has the lease. */
   isHeld: () => boolean;
   clock: Pick<Clock, 'every'>;
@@ -26,7 +25,7 @@ interface VerifyingOptions {
 }
 
 /** Starts verifying. */
-export function verifying({ log, missing, entries, bring, isHeld, clock, say }: VerifyingOptions) {
+export function verifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
   /** Faults by their first entry: the known ones, and those found in the present pass. */
   const faults = new Map<number, LogFault>();
   let met = new Set<number>();
@@ -41,10 +40,8 @@ export function verifying({ log, missing, entries, bring, isHeld, clock, say }: 
   /** Fills a hole, or records a fault. */
   async function handle(fault: LogFault): Promise<void> {
     const { first, last } = fault;
-    // Trimmed meanwhile.
-    if (last <= (await log.trimmed()).id) return;
     const mayBeFilled = fault.fault === 'is missing' && last < entries.position().id;
-    if (mayBeFilled && (await bring(() => fillHole(log, entries, fault)))) {
+    if (mayBeFilled && (await fillHole(log, entries, fault))) {
       filled += last - first + 1;
       faults.delete(first);
       say({ event: 'log_filled', first, last });
@@ -58,7 +55,7 @@ export function verifying({ log, missing, entries, bring, isHeld, clock, say }: 
   async function begin(): Promise<VerifiedTo> {
     met = new Set();
     for (const hole of await missing()) await handle({ ...hole, fault: 'is missing' });
-    return log.trimmed();
+    return LOG_START;
   }
 
   async function verifyBatch(): Promise<void> {

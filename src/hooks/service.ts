@@ -5,7 +5,6 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
 import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import { type Send, send as sendRequest, type TargetGuard, type TargetRules, targetGuard } from '../http/outgoing.ts';
-import { type BringEntries, nothingToBring } from '../store/files/older-entries.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import { isPaused } from '../store/hooks/records.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
@@ -47,8 +46,6 @@ interface HookOptions {
   guard?: TargetGuard;
   /** While it holds the lease, this host delivers, and does other work of one host at a time. By default, it always holds one. */
   lease?: Lease;
-  /** Brings entries that the journal no longer has; by default, it has all. */
-  bring?: BringEntries;
   clock?: Clock;
   chance?: Chance;
   send?: Send;
@@ -67,7 +64,7 @@ export type Chainhooks = ReturnType<typeof startChainhooks>;
 /** Starts the chainhooks, which deliver while the lease is held. */
 export function startChainhooks(options: HookOptions) {
   const { ingest, rules, log, userAgent, timers = untimedHooks, guard, sealing } = options;
-  const { bring = nothingToBring, clock = systemClock, chance = systemChance, send = sendRequest } = options;
+  const { clock = systemClock, chance = systemChance, send = sendRequest } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
   const { lease = ownLease(store.records.epoch) } = options;
@@ -94,7 +91,7 @@ export function startChainhooks(options: HookOptions) {
     isHeld: () => lease.isHeld(),
     canSign: secrets.canSign,
   });
-  const tasks = hookTasks({ store, bring, commands, log, clock });
+  const tasks = hookTasks({ store, commands, log, clock });
   const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
 
   engine.listen({
@@ -128,7 +125,6 @@ export function startChainhooks(options: HookOptions) {
   return {
     store,
     history,
-    bring,
     commands,
     sealing,
     secrets,

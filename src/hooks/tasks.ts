@@ -4,7 +4,6 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import type { BringEntries } from '../store/files/older-entries.ts';
 import type { HookReads } from '../store/hooks/store.ts';
 import { type CommandsOf, turnOrFailure } from '../store/ingest/commands.ts';
 import type { Task } from './commands/backfills.ts';
@@ -21,7 +20,6 @@ const RETRY_MS = 1_000;
 /** Options of {@link hookTasks}. */
 interface TaskOptions {
   store: HookReads;
-  bring: BringEntries;
   commands: CommandsOf<HookCommands>;
   log: HookLog;
   clock: Clock;
@@ -29,7 +27,7 @@ interface TaskOptions {
 
 /** Runs the tasks, one turn at a time. */
 export function hookTasks(options: TaskOptions) {
-  const { store, bring, commands, log, clock } = options;
+  const { store, commands, log, clock } = options;
   const { records, backfills } = store;
   let running = false;
   let stopped = true;
@@ -46,7 +44,7 @@ export function hookTasks(options: TaskOptions) {
    */
   const turn = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>
     turnOrFailure(
-      () => bring(() => commands.runBatches('hook.advance', task)),
+      () => commands.runBatches('hook.advance', task),
       async (reason, cause) => {
         await commands.run('hook.fail', { task, reason });
         failed(cause);

@@ -34,8 +34,8 @@ export interface BackupSource {
 export interface PlaceReads extends BackupSource {
   /** Names that begin with a text, sorted. */
   list(beginning: string): Promise<string[]>;
-  /** Whether it lists only what a reader needs to begin with. */
-  readonly isPartial?: true;
+  /** Whether one list of all names is of one moment. */
+  readonly listsAtOnce?: true;
 }
 
 /** A place whose files are also written one by one. */

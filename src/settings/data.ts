@@ -30,9 +30,6 @@ const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
     accepts: `a contract identifier of ${network}, such as ${SEND_MANY[network]}`,
   });
 
-/** What the archive is for commands that read the journal. */
-const OLDER_ENTRIES = 'Archive with the entries that the journal no longer has';
-
 export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
@@ -93,29 +90,14 @@ export const dataSettings = group('Data and chain', {
     help: 'Number of threads that read and decode events ahead of the one that writes them; 0 does all on one thread',
     accepts: 'a number from 0 to 64',
   }),
-  journalKeep: setting({
-    commands: ['serve'],
-    flag: '--journal-keep <days>',
-    variables: ['STACKSIDE_JOURNAL_KEEP'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 36_500 })], { default: null }),
-    read: integer,
-    absent: 'for ever',
-    help: 'Days after which entries of the journal are removed that the archive (--archive) holds; with 0, as soon as it holds them',
-    accepts: 'a number of days from 0 to 36500',
-  }),
   archive: setting({
-    commands: [...servers, 'rebuild', 'check', 'export'],
+    commands: servers,
     flag: '--archive <dir|s3://bucket/key>',
     variables: ['STACKSIDE_ARCHIVE'],
     type: textOrNone(),
     absent: 'none',
     help: 'Archive that gets every entry of the log, for stackside restore: a directory on another disk, or a key of S3; several hosts of a cluster have the same one',
     accepts: 'a directory, or s3://bucket/key',
-    except: {
-      rebuild: { help: OLDER_ENTRIES },
-      check: { help: `${OLDER_ENTRIES}, for --deep` },
-      export: { help: OLDER_ENTRIES },
-    },
   }),
   archiveEvery: setting({
     commands: servers,
@@ -179,16 +161,6 @@ export const dataSettings = group('Data and chain', {
     read: integer,
     absent: 'for ever',
     help: 'Days after which bases of the archive are removed, but for the newest; segments stay',
-    accepts: 'a number of days from 1 to 36500',
-  }),
-  archiveKeepSegments: setting({
-    commands: [...servers, 'backup'],
-    flag: '--archive-keep-segments <days>',
-    variables: ['STACKSIDE_ARCHIVE_KEEP_SEGMENTS'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 36_500 })], { default: null }),
-    read: integer,
-    absent: 'for ever',
-    help: 'Days after which segments of the archive are removed that no base needs; no later version can then rebuild an index from this archive',
     accepts: 'a number of days from 1 to 36500',
   }),
   bnsImport: setting({

@@ -8,7 +8,6 @@ import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
-import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { withholdEntries } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -205,18 +204,6 @@ describe('nothing is written, and by name it says why:', () => {
     for (const event of events.slice(12)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
     open.ingest.commit();
     expect(await refusedIn(directory)).toMatch(/ is of another log: segment-\S+ has another entry \d+ than the log\.$/);
-  });
-
-  test('the journal was trimmed before the archive began', async () => {
-    const directory = kept(ingestOf(events));
-    const trimming = openJournalTrimming(directory);
-    trimming.trimTo(9);
-    trimming.close();
-    expect(await refusedIn(directory)).toBe(`The journal lacks entry 1, and so does the archive at ${path}.`);
-    await archive(beginning(6), place);
-    expect(await refusedIn(directory)).toMatch(/^The journal lacks entry \d, and so does/);
-    await archive(source.path, place);
-    await archive(directory, place);
   });
 });
 

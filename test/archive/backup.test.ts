@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
-import { endOf, requireIdentity } from '../../src/archive/archive.ts';
+import { endOf } from '../../src/archive/archive.ts';
 import { openArchive } from '../../src/archive/open.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -15,8 +15,6 @@ import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { openJournalReader } from '../../src/store/files/journal.ts';
-import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { archive, refusal, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { copyData } from '../support/data/copy.ts';
@@ -172,34 +170,6 @@ test('a public backup has no chainhooks, no secrets, and nobody who asked a fauc
   openAt(directory)[Symbol.dispose]();
 });
 
-/** A copy of all that lacks its first entries. */
-function trimmedCopy(): string {
-  const path = fresh();
-  cpSync(all.path, path, { recursive: true });
-  const trimming = openJournalTrimming(path);
-  trimming.trimTo(9);
-  trimming.close();
-  return path;
-}
-
-test('a journal that lacks its first entries begins an archive with what it has, which goes on as others do', async () => {
-  const [trimmed, place] = [trimmedCopy(), fresh()];
-  expect(await refusal(archive(trimmed, directoryFiles(fresh())))).toContain('The journal lacks entry 1');
-  expect(await backupOf(trimmed, place)).toMatchObject({ trimmedTo: 9, entry: events.length });
-  expect(await requireIdentity(directoryFiles(place))).toMatchObject({ first: null });
-  const directory = fresh();
-  await restored(place, directory);
-  expect(everything(directory)).toEqual(everything(trimmed));
-  expect(checkAndRecount(directory).flatMap(({ problems }) => problems)).toEqual([]);
-  // Whoever has the whole journal goes on there, and so does a server.
-  for (const from of [all.path, trimmed]) {
-    await archive(from, directoryFiles(place), 'server');
-    expect(await backupOf(from, place)).toMatchObject({ entry: events.length });
-  }
-  using other = ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })));
-  expect(await refusal(backupOf(other.path, place))).toContain('is of another log: ');
-});
-
 test('data that is not sound, or has nothing yet, is refused, and nothing waits for an entry that never comes', async () => {
   using empty = ingestOf([]);
   expect(await refusal(backupOf(empty.path, fresh()))).toContain('has no block yet');
@@ -225,27 +195,24 @@ test('an archive of another log is refused, and stays as it was', async () => {
 
 test('bases are removed as the operator wants, and the newest stays', async () => {
   const [place, data] = [fresh(), growing()];
-  const keep = { days: 1, segmentDays: null };
+  const keepDays = 1;
   const day = (n: number) => ({ ...systemClock, now: () => Date.UTC(2026, 0, n), after: systemClock.after });
-  await backupOf(data.path, place, { keep, clock: day(1) });
+  await backupOf(data.path, place, { keepDays, clock: day(1) });
   data.grow(half, half + 6);
-  await backupOf(data.path, place, { keep, clock: day(2) });
+  await backupOf(data.path, place, { keepDays, clock: day(2) });
   data.grow(half + 6, events.length);
-  const { base } = await backupOf(data.path, place, { keep, clock: day(9) });
+  const { base } = await backupOf(data.path, place, { keepDays, clock: day(9) });
   expect(readdirSync(place).filter((name) => name.startsWith('base-'))).toEqual([base.name]);
   const directory = fresh();
   await restored(place, directory);
   expect(everything(directory)).toEqual(everything(all.path));
 });
 
-test('an index is checked as deeply as its journal goes', async () => {
+test('a restored index is checked against its journal', async () => {
   const [place, directory] = [fresh(), fresh()];
   await backupOf(all.path, place);
   await restored(place, directory);
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
-  const journal = openJournalReader(directory);
-  expect(journal.trimmedTo()).toBe(0);
-  journal.close();
 });
 
 test.each(['ftp://host/backup', 'https://host/backup', 'S4://bucket/key'])(

@@ -2,18 +2,18 @@
 import { afterAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { contentsOf, verifiedArchive } from '../../src/archive/archive.ts';
+import { verifiedArchive } from '../../src/archive/archive.ts';
 import { basesOf, PARTS, packedManifest, partName } from '../../src/archive/base.ts';
 import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { MadeBase } from '../../src/archive/base-writer.ts';
-import { type ArchiveKeep, type Retained, retain } from '../../src/archive/retention.ts';
+import { type Retained, retain } from '../../src/archive/retention.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
-import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
-import { journalRows, wholeIndex } from '../support/data/tables.ts';
+import { wholeIndex } from '../support/data/tables.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const DAY = 86_400_000;
@@ -46,8 +46,7 @@ async function baseAgo(directory: string, place: Place, days: number): Promise<M
 }
 
 const signal = new AbortController().signal;
-const kept30 = (place: Place, keep: Partial<ArchiveKeep> = {}): Promise<Retained | null> =>
-  retain({ place, keep: { days: 30, segmentDays: null, ...keep }, now: NOW, signal });
+const kept30 = (place: Place): Promise<Retained | null> => retain({ place, keepDays: 30, now: NOW, signal });
 const names = async (place: Place): Promise<string[]> => (await basesOf(place)).map(({ name }) => name);
 
 async function faults(place: Place): Promise<(string | null)[]> {
@@ -67,7 +66,7 @@ async function requireRestorable(place: Place, options = {}): Promise<string> {
 test('bases go when they are old, the newest stays, and parts go once they were not needed twice', async () => {
   const place = directoryFiles(folder());
   const one = await baseAgo(third, place, 90);
-  expect(await kept30(place)).toEqual({ bases: 0, parts: 0, segments: 0, upTo: 0 });
+  expect(await kept30(place)).toEqual({ bases: 0, parts: 0 });
   const two = await baseAgo(half, place, 60);
   const before = await place.list(PARTS);
   expect(await kept30(place)).toMatchObject({ bases: 1, parts: 0 });
@@ -157,77 +156,44 @@ test('parts that another host is sending stay, and a base whose parts are gone i
   for (const name of before) expect(await late.list(PARTS)).toContain(name);
 });
 
-test('nothing goes while a base cannot be read, and nothing without the settings', async () => {
+test('nothing goes while a base cannot be read, and nothing without the setting', async () => {
   const path = folder();
   const place = directoryFiles(path);
   const one = await baseAgo(third, place, 90);
   await baseAgo(whole, place, 0);
   const before = await place.list('');
-  expect(await kept30(place, { days: null })).toEqual({ bases: 0, parts: 0, segments: 0, upTo: 0 });
+  expect(await retain({ place, keepDays: null, now: NOW, signal })).toBeNull();
   expect(await place.list('')).toEqual(before);
   writeFileSync(join(path, one.name), 'nothing');
-  expect(await kept30(place, { segmentDays: 1 })).toBeNull();
+  expect(await kept30(place)).toBeNull();
   writeFileSync(join(path, one.name), await packedManifest({ ...one.manifest, format: 9 as 1 }));
-  expect(await kept30(place, { segmentDays: 1 })).toBeNull();
+  expect(await kept30(place)).toBeNull();
   expect(await place.list('')).toEqual(before);
-});
-
-/** A place whose bases say that they need their own entry alone, as those of a long chain need few of many. */
-async function trimmable(): Promise<{ path: string; place: Place; needs: number }> {
-  const path = folder();
-  const place = directoryFiles(path);
-  await baseAgo(half, place, 0);
-  const { manifest, name } = await baseAgo(whole, place, 0);
-  const [, older] = await basesOf(place);
-  await place.remove(older!.name);
-  const needs = manifest.position - 20;
-  writeFileSync(join(path, name), await packedManifest({ ...manifest, needs }));
-  return { path, place, needs };
-}
-
-test('segments go that no base needs and that are old, and the archive goes on from there', async () => {
-  const { place, needs } = await trimmable();
-  const { segments } = await contentsOf(place);
-  expect(await kept30(place, { segmentDays: 36_000 })).toMatchObject({ segments: 0, upTo: 0 });
-  const retained = await kept30(place, { segmentDays: 1 });
-  const left = segments.filter(({ last }) => last >= needs);
-  expect(retained).toMatchObject({ segments: segments.length - left.length, upTo: left[0]!.first - 1 });
-  expect(await contentsOf(place)).toMatchObject({ segments: left, trimmed: { id: left[0]!.first - 1 } });
-  expect(await faults(place)).toEqual([]);
-  const rows = journalRows(whole);
-  const into = await requireRestorable(place, { wholeJournal: true });
-  expect(journalRows(into)).toEqual(rows.slice(left[0]!.first - 1));
-  await requireRestorable(place);
-  expect(await refusal(restoredFrom(place, folder(), { base: 'none' }))).toContain(
-    `begins with entry ${left[0]!.first}, and has no base that can be restored`,
-  );
-  using archiver = archiverOf(into, place);
-  await archiver.round('two');
-  using original = archiverOf(whole, place);
-  await original.round();
-  expect(await faults(place)).toEqual([]);
-  expect(await kept30(place, { segmentDays: 1 })).toMatchObject({ segments: 0, upTo: left[0]!.first - 1 });
 });
 
 test('a retention that was killed between any two requests leaves an archive that restores', async () => {
   for (let most = 1; ; most += 3) {
-    const { place } = await trimmable();
+    const place = directoryFiles(folder());
+    await baseAgo(third, place, 90);
+    await baseAgo(half, place, 60);
+    await kept30(place);
+    await baseAgo(whole, place, 0);
     let changes = 0;
     const dying: Place = { ...place };
-    for (const change of ['remove', 'write', 'create'] as const) {
+    for (const change of ['remove', 'write'] as const) {
       dying[change] = (async (...given: [string, Uint8Array]) => {
         if (++changes > most) throw new Error('killed');
         return (place[change] as (...given: [string, Uint8Array]) => Promise<unknown>)(...given);
       }) as never;
     }
-    const isDone = await kept30(dying, { segmentDays: 1 }).then(
+    const isDone = await kept30(dying).then(
       () => true,
       () => false,
     );
     await requireRestorable(place);
     expect(await faults(place)).toEqual([]);
     if (isDone) break;
-    await kept30(place, { segmentDays: 1 });
-    expect((await contentsOf(place)).segments[0]!.first).toBe((await contentsOf(place)).trimmed.id + 1);
+    await kept30(place);
+    expect(await names(place)).toHaveLength(1);
   }
 });

@@ -15,7 +15,6 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { leaveIn } from '../../src/store/ingest/timelines.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
@@ -122,11 +121,11 @@ test('a restore begins with a base of its own timeline, and each timeline has ba
   const own = await baseIn(directory, place);
   const loaded: string[] = [];
   const again = folder();
-  await restoredFrom(place, again, { loading: ({ name: base }) => loaded.push(base), wholeJournal: true });
+  await restoredFrom(place, again, { loading: ({ name: base }) => loaded.push(base) });
   expect([...new Set(loaded)]).toEqual([own!.name]);
   expect(everything(again)).toEqual(everything(directory));
   const first = folder();
-  await restoredFrom(place, first, { timeline: 'first', wholeJournal: true });
+  await restoredFrom(place, first, { timeline: 'first' });
   expect(everything(first)).toEqual(everything(source));
   expect(timelineAt(again, second + 3)).toBe(name);
   for await (const { fault } of verifiedBases(place)) expect(fault).toBeNull();
@@ -261,22 +260,6 @@ test('a log that began two timelines before it is archived leaves both', async (
   ]);
   expect(await faults()).toEqual([]);
   await expectRestored(two);
-});
-
-test('a journal that was trimmed goes on with its timeline', async () => {
-  await archive(source, place);
-  const { directory, name } = await branch(10, { events: 20 });
-  await archive(directory, place);
-  const timeline = await chosenTimeline(place, name);
-  const { segments } = await contentsOf(place, timeline);
-  const own = segments.filter((range) => range.timeline === name);
-  const trimming = openJournalTrimming(directory);
-  trimming.trimTo(own[0]!.last + 1);
-  trimming.close();
-  goOn(directory, events.slice(30));
-  await archive(directory, place);
-  expect((await endOf(place, timeline)).part?.last).toBe(journalRows(directory).at(-1)?.id);
-  expect(await faults()).toEqual([]);
 });
 
 test('a restore that ends before the archive, and is stopped anywhere, begins one timeline', async () => {

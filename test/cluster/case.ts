@@ -17,8 +17,6 @@ export type Disturbance = { after: number; host: number } & (
   | { befalls: 'log_away'; milliseconds: number }
   /** Another server of the log takes over, which lacks so many of the entries that every host has. */
   | { befalls: 'fail_over'; entries: number }
-  /** The log is trimmed, so many entries below the last one that every host has. */
-  | { befalls: 'trim'; below: number }
   /** The engine takes the lease from its holder, who doesn't know. */
   | { befalls: 'lease_lost' }
 );
@@ -59,7 +57,6 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   { weight: 1, arbitrary: one('full_disk', { milliseconds: fc.nat(1_500) }) },
   { weight: 2, arbitrary: one('log_away', { milliseconds: fc.nat(1_500) }) },
   { weight: 3, arbitrary: one('fail_over', { entries: fc.integer({ min: 1, max: 12 }) }) },
-  { weight: 2, arbitrary: one('trim', { below: fc.nat(3) }) },
   { weight: 2, arbitrary: one('lease_lost', {}) },
 );
 

@@ -7,7 +7,6 @@ import { VERIFY_INTERVAL_MS, verifying } from '../../src/cluster/verifying.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { nothingToBring } from '../../src/store/files/older-entries.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
@@ -375,7 +374,7 @@ function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () 
   const entries = one.ingest.entries!;
   const missing = async () => [];
   const verification = verifying({
-    ...{ log: log.client(), missing, entries, bring: nothingToBring, isHeld, clock },
+    ...{ log: log.client(), missing, entries, isHeld, clock },
     say: (event) => said.push(event),
   });
   return {
@@ -427,7 +426,6 @@ test('a hole is not filled by a host whose journal is another', async () => {
   const elsewhere = { ...own, chainAt: (id: number) => (id === 6 ? new Uint8Array(32) : own.chainAt(id)) };
   expect(await fillHole(log.client(), elsewhere, { first: 5, last: 5 })).toBe(false);
   expect(await fillHole(log.client(), { ...own, chainAt: () => null }, { first: 5, last: 5 })).toBe(false);
-  expect(await fillHole(log.client(), { ...own, trimmedTo: () => 5 }, { first: 5, last: 5 })).toBe(false);
   expect(await fillHole(log.client(), own, { first: 5, last: 5 })).toBe(true);
   expect(log.entries[4]).toEqual(hole);
 });

@@ -4,7 +4,6 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ClusterHost } from '../../src/cluster/host.ts';
-import type { BroughtEntries } from '../../src/commands/data/archived-entries.ts';
 import { type HookCommands, openWithHooks } from '../../src/hooks/machine.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
@@ -15,7 +14,7 @@ import { until } from '../support/time/until.ts';
 
 /**
  * Opens a host that follows once it is asked to.
- * @param directory its data, which then stays @param chainId its chain, as the setting names it @param connect opens its files @param older what its journal no longer has
+ * @param directory its data, which then stays @param chainId its chain, as the setting names it @param connect opens its files
  */
 export function openHost(
   log: SharedLog,
@@ -23,7 +22,6 @@ export function openHost(
   clock: Clock = systemClock,
   chainId: number | null = null,
   connect?: Connect,
-  older: BroughtEntries | null = null,
 ) {
   const own = directory === undefined ? emptyDirectory() : null;
   const path = directory ?? own?.path ?? '';
@@ -33,7 +31,6 @@ export function openHost(
     views: false,
     log: () => {},
     ...(connect === undefined ? {} : { connect }),
-    older,
   };
   const { ingest, machine } = openWithHooks(options, { log: () => {} });
   const { entries, queue } = ingest;
@@ -48,7 +45,6 @@ export function openHost(
     chainId: ingest.chainId,
     clock,
     chance: systemChance,
-    ...(older === null ? {} : { bring: older.bring }),
     say: (event) => said.push(event),
     metrics: {
       appended(time, count) {

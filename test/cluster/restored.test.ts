@@ -1,16 +1,14 @@
-/** A host that was restored from a backup with a trimmed journal, and follows the log from there. */
+/** A host that was restored from a backup, and follows the log from there. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
-import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
 
 const events = [
@@ -18,8 +16,6 @@ const events = [
 ].map(received);
 /** Events that the backup holds. */
 const HELD = events.length - 6;
-/** The journal begins after this entry. */
-const MARK = 4;
 
 const home = dataDirectory();
 const places = {
@@ -34,14 +30,11 @@ beforeAll(async () => {
   for (const event of events.slice(0, HELD)) await whole.host.receive(event);
   await backupOf(places.whole, places.backup);
   await restored(places.backup, places.made);
-  const trimming = openJournalTrimming(places.made);
-  trimming.trimTo(MARK);
-  trimming.close();
   for (const event of events.slice(HELD)) await whole.host.receive(event);
 });
 afterAll(() => home[Symbol.dispose]());
 
-/** A copy of the directory that was restored and trimmed. */
+/** Copies the restored directory. */
 function restoredCopy() {
   const copy = dataDirectory();
   cpSync(places.made, copy.path, { recursive: true });
@@ -63,38 +56,14 @@ test('it follows from there to the same tables, and gives back what the log lost
     await host.follow(log.head.id);
   }
   expect(wholeIndex(directory.path)).toEqual(wholeIndex(places.whole));
-  expect(journalRows(directory.path)).toEqual(journalRows(places.whole).slice(MARK));
-  // Down to where its journal begins.
-  log.entries.splice(MARK);
+  expect(journalRows(directory.path)).toEqual(journalRows(places.whole));
+  log.entries.splice(4);
   await using host = openHost(log.client(), directory.path);
   host.host.start();
   expect(await host.host.receive({ path: '/stackerdb_chunks', text: '{"of":"a node"}', receivedAt: 1 })).toBe(
     'applied',
   );
   expect(log.entries.slice(0, -1)).toEqual(all.entries);
-});
-
-test('a log that lost more ends it, and one that a whole journal healed is followed', async () => {
-  using directory = restoredCopy();
-  const log = logOf(all.entries.slice(0, MARK - 2));
-  {
-    await using host = openHost(log.client(), directory.path);
-    await host.follow(all.head.id);
-    expect(host.ended).toHaveLength(1);
-    expect(host.ended[0]).toMatchObject({
-      message: `The cluster's log ends at entry ${MARK - 2}, and this host's journal lacks the entries up to ${MARK}: it can't give back what the log lost.`,
-      remedy: expect.stringContaining('stackside cluster init'),
-      exitCode: 1,
-    });
-  }
-  using other = dataDirectory();
-  cpSync(places.whole, other.path, { recursive: true });
-  await using whole = openHost(log.client(), other.path);
-  whole.host.start();
-  await until(() => log.head.id === all.head.id, 'what was lost');
-  await using host = openHost(log.client(), directory.path);
-  await host.follow(all.head.id);
-  expect([host.ended, host.position()]).toEqual([[], all.head.id]);
 });
 
 test('a log of another history is known by the first entry that it has', async () => {
@@ -108,6 +77,6 @@ test('a log of another history is known by the first entry that it has', async (
   await using host = openHost(logOf(entries).client(), directory.path);
   await host.follow(all.head.id);
   expect(host.ended.map(({ message }) => message)).toEqual([
-    `Entry ${MARK} of the cluster's log differs from entry ${MARK} of this host's journal.`,
+    "Entry 1 of the cluster's log differs from entry 1 of this host's journal.",
   ]);
 });

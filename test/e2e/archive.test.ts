@@ -184,7 +184,7 @@ describe('the commands', () => {
     const backup = await stackside('backup', `${both}/${IDENTITY}`, '--data', source.path);
     expect([backup.code, backup.stdout]).toEqual([0, expect.stringContaining('No archive holds keys')]);
     const at = (name: string) => join(folder.path, name);
-    const whole = await stackside('restore', both, '--data', at('of-backup'), '--whole-journal');
+    const whole = await stackside('restore', both, '--data', at('of-backup'));
     expect(whole.code).toBe(0);
     expect(journalRows(at('of-backup'))).toEqual(journalRows(source.path));
     const named = await stackside('restore', `${both}/${IDENTITY}`, '--data', at('of-archive'), '--until-entry', '3');

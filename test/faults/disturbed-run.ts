@@ -1,16 +1,12 @@
 /** Accepts events over a copy of a directory while calls of SQLite fail, as a node sends them: again, until they are accepted. */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
-import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { openJournalReader } from '../../src/store/files/journal.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { startRetention } from '../../src/store/ingest/retention.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { everything } from '../support/data/tables.ts';
 import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
-import { manualClock } from '../support/time/manual-clock.ts';
 import { copyOf, openWithHooks } from './event-range.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 
@@ -65,58 +61,12 @@ interface Run {
   directory: DataDirectory;
 }
 
-/** How events are committed: each by itself, or some together, while the journal is trimmed. */
-export const waysToCommit = ['each by itself', 'some together, trimmed'] as const;
+/** How events are committed: each by itself, or some together. */
+export const waysToCommit = ['each by itself', 'some together'] as const;
 export type Committed = (typeof waysToCommit)[number];
-
-/** Whether the journal is trimmed meanwhile. */
-export const trims = (committed: Committed): boolean => committed === 'some together, trimmed';
 
 /** Events between two ends of the timer of group commits. */
 const TOGETHER = 3;
-
-/** Blocks below the tip whose entries the keeper of the journal leaves: deeper than any fork of the range. */
-const RETAINED_BLOCKS = 6;
-/** Entries that the keeper removes after an event. */
-const TRIMMED = 2;
-
-/**
- * Trims the journal between the events, up to what it holds now, through connections of its own.
- * @returns what makes a step, and what makes all that are left and ends it
- */
-function trimming(directory: string, connect: Connect) {
-  const journal = openJournalReader(directory);
-  const position = journal.lastId();
-  const chain = journal.chainAt(position)!;
-  const archive = { location: 'elsewhere', held: () => ({ id: position, chain }) };
-  journal.close();
-  const begin = () => {
-    const clock = manualClock();
-    const stop = startRetention({
-      directory,
-      days: 0,
-      archive,
-      log: () => {},
-      now: clock.now,
-      every: clock.every,
-      connect,
-      batch: { entries: TRIMMED, bytes: Number.POSITIVE_INFINITY },
-      blocks: RETAINED_BLOCKS,
-    });
-    return { step: () => clock.tick(), stop };
-  };
-  const keeper = begin();
-  return {
-    step: keeper.step,
-    end(): void {
-      keeper.stop();
-      // One that begins asks the index anew what it needs.
-      const last = begin();
-      for (let step = 0; step * TRIMMED <= position; step++) last.step();
-      last.stop();
-    },
-  };
-}
 
 interface Disturbed {
   committed: Committed;
@@ -136,9 +86,8 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   const timer = groupCommitTimer();
   using open = openWithHooks(directory.path, {
     connect: store.connect,
-    ...(committed === 'some together, trimmed' ? { after: timer.after } : {}),
+    ...(committed === 'some together' ? { after: timer.after } : {}),
   });
-  const keeper = trims(committed) ? trimming(directory.path, store.connect) : null;
   using beside = new Database(indexPath(directory.path), { readonly: true });
   const made = beside.prepare<{ made: number }, []>('SELECT count(*) AS made FROM hook_deliveries');
   let failing = '';
@@ -155,7 +104,6 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
     open.woken.clear();
     failed += send(open, event, () => holdsNoLock(store, failing));
     if (number % TOGETHER === TOGETHER - 1) timer.end();
-    keeper?.step();
     calls.push(store.calls() - callsBefore);
     if (made.get()?.made === deliveries) continue;
     // Whatever was queued, somebody is notified to send it. Where a commit was done and said to have failed, and no event comes
@@ -166,7 +114,6 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   store.follow(never);
   open.ingest.publish();
   open.ingest.probe();
-  keeper?.end();
   open.ingest.close();
   return { files: standing(directory.path), calls, failed, said: open.said.map(({ event }) => event), directory };
 }

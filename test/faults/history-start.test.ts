@@ -41,7 +41,6 @@ function rain(seed: string): Plan {
 test.each(waysToCommit)(
   'calls that fail change nothing in the end; commits %s',
   (committed) => {
-    // The journal is trimmed from an entry on that there is.
     using from = ingestOf(stream.slice(0, 3));
     const rest = stream.slice(3);
     const undisturbed = run(from, { committed, events: rest, plan: never });

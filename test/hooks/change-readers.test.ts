@@ -8,12 +8,11 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { changeRoutes, MOST_READERS, type ReaderForm } from '../../src/hooks/routes/changes.ts';
 import { failures } from '../../src/http/errors.ts';
 import { responder } from '../../src/http/respond.ts';
-import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { routeContext } from '../api/route-context.ts';
 import { openApi } from '../support/api/api.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
@@ -318,52 +317,6 @@ test('nothing is made ahead of a reader, and only so many are connected at a tim
   await slow.cancel();
   expect((await connect()).status).toBe(200);
   for (const reader of others) await reader.cancel();
-  snapshots.close();
-});
-
-test('a cursor below what is kept is refused with the first one that is, from which on all is there', async () => {
-  using directory = ingestOf(chain.map(received));
-  using before = openApi(directory.path);
-  const whole = await pages(before.get, ALL);
-  const entries = chain.length;
-  const trimming = openJournalTrimming(directory.path);
-  trimming.trimTo(Math.floor(entries / 2));
-  trimming.close();
-  using api = openApi(directory.path);
-  const refused = await api.get(`${PATH}?${ALL}`);
-  const problem = (await refused.json()) as Change;
-  expect([refused.status, problem.code]).toEqual([410, 'CHANGES_TRIMMED']);
-  const rest = await pages(api.get, ALL, problem.first_kept);
-  expect(rest.length).toBeGreaterThan(10);
-  expect(rest).toEqual(whole.slice(-rest.length));
-  const stream = await api.get(`${PATH}?${ALL}`, { accept: 'text/event-stream' });
-  expect([stream.status, ((await stream.json()) as Change).first_kept]).toEqual([410, problem.first_kept]);
-});
-
-test('a server with an archive reads there what its journal no longer has, and an API thread asks the main thread', async () => {
-  using directory = ingestOf(chain.map(received));
-  using whole = openAt(directory.path);
-  using before = openApi(directory.path);
-  const expected = await pages(before.get, ALL);
-  const blocks = new Map(
-    expected.map(({ block }) => {
-      const hash = Uint8Array.fromHex(block.block_identifier.hash.slice(2));
-      return [hash.toHex(), whole.ingest.history.block(hash)];
-    }),
-  );
-  whole.ingest.close();
-  const trimming = openJournalTrimming(directory.path);
-  trimming.trimTo(chain.length - 5);
-  trimming.close();
-  const snapshots = openSnapshots(directory.path);
-  const common = { snapshots, clock: systemClock, turns: new Turns(systemClock) };
-  const context = routeContext({ snapshots });
-  const [main] = changeRoutes({ ...common, elsewhere: null, older: async (hash) => blocks.get(hash.toHex())! });
-  const answer = main!.serve(context);
-  const [thread] = changeRoutes({ ...common, elsewhere: async (request) => answer(request) });
-  const ask = thread!.serve(context);
-  const get = async (path: string): Promise<Response> => ask(new Request(`http://localhost${path}`));
-  expect(await pages(get, ALL)).toEqual(expected);
   snapshots.close();
 });
 

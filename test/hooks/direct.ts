@@ -3,7 +3,6 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';
 import type { Lease } from '../../src/cluster/lease-keeper.ts';
-import type { BroughtEntries } from '../../src/commands/data/archived-entries.ts';
 import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { hookBackfills } from '../../src/hooks/routes/backfills.ts';
 import { deliveryLog } from '../../src/hooks/routes/deliveries.ts';
@@ -46,8 +45,6 @@ interface Given {
   sealing?: Sealing;
   /** A directory that stays. */
   directory?: string;
-  /** What its journal no longer has. */
-  older?: BroughtEntries | null;
 }
 
 const HOUR = 3_600_000;
@@ -64,7 +61,6 @@ export function directHooks(given: Given = {}) {
     clock = { time: 1_800_000_000_000 },
     every = systemClock.every,
     directory,
-    older = null,
   } = given;
   const made = directory === undefined ? emptyDirectory() : null;
   const path = directory ?? made?.path ?? '';
@@ -72,7 +68,7 @@ export function directHooks(given: Given = {}) {
   const log = (event: LogEvent) => {
     said.push(event);
   };
-  const { ingest, machine, own } = openedHooks({ directory: path, chainId: null, log, older });
+  const { ingest, machine, own } = openedHooks({ directory: path, chainId: null, log });
   const hooks = startChainhooks({
     ingest,
     machine,
@@ -92,7 +88,6 @@ export function directHooks(given: Given = {}) {
     clock: { ...systemClock, now: () => clock.time, every },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
     ...(lease === undefined ? {} : { lease }),
-    ...(older === null ? {} : { bring: older.bring }),
     send,
     sealing,
   });

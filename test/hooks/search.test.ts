@@ -5,7 +5,6 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts';
 import { MOST_BLOCKS, type Scanned, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
-import { nothingToBring } from '../../src/store/files/older-entries.ts';
 import { received } from '../support/data/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';
@@ -91,7 +90,7 @@ test('a search ends with the transactions it may go through, and goes on from th
   const { history, store } = direct.hooks;
   const conditions = conditionsOfDefinition({ filters: { events: [nothing] } } as never);
   const scan = scanner({ history, candidates: store.candidates }, conditions);
-  const bounded = search(systemClock, nothingToBring, 20);
+  const bounded = search(systemClock, 20);
   const read = watched(direct);
   const ends: (number | null)[] = [];
   for (let below: number | null = BLOCKS + 1; below !== null; ) {

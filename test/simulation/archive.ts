@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { contentsOf, timelinesIn, verifiedArchive } from '../../src/archive/archive.ts';
 import { Archiver } from '../../src/archive/archiver.ts';
 import { verifiedBases } from '../../src/archive/base-verify.ts';
-import type { ArchiveKeep } from '../../src/archive/retention.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { runBase } from '../../src/commands/serve/archive-thread.ts';
 import type { ArchiveRounds } from '../../src/commands/serve/archiving.ts';
@@ -105,14 +104,14 @@ export class Archive {
   }
 
   /** Makes bases of the index of a directory while its process is alive. */
-  making(directory: string, keep: ArchiveKeep, isAlive: () => boolean): BaseMaking {
+  making(directory: string, keepDays: number | null, isAlive: () => boolean): BaseMaking {
     let isStopped = false;
     const place = this.#placeFor('bases', () => isAlive() && !isStopped);
     const tools = { place, clock: this.#world.busyClock, size: PART };
     const start = { directory, isPublic: false };
     return {
       run: (make, tell, signal) => {
-        const wanted = { make: make && !this.#isCalm, keep };
+        const wanted = { make: make && !this.#isCalm, keepDays };
         return this.#world.busy(() => runBase(start, tools, wanted, tell, signal));
       },
       async stop() {

@@ -446,7 +446,7 @@ export class Server {
         throw new Error('nobody inspects');
       },
       archiveRounds: ({ directory }) => this.archive.rounds(directory, () => !life.ended),
-      baseMaking: ({ directory }, keep) => this.archive.making(directory, keep, () => !life.ended),
+      baseMaking: ({ directory }, keepDays) => this.archive.making(directory, keepDays, () => !life.ended),
       outputs: { stdout: new LossyOutput({ write: ({ length }) => length, wait: () => {} }), stderr: file.output },
       createLog: () => (event) => {
         if (life.ended) return;

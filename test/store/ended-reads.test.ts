@@ -233,7 +233,6 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     withoutPayouts: ({ burnRewards }) => burnRewards.withoutPayouts(),
     lastPlace: async ({ steps }) => steps.heightAt(steps.last()),
     passed: async ({ steps }) => steps.pass(steps.before(height), height),
-    firstKept: async ({ steps }) => steps.firstKept(),
     stxSupplyAt: ({ tokens }) => tokens.stxSupplyAt(height),
     signers: ({ rewardCycles }) => rewardCycles.signers(cycle.cycle, 2, 0),
     signer: ({ rewardCycles }) => rewardCycles.signer(cycle.cycle, key),

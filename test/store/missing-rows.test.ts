@@ -16,12 +16,11 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { localTables } from '../../src/store/check/tables.ts';
 import { indexPath, journalPath, oneRowTables } from '../../src/store/files/database.ts';
-import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openWithHooks } from '../faults/event-range.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
@@ -88,48 +87,35 @@ const together = (first: Loss, second: Loss): Loss => ({
   },
 });
 
-/** The journal of a directory whose files have no write-ahead log. */
-const journals: Readonly<Record<string, () => DataDirectory>> = {
-  'a whole journal': () => ingestOf(events),
-  'a journal that was trimmed'() {
-    const directory = ingestOf(events);
-    const trimming = openJournalTrimming(directory.path);
-    trimming.trimTo(events.length >> 2);
-    trimming.close();
-    return directory;
-  },
-};
-
-for (const [name, make] of Object.entries(journals)) {
-  const holds = async () => {
-    using whole = make();
-    const [expected, path] = [new Map<string, Outcome>(), journalPath(whole.path)];
+const withoutRows = async () => {
+  using whole = ingestOf(events);
+  const [expected, path] = [new Map<string, Outcome>(), journalPath(whole.path)];
+  for (const command of Object.keys(commands)) {
+    expected.set(command, await outcomeOf(command, whole.path, () => {}));
+  }
+  expect([...expected].filter(([, outcome]) => outcome === null)).toEqual([]);
+  const prng = new Prng(`missing-rows/journal/${firstSeed}`);
+  const bits = ['events', 'chain'].flatMap((table) => byBits(path, table));
+  const losses = [
+    ...['events', 'chain'].flatMap((table) => places.map((place) => byStatement(table, place))),
+    ...places.map((place) => together(byStatement('events', place), byStatement('chain', place))),
+    ...prng.shuffle(bits).slice(0, casesOf(1)),
+  ];
+  const wrong: string[] = [];
+  for (const { what, act } of prng.shuffle(losses).slice(0, casesOf(3))) {
     for (const command of Object.keys(commands)) {
-      expected.set(command, await outcomeOf(command, whole.path, () => {}));
+      const outcome = await outcomeOf(command, whole.path, act);
+      if (outcome !== null && !Bun.deepEquals(outcome, expected.get(command))) wrong.push(`${command}: ${what}`);
+      if (command === 'check' && outcome !== null) wrong.push(`check finds nothing: ${what}`);
     }
-    // An index is made from a whole journal alone.
-    const refused = name === 'a whole journal' ? [] : ['rebuild'];
-    expect([...expected].filter(([, outcome]) => outcome === null).map(([command]) => command)).toEqual(refused);
-    const prng = new Prng(`missing-rows/${name}/${firstSeed}`);
-    const bits = ['events', 'chain', 'breaks'].flatMap((table) => byBits(path, table));
-    const losses = [
-      ...['events', 'chain'].flatMap((table) => places.map((place) => byStatement(table, place))),
-      ...places.map((place) => together(byStatement('events', place), byStatement('chain', place))),
-      ...(name === 'a whole journal' ? [] : [byStatement('breaks', 'end')]),
-      ...prng.shuffle(bits).slice(0, casesOf(1)),
-    ];
-    const wrong: string[] = [];
-    for (const { what, act } of prng.shuffle(losses).slice(0, casesOf(3))) {
-      for (const command of Object.keys(commands)) {
-        const outcome = await outcomeOf(command, whole.path, act);
-        if (outcome !== null && !Bun.deepEquals(outcome, expected.get(command))) wrong.push(`${command}: ${what}`);
-        if (command === 'check' && outcome !== null) wrong.push(`check finds nothing: ${what}`);
-      }
-    }
-    expect(wrong).toEqual([]);
-  };
-  test(`${name} without some of its rows: each command refuses it or is right, and a check says so`, holds, timeout);
-}
+  }
+  expect(wrong).toEqual([]);
+};
+test(
+  'a journal without some of its rows: each command refuses it or is right, and a check says so',
+  withoutRows,
+  timeout,
+);
 
 test('the tables that have one row are those of the schema', () => {
   const made = [...schema.matchAll(/CREATE TABLE (\w+) \((?:(?!CREATE)[^;])*?CHECK \(id = 1\)/g)].map(

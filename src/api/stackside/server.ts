@@ -62,7 +62,6 @@ export const ClusterLog = Type.Object(
   {
     chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host named it' }),
     head: Type.Object({ entry: Type.Integer(), chain: Hash }),
-    trimmed_entry: Type.Integer({ description: 'The last entry that was trimmed; 0 where none was' }),
     log_bytes: Type.Integer({ description: 'Size of the log on the disk of PostgreSQL' }),
     hosts: Type.Array(
       Type.Object({

@@ -137,7 +137,6 @@ type Source = 'default' | 'flag' | 'variable' | 'program';
 const Journal = Type.Object(
   {
     entries: Type.Integer(),
-    missing: Type.Integer({ description: 'Entries that the journal is known to lack' }),
     oldest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the first entry' }),
     newest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last entry' }),
   },

@@ -23,6 +23,7 @@ import { hookSecrets } from '../../store/hooks/store.ts';
 import { SharedBeginningError } from '../../store/ingest/history-start.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../store/log/cluster-status.ts';
 import { type EngineAccess, engineAccess, grantsOf, makeTables } from '../../store/log/engine-tables.ts';
+import { LOG_START } from '../../store/log/entry.ts';
 import { hasState } from '../../store/log/postgres-engine.ts';
 import { PostgresLog } from '../../store/log/postgres-log.ts';
 import {
@@ -40,10 +41,10 @@ type ClusterSettings = SettingsOf<'cluster'>;
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 const RIGHTS_REMEDY =
-  'Name a role that has this right in --cluster: stackside cluster init is run by the owner of the tables, and trim and drop by the role that trims. init prints the statements that give roles their rights.';
+  'Name a role that has this right in --cluster: stackside cluster init is run by the owner of the tables, and prints the statements that give other roles their rights.';
 
 /** Runs work on the log's engine. @throws OperatorError; PassingError if the engine fails */
-export async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
+async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
   if (settings.cluster === null) {
     throw new OperatorError('No shared log is named.', 'Give --cluster or STACKSIDE_CLUSTER.');
   }
@@ -102,7 +103,7 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
     );
     if (isNew) {
       const grants = grantsOf(access.tables).map((grant) => `  ${grant}\n`);
-      process.stdout.write(`Roles of their own for hosts and for trimming need these rights:\n${grants.join('')}`);
+      process.stdout.write(`A role of its own for hosts needs these rights:\n${grants.join('')}`);
     }
     await withJournal(data, async (journal) => {
       if (journal === null) {
@@ -130,7 +131,7 @@ async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: 
   const { id: last } = await log.head();
   const draw = filling(last, 'entries verified');
   const faults: LogFault[] = [];
-  let at: VerifiedTo = await log.trimmed();
+  let at: VerifiedTo = LOG_START;
   for (let next: VerifiedTo | null = at; next !== null; ) {
     at = next;
     next = await verifyRange(log, at, (fault) => faults.push(fault));
@@ -248,18 +249,6 @@ function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHos
   return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
 }
 
-/** The host whose place holds back trimming most; undefined before the first report. */
-export const slowestOf = (hosts: readonly SeenHost[]): SeenHost | undefined =>
-  hosts.toSorted((a, b) => a.entry - b.entry)[0];
-
-function trimmedText({ trimmed, hosts }: ClusterStatus): string {
-  const slowest = slowestOf(hosts);
-  const done = trimmed.id === 0 ? 'nothing' : `up to entry ${trimmed.id}`;
-  return slowest === undefined
-    ? done
-    : `${done}; host ${slowest.name} holds back what comes after entry ${slowest.entry}`;
-}
-
 /** The status of a cluster as lines of text. @param data the data directory whose journal was compared */
 export function clusterLines(status: ClusterStatus, data: string): string[] {
   const { chainId, head, bytes, hosts, leases, directory, engine } = status;
@@ -267,7 +256,6 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   return [
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
     line('log', `entry ${head.id}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
-    line('trimmed', trimmedText(status)),
     ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.id, host)}`)),
     ...leases.map(({ name, holder, epoch, seconds }) =>
       line(
@@ -286,10 +274,5 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   ];
 }
 
-function directoryText(
-  { head, trimmed }: ClusterStatus,
-  { entry, fits }: NonNullable<ClusterStatus['directory']>,
-): string {
-  if (fits === null) return entry < trimmed.id ? 'the next one was trimmed' : "its journal begins after the log's end";
-  return fits ? behind(head.id, entry) : 'not a journal of this log';
-}
+const directoryText = ({ head }: ClusterStatus, { entry, fits }: NonNullable<ClusterStatus['directory']>): string =>
+  fits ? behind(head.id, entry) : 'not a journal of this log';

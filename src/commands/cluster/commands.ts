@@ -28,30 +28,6 @@ const status = command({
   },
 });
 
-const trim = command({
-  name: 'trim',
-  summary: 'Remove the oldest entries of the shared log, which an archive and every host have',
-  example: 'stackside cluster trim s3://backups/stacks --cluster postgres://trimmer@db/s',
-  settingsOf: 'cluster',
-  arguments: [['<archive>', 'Archive of the log: a directory, or s3://bucket/key']],
-  async run({ settings }, _: unknown, archive: string) {
-    const { trimCluster } = await import('./trim.ts');
-    await trimCluster(settings, archive);
-  },
-});
-
-const drop = command({
-  name: 'drop',
-  summary: 'Forget a host that is gone, so that it no longer holds back trimming',
-  example: 'stackside cluster drop b --cluster postgres://trimmer@db1,db2/stacks',
-  settingsOf: 'cluster',
-  arguments: [['<host>', 'Its --host-name, as stackside cluster status shows it']],
-  async run({ settings }, _: unknown, host: string) {
-    const { dropFromCluster } = await import('./trim.ts');
-    await dropFromCluster(settings, host);
-  },
-});
-
 /** Adds the commands to the program. */
 export function addClusterCommands(program: OwnCommand): void {
   const summary = 'Make and inspect the log that several hosts share';
@@ -62,6 +38,4 @@ export function addClusterCommands(program: OwnCommand): void {
     .addHelpText('after', '\nExample:\n  stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks');
   addCommand(cluster, init);
   addCommand(cluster, status);
-  addCommand(cluster, trim);
-  addCommand(cluster, drop);
 }

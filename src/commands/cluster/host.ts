@@ -15,7 +15,6 @@ import type { Log } from '../../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../metrics/cluster.ts';
 import type { Settings } from '../../settings/config.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
-import type { BringEntries } from '../../store/files/older-entries.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../store/log/cluster-status.ts';
 import type { LeaseEngine } from '../../store/log/leases.ts';
@@ -166,7 +165,6 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
 export interface JoinOptions {
   settings: Settings;
   ingest: Ingest;
-  bring: BringEntries;
   clock: Clock;
   chance: Chance;
   openLog: OpenLog;
@@ -217,7 +215,7 @@ async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Pr
  * @throws OperatorError
  */
 export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
-  const { settings, ingest, bring, clock, chance, registry, log: say } = options;
+  const { settings, ingest, clock, chance, registry, log: say } = options;
   const { cluster: url, clusterPrefix: prefix } = settings;
   const { entries, queue } = ingest;
   if (url === null) return null;
@@ -239,7 +237,6 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     chainId: ingest.chainId,
     clock,
     chance,
-    bring,
     say,
     metrics,
     failed: (error) => failed.resolve(error),
@@ -249,7 +246,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
   const { log, missing } = opened;
   const isHeld = () => deliveries?.isHeld() ?? false;
-  const verification = deliveries === null ? null : verifying({ log, missing, entries, bring, isHeld, clock, say });
+  const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
   const process = chance.uuid();
   const report = (): HostReport => {
@@ -287,10 +284,9 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
 }
 
 /** The JSON of a log with its hosts. */
-const clusterLogJson = ({ chainId, head, trimmed, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
+const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
   chain_id: chainId,
   head: { entry: head.id, chain: toHex(head.chain) },
-  trimmed_entry: trimmed.id,
   log_bytes: bytes,
   hosts: hosts.map(({ name, entry, version, seconds, lagSeconds }) => ({
     name,

@@ -92,14 +92,12 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
   const reports = [];
   for (const timeline of timelines) reports.push(await timelineReport(place, timeline));
   const unread = faults.map(({ fault }) => fault);
-  const { trimmed } = await contentsOf(place);
   const bases = await basesOf(place);
   const base = await newestBase(place);
   if (format === 'json') {
     const about = {
       location: place.location,
       chain,
-      trimmed_to: trimmed.id,
       bases: bases.length,
       base_entry: base?.position ?? null,
       base_height: base?.height ?? null,
@@ -116,9 +114,6 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
         base === null
           ? `base        ${bases.length === 0 ? 'none' : 'none that is sound'}; a restore begins with entry 1`
           : `base        entry ${base.position}, height ${base.height}, made ${base.created_at}; ${bases.length} in all`,
-        ...(trimmed.id === 0
-          ? []
-          : [`removed     entries up to ${trimmed.id}: no index can be rebuilt from this archive`]),
         ...unread.map((fault) => `fault       ${fault}`),
       ],
       ...reports.map((report) => report.lines),
@@ -179,7 +174,7 @@ export async function verifyArchive(trust: Trust, location: string, format: Outp
 }
 
 /** What is restored of an archive: up to where, of which timeline, the newest one if null, and how it begins. */
-export interface ArchiveChoice extends Pick<ArchiveRestoreOptions, 'base' | 'wholeJournal'> {
+export interface ArchiveChoice extends Pick<ArchiveRestoreOptions, 'base'> {
   until: Until;
   timeline: string | null;
 }
@@ -216,7 +211,7 @@ export async function restoreFromArchive(
         loading: ({ name, entry, position, part, parts }) =>
           lines.draw(() =>
             parts === 0
-              ? `${name}: entry ${entry} of ${position} is in the journal`
+              ? `${name}: the journal has entry ${entry} of ${position}`
               : `${name}: part ${part} of ${parts}`,
           ),
         log: createLog('error'),

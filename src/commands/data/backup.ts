@@ -15,22 +15,13 @@ import { type ArchiveChoice, lacksOpenPart, restoreFromArchive } from './archive
 /** Files that no archive holds, so that an archive allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
-/** What is said of a backup. */
-function backupText(location: string, { entry, base, sent, trimmedTo }: Backup): string {
-  const lines = [
-    `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${sizeText(sent)} sent`,
-  ];
-  if (trimmedTo > 0) {
-    lines.push(
-      `The journal lacks the entries up to ${trimmedTo}. If the archive lacks them, too, no later version can rebuild an index from it.`,
-    );
-  }
-  return lines.map((line) => `${line}\n`).join('');
-}
+/** Describes a backup. */
+const backupText = (location: string, { entry, base, sent }: Backup): string =>
+  `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${sizeText(sent)} sent\n`;
 
 /** Brings an archive up to date with a data directory. @param isPublic whether to omit chainhooks and faucet requests */
 export async function runBackup(settings: SettingsOf<'backup'>, given: string, isPublic: boolean): Promise<void> {
-  const { data: directory, archiveKeep, archiveKeepSegments } = settings;
+  const { data: directory, archiveKeep: keepDays } = settings;
   const location = archiveLocation(given);
   const place = placeAt(location, directory);
   const signer = isPublic ? madeSigner(directory) : null;
@@ -40,7 +31,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, given: string, i
     () =>
       backUp({
         ...{ directory, place, signer, program: serverVersion, clock: systemClock },
-        keep: { days: archiveKeep, segmentDays: archiveKeepSegments },
+        keepDays,
         archived: (entry, last) => progress.draw(() => `${place.location}: entry ${entry} of ${last}`),
         report: ({ table, number, of, sentBytes }) =>
           progress.draw(

@@ -93,7 +93,7 @@ export const exportRecording = command({
     }
     requireNoRowOptions(options);
     const { runExport } = await import('./export.ts');
-    await runExport(settings.data, options.output, options.overwrite, settings.archive);
+    await runExport(settings.data, options.output, options.overwrite);
   },
 });
 
@@ -160,7 +160,6 @@ interface RestoreChoice {
   untilTime?: number;
   untilEntry?: number;
   base?: BaseChoice;
-  wholeJournal: boolean;
   timeline?: string;
 }
 
@@ -187,7 +186,6 @@ export const restore = command({
       'the entry of a base, or none',
       (text) => (text === 'none' ? text : /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
     ),
-    switchOption('--whole-journal', 'Bring all entries into the journal, not only those that come after the base'),
   ],
   async run(
     { settings },
@@ -316,7 +314,7 @@ export const check = command({
       return;
     }
     const { reportCheck } = await import('./report.ts');
-    if (!(await reportCheck(settings, { deep, format }))) process.exitCode = EXIT.found;
+    if (!reportCheck(settings.data, { deep, format })) process.exitCode = EXIT.found;
   },
 });
 

@@ -9,57 +9,36 @@ import { toHex } from '../../codec/hex.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReads } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
-import { NAME_ARCHIVE, withOlder } from '../../store/files/older-entries.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
 import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
 import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from '../query/options.ts';
 import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../query/run.ts';
-import { withArchive } from './archived-entries.ts';
 
 /**
  * Writes the journal as a recording.
  * @param file the output; undefined for stdout
  * @param overwrite whether to replace an existing file
- * @param archive location of the archive that has what the journal lacks; null where there is none
  * @throws OperatorError if there is no journal, it is not the index's, or the file can't be written
  */
-export async function runExport(
-  directory: string,
-  file: string | undefined,
-  overwrite: boolean,
-  archive: string | null = null,
-): Promise<void> {
+export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
   if (file !== undefined) requireNoDatabase(file, directory);
-  await withArchive({ archive, data: directory }, async (older) => {
-    const opened = openWholeJournal(directory);
-    try {
-      const journal = withOlder(opened, older);
-      const trimmedTo = journal.trimmedTo();
-      if (trimmedTo > 0) process.stderr.write(`${lackText(trimmedTo)}\n`);
-      if (file === undefined) await printLines(rowsOf(journal));
-      else await writeLines(file, rowsOf(journal), overwrite);
-    } finally {
-      opened.close();
-    }
-  });
+  const journal = openWholeJournal(directory);
+  try {
+    if (file === undefined) await printLines(rowsOf(journal));
+    else await writeLines(file, rowsOf(journal), overwrite);
+  } finally {
+    journal.close();
+  }
 }
-
-/** States which events the recording lacks because they were removed from the journal. */
-const lackText = (trimmedTo: number): string =>
-  `The journal lacks the events from 1 to ${trimmedTo}: the recording is not whole. ${NAME_ARCHIVE}`;
 
 const isExported = (path: string): boolean => (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;
 
 /**
- * The node's events, and what a server asked it. Commands are omitted, since they matter only to the hosts that wrote them, and may be secret; withheld
- * entries are omitted, since their bodies are unknown.
- * @throws OperatorError at the end if the journal was trimmed meanwhile
+ * Returns the node's events, and what a server asked it. Commands are omitted, since they matter only to the hosts that wrote them,
+ * and may be secret. Withheld entries are omitted, since their bodies are unknown.
  */
 function* rowsOf(journal: JournalReads): Generator<string> {
-  const trimmedBefore = journal.trimmedTo();
-  for (const entry of journal.entriesAfter(0, true)) if (isExported(entry.path)) yield recordingRow(entry);
-  if (journal.trimmedTo() === trimmedBefore) return;
-  throw new OperatorError('The journal was trimmed while it was exported.', 'Export it once more.');
+  for (const entry of journal.entriesAfter(0)) if (isExported(entry.path)) yield recordingRow(entry);
 }
 
 const withoutHeights = (name: string): OperatorError =>

@@ -9,7 +9,6 @@ import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import type { CheckLine, TableLine } from '../serve/inspections.ts';
-import { type NamedArchive, withArchive } from './archived-entries.ts';
 
 /** Prints findings at once. */
 export interface PrintingWatch extends CheckWatch {
@@ -54,14 +53,9 @@ export const checkWatch = (format: OutputFormat): PrintingWatch => (format === '
  * Checks a data directory, and prints the findings.
  * @returns whether there are none
  */
-export async function reportCheck(
-  settings: NamedArchive,
-  { format, deep }: { deep: boolean; format: OutputFormat },
-): Promise<boolean> {
-  const results = await withArchive(settings, (older) => {
-    const kind = deep ? { deep: silentMachine, older } : {};
-    return checkDirectory(settings.data, { ...kind, watch: checkWatch(format) });
-  });
+export function reportCheck(directory: string, { format, deep }: { deep: boolean; format: OutputFormat }): boolean {
+  const kind = deep ? { deep: silentMachine } : {};
+  const results = checkDirectory(directory, { ...kind, watch: checkWatch(format) });
   return results.every(({ problems }) => problems.length === 0);
 }
 

@@ -9,7 +9,6 @@ import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
 import type { Faucets } from '../../faucets/faucets.ts';
-import type { ChangeServing } from '../../hooks/routes/changes.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
@@ -48,8 +47,6 @@ export interface ApiServiceOptions {
   server?: ServerReadings;
   /** The operator's functions; undefined in an API thread, and if this process doesn't write. */
   system?: SystemApi | null;
-  /** Reads blocks from the archive that the journal no longer has; null without one, and in an API thread. */
-  olderBlock?: ChangeServing['older'];
   /** Counts the requests of clients; undefined if other threads answer them. */
   requestCounts?: RequestCounts;
   /** Controls the simulated node, if the server was started with one. */
@@ -78,7 +75,6 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     system = null,
     requestCounts,
     steering = null,
-    olderBlock = null,
     clock = systemClock,
     turns = new Turns(clock),
     listen = listenHttp,
@@ -103,7 +99,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(faucets === undefined ? {} : { faucets }),
     ...(server === undefined ? {} : { server }),
     ...(system === null ? {} : { system }),
-    changes: { older: olderBlock, metrics: changeMetrics(registry), stopping: stopping.signal },
+    changes: { metrics: changeMetrics(registry), stopping: stopping.signal },
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
     prefixes: prefixForwards(settings, via),

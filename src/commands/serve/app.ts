@@ -235,7 +235,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   const families = resources(version, clock.now, faucets, options.server, options.asksAboutTokens).map((routes) =>
     routes.filter(({ path }) => !isReplaced(path, prefixes)),
   );
-  families.push([...changeRoutes({ snapshots, clock, turns, elsewhere: toMainThread, ...options.changes })]);
+  families.push([...changeRoutes({ snapshots, clock, turns, ...options.changes })]);
   const managing = [
     ...hookRoutes(version, hooks),
     ...sessionRoutes(hooks),

@@ -1,6 +1,6 @@
 /** Messages between the main thread and those that archive. */
 import type { Round } from '../../archive/archiver.ts';
-import type { ArchiveKeep, Retained } from '../../archive/retention.ts';
+import type { Retained } from '../../archive/retention.ts';
 import type { ErrorMessage } from '../../base/errors.ts';
 
 /** What such a thread is started with. */
@@ -39,8 +39,8 @@ export type BaseNews =
 
 export type ToArchiveThread =
   | { kind: 'round'; round: Round }
-  /** `make`: whether to make a base, or only to look at the newest. */
-  | { kind: 'base'; make: boolean; keep: ArchiveKeep }
+  /** `make`: whether to make a base, or only to look at the newest. `keepDays`: days after which older bases are removed. */
+  | { kind: 'base'; make: boolean; keepDays: number | null }
   | { kind: 'end' };
 export type FromArchiveThread =
   | { kind: 'archived'; entry: number }

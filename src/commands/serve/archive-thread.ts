@@ -4,7 +4,7 @@ import { Archiver } from '../../archive/archiver.ts';
 import { type BaseManifest, newestBase } from '../../archive/base.ts';
 import { type BaseWriterOptions, makeBase } from '../../archive/base-writer.ts';
 import { requiredSigner } from '../../archive/key-file.ts';
-import { type ArchiveKeep, retain } from '../../archive/retention.ts';
+import { retain } from '../../archive/retention.ts';
 import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { messageOfError } from '../../base/errors.ts';
@@ -31,7 +31,7 @@ const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary 
 export async function runBase(
   { directory, isPublic }: Pick<ArchiveThreadStart, 'directory' | 'isPublic'>,
   tools: Pick<BaseWriterOptions, 'place' | 'clock' | 'size'>,
-  { make, keep }: { make: boolean; keep: ArchiveKeep },
+  { make, keepDays }: { make: boolean; keepDays: number | null },
   tell: (news: BaseNews) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -54,7 +54,7 @@ export async function runBase(
   if (base === null) return;
   const { manifest, sentParts, sentBytes } = base;
   tell({ kind: 'made', base: summaryOf(manifest), sentParts, sentBytes });
-  const retained = await retain({ place, keep, now: clock.now(), signal });
+  const retained = await retain({ place, keepDays, now: clock.now(), signal });
   if (retained !== null) tell({ kind: 'retained', ...retained });
 }
 

@@ -206,25 +206,11 @@ export function requireArchivable({
   archive,
   archivePublic,
   data,
-  journalKeep,
-}: Pick<Settings, 'archive' | 'archivePublic' | 'data' | 'journalKeep'>): void {
+}: Pick<Settings, 'archive' | 'archivePublic' | 'data'>): void {
   if (archive !== null) placeAt(archive, data);
-  if (archive === null && journalKeep !== null) {
-    throw new OperatorError(
-      '--journal-keep is given, but no archive that would hold the entries.',
-      'Name the archive with --archive, or omit --journal-keep.',
-    );
-  }
-  if (!archivePublic) return;
-  if (archive === null) {
-    throw new OperatorError(
-      '--archive-public is given, but no archive.',
-      'Name the archive with --archive, or omit --archive-public.',
-    );
-  }
-  if (journalKeep === null) return;
+  if (!archivePublic || archive !== null) return;
   throw new OperatorError(
-    '--journal-keep and --archive-public are given, and a public archive lacks the private commands of the journal.',
-    'Omit --journal-keep, or archive privately.',
+    '--archive-public is given, but no archive.',
+    'Name the archive with --archive, or omit --archive-public.',
   );
 }

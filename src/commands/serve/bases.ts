@@ -5,7 +5,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
-import type { ArchiveKeep } from '../../archive/retention.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { errorOfMessage, type OperatorError, PassingError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
@@ -36,7 +35,7 @@ export interface BaseMaking {
 }
 
 /** Bases on a thread of their own, which ends with each. */
-export function baseThread(workerData: ArchiveThreadStart, keep: ArchiveKeep): BaseMaking {
+export function baseThread(workerData: ArchiveThreadStart, keepDays: number | null): BaseMaking {
   let worker: Worker | null = null;
   return {
     async run(make, tell, signal) {
@@ -54,7 +53,7 @@ export function baseThread(workerData: ArchiveThreadStart, keep: ArchiveKeep): B
       const say = (message: ToArchiveThread) => started.postMessage(message);
       const end = () => say({ kind: 'end' });
       signal.addEventListener('abort', end, { once: true });
-      say({ kind: 'base', make, keep });
+      say({ kind: 'base', make, keepDays });
       try {
         await done.promise;
       } finally {
@@ -141,10 +140,8 @@ export function startBases(options: BasesOptions): Bases {
       return;
     }
     if (news.kind === 'retained') {
-      const { bases, parts, segments, upTo } = news;
-      if (bases + parts + segments > 0) {
-        log({ event: 'archive_trimmed', place: location, bases, parts, segments, up_to: upTo });
-      }
+      const { bases, parts } = news;
+      if (bases + parts > 0) log({ event: 'archive_bases_removed', place: location, bases, parts });
       return;
     }
     newest = news.base;

@@ -37,7 +37,7 @@ const opened = ({ from, settings, clock, log }: From, directory: string | null):
   });
 };
 
-/** The chain value of entry 1 in hex; null where the journal lacks it. */
+/** Returns the chain value of entry 1 in hex; null if the journal is empty. */
 function firstOf(directory: string): string | null {
   const journal = openJournalReader(directory);
   try {
@@ -53,7 +53,7 @@ function requireSameLog(directory: string, { chainId }: DataState, location: str
   const difference =
     chainId !== archive.chain_id
       ? `is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainId === null ? 'none' : chainIdText(chainId)}`
-      : own !== null && archive.first !== null && own !== archive.first
+      : own !== null && own !== archive.first
         ? `is of another log than the data in ${directory}: its entry 1 is another`
         : null;
   if (difference === null) return;

@@ -19,7 +19,6 @@ import { hostNames } from '../../http/hosts.ts';
 import { parseNetworks } from '../../http/outgoing.ts';
 import type { Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
-import type { BringEntries } from '../../store/files/older-entries.ts';
 import type { Commander } from '../../store/ingest/commands.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -87,8 +86,6 @@ export interface ServeHooksOptions {
   timers: HookTimers;
   /** The machine with which the index was opened. */
   machine: HookMachine;
-  /** Brings entries that the journal no longer has; by default, it has all. */
-  bring?: BringEntries;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
   /** The lease to deliver, on a host of a cluster; by default, this host always has it. */

@@ -14,7 +14,6 @@ import { operatorErrorOf } from '../../base/system-errors.ts';
 import { Turns } from '../../base/turns.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { openWithHooks } from '../../hooks/machine.ts';
-import type { ChangeServing } from '../../hooks/routes/changes.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { RateTable } from '../../http/rate-limit.ts';
 import { type Log, reportingDropped } from '../../log.ts';
@@ -31,25 +30,20 @@ import { changedSettings } from '../../settings/describe.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { isOffered } from '../../store/files/new-index.ts';
-import { type BringEntries, nothingToBring } from '../../store/files/older-entries.ts';
 import { openToOthers } from '../../store/files/private-files.ts';
 import { freeBytes } from '../../store/files/status.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import { startRetention } from '../../store/ingest/retention.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { interruptible } from '../cli/output.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, type ServedCluster } from '../cluster/host.ts';
-import { beginWithArchive } from '../cluster/late-host.ts';
-import { type BroughtEntries, broughtEntries } from '../data/archived-entries.ts';
 import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
-import { archiveHolding } from './archive-holding.ts';
 import { type ArchiveLease, requireArchivable, startArchiving } from './archiving.ts';
 import { startBases } from './bases.ts';
 import { type Environment, realEnvironment } from './environment.ts';
@@ -111,7 +105,6 @@ async function answerApi(
     server: ServerReadings;
     system: SystemApi | null;
     steering: Steering | null;
-    olderBlock: ChangeServing['older'];
   },
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
@@ -256,8 +249,7 @@ function archiveLog(
     ...{ directory, location, seconds, host, lease, rounds, ingest, clock, registry, log },
     newestBase: () => bases.newest(),
   });
-  const { archiveKeep: days, archiveKeepSegments: segmentDays } = settings;
-  const making = baseMaking({ directory, location, isPublic }, { days, segmentDays });
+  const making = baseMaking({ directory, location, isPublic }, settings.archiveKeep);
   const bases = startBases({
     directory,
     location,
@@ -298,21 +290,7 @@ function serverFilling(
 }
 
 /** The opened index of a process that writes. */
-interface Writing extends ReturnType<typeof openWithHooks> {
-  /** What the archive has below the journal; null without an archive. */
-  older: BroughtEntries | null;
-  bring: BringEntries;
-}
-
-/** Reads blocks of any fork whose events only the archive has; null without an archive. */
-const olderBlocks = ({ ingest, older, bring }: Writing): ChangeServing['older'] =>
-  older === null ? null : (hash) => bring(() => ingest.history.block(hash));
-
-/** Accepts events of a single host; one that reverts a block whose event the journal no longer has waits for the archive. */
-function receiving({ ingest, older, bring }: Writing, ended: (error: OperatorError) => void): IntakeOptions['receive'] {
-  const receive = untilForkBelow(ingest.receive, ended);
-  return older === null ? receive : (event) => bring(() => receive(event));
-}
+type Writing = ReturnType<typeof openWithHooks>;
 
 /**
  * Opens the data directory for a process that writes, and starts the upkeep of its files.
@@ -329,12 +307,8 @@ async function openWriting(
   const shared = settings.cluster !== null;
   if (settings.mode === 'read' && !shared) return null;
   const { clock, walLimitBytes: limitBytes } = environment;
-  const older = broughtEntries(settings);
-  const bring = older?.bring ?? nothingToBring;
-  if (older !== null) closing.unshift(older.stop);
-  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log, older, lockLost };
-  // After a crash, a backfill may be replayed whose blocks the journal no longer has.
-  const { ingest, machine } = await bring(() => openWithHooks(opened, { log }));
+  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log, lockLost };
+  const { ingest, machine } = openWithHooks(opened, { log });
   closing.unshift(() => ingest.queue.run(ingest.close));
   warnOfOthers(settings.data, log);
   const every = inTurn(ingest, clock.every);
@@ -342,9 +316,8 @@ async function openWriting(
   closing.unshift(
     startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
   );
-  closing.unshift(beginRetention(settings, environment, { ingest, older }, log));
   closing.unshift(startValueIndexing({ write: ingest.local, batch: ingest.valueIndexes.batch, clock, log }));
-  return { ingest, machine, older, bring };
+  return { ingest, machine };
 }
 
 /** Milliseconds between two checks for a new index. */
@@ -440,7 +413,6 @@ async function startServer(
   };
   try {
     const ended = Promise.withResolvers<OperatorError>();
-    await beginWithArchive(settings, environment, log);
     const writing = await openWriting(settings, environment, log, closing, ended.resolve);
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), environment.nodeRpc(settings.nodeRpc)];
@@ -508,7 +480,7 @@ async function startServer(
       }
     }
     if (managing !== null) {
-      const receive = cluster?.receive ?? receiving(managing, ended.resolve);
+      const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, ended.resolve);
       const caughtUp = cluster?.caughtUp ?? (async () => {});
       const filling = serverFilling(base, managing.ingest, cluster, receive);
       if (filling !== null) closing.unshift(filling.stop);
@@ -549,7 +521,6 @@ async function startServer(
               ...{ commits, faucets, server, system },
               hooks: served?.api ?? null,
               steering: steering ?? null,
-              olderBlock: writing === null ? null : olderBlocks(writing),
             },
             (started) => {
               threads = started;
@@ -595,19 +566,6 @@ const inTurn =
   ({ queue }: Ingest, every: Every): Every =>
   (ms, call) =>
     every(ms, () => void queue.run(call));
-
-/** Trims the journal by the settings. @returns a function that ends it */
-function beginRetention(
-  { data, journalKeep }: Settings,
-  { clock, connect }: Environment,
-  { ingest, older }: Pick<Writing, 'ingest' | 'older'>,
-  log: Log,
-) {
-  if (journalKeep === null || older === null) return () => {};
-  const archive = archiveHolding(older, clock);
-  const every = inTurn(ingest, clock.every);
-  return startRetention({ directory: data, days: journalKeep, archive, log, now: clock.now, every, connect });
-}
 
 /** Milliseconds between two test writes. */
 const PROBE_MS = 2_000;

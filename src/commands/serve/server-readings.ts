@@ -154,11 +154,9 @@ const MICROSECONDS = 1_000_000;
 function journalOf(directory: string): SystemState['journal'] {
   const journal = openJournalReader(directory);
   try {
-    const missing = journal.trimmedTo();
     const span = journal.span();
     return {
-      entries: journal.lastId() - missing,
-      missing,
+      entries: journal.lastId(),
       oldest_at: span === null ? null : Math.floor(span.first / MICROSECONDS),
       newest_at: span === null ? null : Math.floor(span.last / MICROSECONDS),
     };

@@ -7,9 +7,7 @@
  * readers of the same place have in common is cached: decoded blocks, and texts.
  */
 import { lruCache } from '../../base/cache.ts';
-import { OperatorError, PassingError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
-import { ApiError } from '../../http/errors.ts';
 import type { IndexKey } from '../../store/hooks/candidates.ts';
 import type { BlockChange, ChangePlace } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -66,54 +64,23 @@ export interface Walked {
   change: { kind: BlockChange['change']; blockText: string } | null;
 }
 
-/** A block's payload is in the archive alone, or nowhere. */
-class BlockAwayError extends Error {
-  override readonly name = 'BlockAwayError';
-  constructor(readonly hash: Uint8Array) {
-    super(`block 0x${hash.toHex()} is not in the journal`);
-  }
-}
-
-/** The server no longer has the blocks of a change. */
-export class ChangesTrimmedError extends ApiError {
-  override readonly name = 'ChangesTrimmedError';
-  constructor(
-    reason: string,
-    /** The place from which on it has all. */
-    readonly kept: ChangePlace,
-  ) {
-    super(410, reason, 'CHANGES_TRIMMED');
-  }
-}
-
-interface ChangesOptions {
-  snapshots: Pick<Snapshots, 'read'>;
-  /** Reads a block that the journal no longer has from the archive; null without one. @throws OperatorError */
-  older: ((indexBlockHash: Uint8Array) => Promise<Block>) | null;
-}
-
 const sizeOf = ({ transactions }: Block): number =>
   transactions.reduce((sum, { events }) => sum + 1 + events.length, 1);
 
 export type Changes = ReturnType<typeof chainChanges>;
 
 /** Reads the changes of the chain. */
-export function chainChanges({ snapshots, older }: ChangesOptions) {
+export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
   const blocks = lruCache<string, Block>(CACHED_EVENTS);
   /** Texts of changes by what is wanted; empty where a block doesn't match. */
   const texts = lruCache<string, string>(CACHED_CHARACTERS);
 
-  function remember(hash: Uint8Array, block: Block): void {
-    blocks.set(hash.toHex(), block, sizeOf(block));
-  }
-
-  /** @throws BlockAwayError */
   function blockOf(read: Reader, hash: Uint8Array): Block {
-    const known = blocks.get(hash.toHex());
+    const name = hash.toHex();
+    const known = blocks.get(name);
     if (known !== undefined) return known;
     const block = read.steps.block(hash);
-    if (block === undefined) throw new BlockAwayError(hash);
-    remember(hash, block);
+    blocks.set(name, block, sizeOf(block));
     return block;
   }
 
@@ -155,36 +122,15 @@ export function chainChanges({ snapshots, older }: ChangesOptions) {
     return { place: change.place, passed: passed + 1, change: matched };
   }
 
-  /** @throws ChangesTrimmedError where nobody has the block; ApiError 503 where the archive can't be read now */
-  async function bring({ hash }: BlockAwayError): Promise<void> {
-    let reason = 'The server no longer has the blocks that follow the cursor';
-    try {
-      if (older !== null) return remember(hash, await older(hash));
-    } catch (error) {
-      if (!(error instanceof OperatorError)) throw error;
-      if (error instanceof PassingError) throw new ApiError(503, error.message, null, { cause: error });
-      reason = `${reason}: ${error.message}`;
-    }
-    throw new ChangesTrimmedError(reason, await snapshots.read(async (read) => read.steps.firstKept()));
-  }
-
   return {
     /**
      * Reads on from a place up to the next change that matches.
      * @param most changes that are passed at most
      * @returns null at the end of the log, and for a place behind it
-     * @throws UnknownPlaceError, ChangesTrimmedError, ApiError
+     * @throws UnknownPlaceError
      */
-    async next(from: ChangePlace, wanted: Wanted, most = MOST_PASSED): Promise<Walked | null> {
-      for (;;) {
-        try {
-          return await snapshots.read((read) => walk(read, from, wanted, most));
-        } catch (error) {
-          if (!(error instanceof BlockAwayError)) throw error;
-          await bring(error);
-        }
-      }
-    },
+    next: (from: ChangePlace, wanted: Wanted, most = MOST_PASSED): Promise<Walked | null> =>
+      snapshots.read((read) => walk(read, from, wanted, most)),
 
     /** Finds a place. */
     place: <T>(find: (steps: Reader['steps']) => T): Promise<T> => snapshots.read(async (read) => find(read.steps)),

@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { turnAfter } from '../../base/turns.ts';
 import type { Block } from '../../chain/block.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { type BringEntries, nothingToBring } from '../../store/files/older-entries.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';
 import type { ChainHistory } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
@@ -103,10 +102,9 @@ export type Search = ReturnType<typeof search>;
 
 /**
  * Runs searches, one after the other.
- * @param bring brings entries that the journal no longer has
  * @param most maximum transactions of a search for the newest match
  */
-export function search(clock: Clock = systemClock, bring: BringEntries = nothingToBring, most = MOST_TRANSACTIONS) {
+export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
   /** Number of unfinished searches of each consumer. */
   const searchesOf = new Map<string, number>();
   let last: Promise<unknown> = Promise.resolve();
@@ -151,8 +149,7 @@ export function search(clock: Clock = systemClock, bring: BringEntries = nothing
     ): Promise<void> =>
       alone(consumer, async () => {
         const pause = turnAfter(TURN_MS, clock);
-        const next = (height: number): Promise<Scanned | null> => bring(() => scan.next(height, to));
-        for (let found = await next(from); found !== null; found = await next(found.height + 1)) {
+        for (let found = scan.next(from, to); found !== null; found = scan.next(found.height + 1, to)) {
           if (found.matched !== null) add(found.matched);
           await pause();
         }
@@ -164,13 +161,12 @@ export function search(clock: Clock = systemClock, bring: BringEntries = nothing
         const lowest = Math.max(1, below - MOST_BLOCKS);
         const pause = turnAfter(TURN_MS, clock);
         let transactions = 0;
-        const previous = (height: number): Promise<Scanned | null> => bring(() => scan.previous(lowest, height));
-        for (let found = await previous(below - 1); found !== null; ) {
+        for (let found = scan.previous(lowest, below - 1); found !== null; ) {
           const { height, matched } = found;
           transactions += found.transactions;
           if (matched !== null || transactions >= most) return { matched, searchedFrom: height };
           await pause();
-          found = await previous(height - 1);
+          found = scan.previous(lowest, height - 1);
         }
         return { matched: null, searchedFrom: lowest < below ? lowest : null };
       }),

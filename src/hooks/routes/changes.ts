@@ -6,10 +6,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Clock } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
 import { atMost, type Turns } from '../../base/turns.ts';
-import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
-import { ApiError, type ErrorShape, ParameterError, Problem, problems } from '../../http/errors.ts';
-import type { Forward } from '../../http/forward.ts';
+import { ApiError, ParameterError, problems } from '../../http/errors.ts';
 import { type WaitingRoom, waitingRoom } from '../../http/heights.ts';
 import { jsonText, MaybeWritten } from '../../http/json.ts';
 import { acceptsEvents } from '../../http/packed.ts';
@@ -22,7 +20,6 @@ import { bytesAt, numberAt } from '../../store/queries/page.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import {
   type Changes,
-  ChangesTrimmedError,
   chainChanges,
   MOST_PASSED,
   type Walked,
@@ -102,24 +99,6 @@ const ChangePage = Type.Object(
   },
   { $id: 'BlockChangePage' },
 );
-
-/** Errors of the route: one names the first place that is kept. */
-const changeErrors: ErrorShape = {
-  ...problems,
-  schema: Type.Object(
-    {
-      ...Problem.properties,
-      first_kept: Type.Optional(
-        Type.String({ description: 'With `CHANGES_TRIMMED`: the cursor from which on the server has all changes' }),
-      ),
-    },
-    { $id: 'ChangesProblem', extends: Problem },
-  ),
-  body: (error) => ({
-    ...problems.body(error),
-    ...(error instanceof ChangesTrimmedError ? { first_kept: cursorOf(error.kept) } : {}),
-  }),
-};
 
 const query = {
   after: Type.Optional(
@@ -256,8 +235,6 @@ const uncounted: ChangeMetrics = { opened() {}, closed() {}, sent() {} };
 
 /** What of the server its readers need; nothing of it in tests. */
 export interface ChangeServing {
-  /** Reads a block that the journal no longer has from the archive; null without one. @throws OperatorError */
-  older?: ((indexBlockHash: Uint8Array) => Promise<Block>) | null;
   metrics?: ChangeMetrics;
   /** Aborts when the server stops, which ends all streams and waits. */
   stopping?: AbortSignal;
@@ -267,8 +244,6 @@ interface ChangeRouteOptions extends ChangeServing {
   snapshots: Pick<Snapshots, 'read'>;
   clock: Clock;
   turns: Turns;
-  /** In an API thread: forwards a request to the main thread, which has the archive. */
-  elsewhere: Forward | null;
 }
 
 /** What the handlers share. */
@@ -396,9 +371,9 @@ const unknownPlace = (error: unknown): unknown =>
 
 /** The route of the changes. */
 export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
-  const { snapshots, clock, turns, older = null, elsewhere, metrics = uncounted } = options;
+  const { snapshots, clock, turns, metrics = uncounted } = options;
   const { stopping = new AbortController().signal } = options;
-  const changes = chainChanges({ snapshots, older });
+  const changes = chainChanges(snapshots);
   const room = waitingRoom(() => snapshots.read(async (read) => read.height()), clock, MOST_READERS);
   const serving: Serving = { changes, room, metrics, clock, turns, stopping };
   const alone = atMost(MOST_PAGES);
@@ -458,10 +433,9 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
       },
       refusals: {
         409: 'The log of this server has no block at which the cursor stands',
-        410: 'The server no longer has the blocks that follow the cursor',
         503: "The data can't be read now, or too many readers are connected",
       },
-      errors: changeErrors,
+      errors: problems,
       etag: null,
       history: 'none',
       snapshot: false,
@@ -477,7 +451,6 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
             ? await stream(place, wanted, request.signal)
             : await page(place, wanted, asked.limit, asked.wait, request.signal);
         } catch (error) {
-          if (error instanceof ChangesTrimmedError && elsewhere !== null) return elsewhere(request);
           throw unknownPlace(error);
         }
       },

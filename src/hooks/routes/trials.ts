@@ -15,7 +15,7 @@ import type { HookFamily, ReadHooks } from './family.ts';
 import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
 
 /** What trials need: the committed chain, and requests to receivers. */
-type Tried = Pick<Chainhooks, 'store' | 'history' | 'bring' | 'request' | 'network' | 'clock' | 'chance'>;
+type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'chance'>;
 
 /** Maximum payloads of a preview. */
 const MOST_PAYLOADS = 5;
@@ -45,7 +45,7 @@ function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: numbe
  * Previews the matches of filters in past blocks. Nothing is stored or sent.
  * @param searches limits the searches that run at once
  */
-function previews({ store, history, bring, network }: Tried, searches: Search, read: ReadHooks) {
+function previews({ store, history, network }: Tried, searches: Search, read: ReadHooks) {
   const { candidates } = store;
 
   async function preview(consumer: string, hook: PreviewedHook, range: PreviewRange) {
@@ -67,7 +67,7 @@ function previews({ store, history, bring, network }: Tried, searches: Search, r
       const { from, to } = boundsOf(range, tip);
       await searches.each(consumer, scan, from, to, add);
     } else {
-      const matched = await bring(() => scan.at(chosenBlock(history, range)));
+      const matched = scan.at(chosenBlock(history, range));
       if (matched !== null) add(matched);
     }
     return found;
@@ -113,7 +113,7 @@ const nothingMatches = (searchedFrom: number | null): HookProblem =>
   );
 
 /** Makes the function that tests a hook's receiver with one attempt. Nothing is queued, logged or counted. */
-function testDeliveries({ store, history, bring, request, network, chance }: Tried, searches: Search) {
+function testDeliveries({ store, history, request, network, chance }: Tried, searches: Search) {
   const { candidates } = store;
 
   /**
@@ -125,7 +125,7 @@ function testDeliveries({ store, history, bring, request, network, chance }: Tri
     const scan = scanner({ history, candidates }, conditionsOfDefinition(definition));
     if (height !== undefined) {
       if (before !== undefined) throw invalidField('before_height', 'is not allowed beside block_height');
-      const matched = await bring(() => scan.at(chosenBlock(history, { block_height: height })));
+      const matched = scan.at(chosenBlock(history, { block_height: height }));
       if (matched === null) throw invalidField('block_height', `has nothing that ${record.uuid} matches`);
       return { matched, searchedFrom: null };
     }
@@ -166,7 +166,7 @@ export type Trials = ReturnType<typeof trials>;
 
 /** Every function takes the consumer, who sees only its own hooks. */
 export function trials(hooks: Tried, read: ReadHooks) {
-  const searches = search(hooks.clock, hooks.bring);
+  const searches = search(hooks.clock);
   const preview = previews(hooks, searches, read);
   const test = testDeliveries(hooks, searches);
   const own = (consumer: string, uuid: string) => read((now) => ownHook(now.hooks, { consumer, uuid }));

@@ -3,7 +3,6 @@ import type { Database } from 'bun:sqlite';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
-import { oldestNeeded } from '../ingest/retention.ts';
 import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { BaseColumn, BaseTable } from './tables.ts';
@@ -28,8 +27,6 @@ export interface BaseState {
   highest: number;
   /** The send-many contracts that it was made with. */
   sendMany: SendManySetting;
-  /** The oldest entry that it may still read, to revert a block. */
-  needs: number;
 }
 
 export interface BaseSnapshot extends Disposable {
@@ -133,7 +130,6 @@ function stateOf(db: Database): BaseState | null {
   return {
     ...{ schema: SCHEMA_VERSION, position, chainId, tip, sendMany: recordedSendMany(db) },
     highest: Math.max(tip.height, orphaned?.height ?? 0),
-    needs: Math.min(oldestNeeded(db) ?? position.id, position.id),
   };
 }
 

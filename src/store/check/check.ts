@@ -1,7 +1,6 @@
 /** Checks a data directory: SQLite's own check of both files, the journal's entries, and with `deep` every row of the index. */
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
 import { indexPosition } from '../files/journal-link.ts';
-import type { OlderEntries } from '../files/older-entries.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
@@ -32,8 +31,6 @@ function checkValueIndexes(run: CheckRun, directory: string): void {
 export interface CheckOptions {
   /** The state machine of commands: with it, every row is also compared with an index that is made from the journal. */
   deep?: ComposeMachine;
-  /** Entries that the journal no longer has, for a deep check; none if omitted. */
-  older?: OlderEntries | null;
   watch?: CheckWatch;
 }
 
@@ -41,14 +38,14 @@ export interface CheckOptions {
  * Checks a data directory, while the writer may go on. Files that are too damaged to be read are not checked further.
  * @throws OperatorError if there is no index, or its version is another
  */
-export function checkDirectory(directory: string, { deep, older = null, watch }: CheckOptions = {}): CheckResult[] {
+export function checkDirectory(directory: string, { deep, watch }: CheckOptions = {}): CheckResult[] {
   requireIndex(directory);
   const run = new CheckRun(FILE_CHECKS, watch);
   const position = checkIndex(run, directory);
   const ofIndex = run.findings;
   checkJournal(run, directory, position);
   if (deep === undefined || position === null || run.findings > ofIndex) return run.results;
-  checkTables(run, { directory, machine: deep, older });
+  checkTables(run, { directory, machine: deep });
   checkValueIndexes(run, directory);
   return run.results;
 }

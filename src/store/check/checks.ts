@@ -31,7 +31,7 @@ function shown(problems: Iterable<string>): string[] {
  * Runs a check. An error that damaged values cause is a finding.
  * @throws SQLiteError where something other than damage keeps it from reading
  */
-export function examined(name: string, find: () => Iterable<string>): CheckResult {
+function examined(name: string, find: () => Iterable<string>): CheckResult {
   try {
     return { name, problems: shown(find()) };
   } catch (error) {

@@ -18,7 +18,7 @@ import { fitOf } from '../files/journal-link.ts';
 import { missingSecondaryIndexes, schema } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
-import { type CheckRun, examined, isNoFinding } from './checks.ts';
+import { type CheckRun, isNoFinding } from './checks.ts';
 
 /** SQLite's findings in the pages of a table and its indexes, or of all tables. Some damage ends the check. */
 function integrityOf(db: Database, table: string | null): string[] {
@@ -120,18 +120,12 @@ export function checkViews(run: CheckRun, db: Database): void {
   );
 }
 
-/** A sentence part about the entries that were trimmed; empty where none were. */
-function lackedBy(journal: JournalReader): string {
-  const trimmedTo = journal.trimmedTo();
-  return trimmedTo === 0 ? '' : ` (it lacks the events 1 to ${trimmedTo}, which were removed)`;
-}
-
 /** Verifies the journal's entries. The first wrong entry ends the check. */
-function checkEntries(run: CheckRun, journal: JournalReader, lacking: string): void {
+function checkEntries(run: CheckRun, journal: JournalReader): void {
   const skipped: string[] = [];
-  run.examine(`each entry of the journal against its chain value${lacking}`, () => {
+  run.examine('each entry of the journal against its chain value', () => {
     const last = journal.lastId();
-    for (const { id, path, text } of journal.entriesAfter(0, true)) {
+    for (const { id, path, text } of journal.entriesAfter(0)) {
       if (path === SKIPPED_PATH) skipped.push(text);
       run.wentOn(`entry ${id} of ${last}`);
     }
@@ -181,16 +175,7 @@ export function checkJournal(run: CheckRun, directory: string, position: Head | 
   const journal = openedJournal(run, directory);
   if (journal === null) return;
   try {
-    let lacking = '';
-    const gaps = examined('entries of the journal', () => {
-      lacking = lackedBy(journal);
-      return [];
-    });
-    if (gaps.problems.length > 0) {
-      run.add(gaps);
-      return;
-    }
-    checkEntries(run, journal, lacking);
+    checkEntries(run, journal);
     run.examine('the journal is that of the index', () =>
       position === null || fitOf(position, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
     );

@@ -10,7 +10,6 @@ import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
 import { type Lock, lockWriter } from '../files/lock.ts';
-import { NAME_ARCHIVE, type OlderEntries, withOlder } from '../files/older-entries.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
@@ -71,23 +70,23 @@ function tablesOriginOf(stored: Database): TablesOrigin {
   return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(stored) };
 }
 
-/** Whether the whole index can be made from the journal and the entries below it. */
-function isComparable(directory: string, position: Head, older: OlderEntries | null): boolean {
+/** Reports whether the whole index can be made from the journal. */
+function isComparable(directory: string, position: Head): boolean {
   if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
   try {
-    return withOlder(journal, older).trimmedTo() === 0 && fitOf(position, journal) === 'fits';
+    return fitOf(position, journal) === 'fits';
   } finally {
     journal.close();
   }
 }
 
-/** @throws OperatorError where the whole index can't be made from the journal */
-function requireComparable(directory: string, position: Head, older: OlderEntries | null): void {
-  if (isComparable(directory, position, older)) return;
+/** @throws OperatorError if the whole index can't be made from the journal */
+function requireComparable(directory: string, position: Head): void {
+  if (isComparable(directory, position)) return;
   throw new OperatorError(
     `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,
-    `${NAME_ARCHIVE} Or run stackside check without --deep, or with it on a server whose journal is whole.`,
+    'Run stackside check without --deep, or put back the journal.db that belongs to this index.db.',
   );
 }
 
@@ -95,13 +94,11 @@ interface DeepCheck {
   directory: string;
   /** Makes the state machine of commands. */
   machine: ComposeMachine;
-  /** Entries that the journal no longer has; null where there are none. */
-  older: OlderEntries | null;
 }
 
 /** Makes an index from the journal up to an entry, calls `use` with it, and removes it. */
 function withIndexAt<T>(
-  { directory, machine, older }: DeepCheck,
+  { directory, machine }: DeepCheck,
   { id, chainId, sendMany }: TablesOrigin,
   use: (made: Database) => T,
 ): T {
@@ -111,7 +108,7 @@ function withIndexAt<T>(
   try {
     lock = lockWriter(staging);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
-    const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine, older };
+    const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk', views: false }).close();
     using made = openToRead(indexPath(staging), true);
     return use(made);
@@ -122,13 +119,13 @@ function withIndexAt<T>(
   }
 }
 
-/** Compares the tables. @throws OperatorError if there is no whole journal, or an older entry can't be read */
+/** Compares the tables. @throws OperatorError if the journal isn't the one that the index was made from */
 export function checkTables(run: CheckRun, check: DeepCheck): void {
-  const { directory, older } = check;
+  const { directory } = check;
   using stored = openToRead(indexPath(directory), true);
   stored.run('BEGIN');
   const origin = tablesOriginOf(stored);
-  requireComparable(directory, origin, older);
+  requireComparable(directory, origin);
   withIndexAt(check, origin, (made) => {
     const tables = journaledTables(stored);
     run.expect(tables.length);

@@ -7,16 +7,7 @@ import { existsSync } from 'node:fs';
 import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
-import {
-  CHAIN_START,
-  compressed,
-  decoded,
-  type Entry,
-  HASH_BYTES,
-  type Head,
-  nextChain,
-  sameChain,
-} from '../log/entry.ts';
+import { CHAIN_START, compressed, decoded, type Entry, HASH_BYTES, nextChain, sameChain } from '../log/entry.ts';
 import {
   type Connect,
   type FileKind,
@@ -65,10 +56,6 @@ export const JOURNAL_SCHEMA = `
   CREATE TABLE chain (
     id    INTEGER PRIMARY KEY, -- of the event
     value BLOB NOT NULL
-  ) STRICT;
-  CREATE TABLE breaks (        -- where the journal was trimmed: one row at most
-    after_id INTEGER PRIMARY KEY, -- the last event that was removed
-    chain    BLOB NOT NULL        -- its chain value
   ) STRICT;`;
 
 /** @throws OperatorError where the file is no journal, or not of the present version */
@@ -118,7 +105,7 @@ function importProgress(db: Database) {
 
 const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
 
-/** The journal's file has lost content: pages can't be read, or entries are missing that were not trimmed. */
+/** The journal's file has lost content: pages can't be read, or entries are missing. */
 export class JournalDamagedError extends OperatorError {
   /** @param what is damaged, as a sentence without its full stop */
   constructor(file: string, what = "some of its pages can't be read", options?: ErrorOptions) {
@@ -186,9 +173,7 @@ function entryOfRow(file: string, row: EntryRow): Entry {
 
 const rows = `
   SELECT e.id, e.received_at, e.path, e.payload, c.value AS chain,
-         coalesce((SELECT chain FROM breaks WHERE after_id = e.id - 1),
-                  (SELECT value FROM chain WHERE id = e.id - 1),
-                  CASE e.id WHEN 1 THEN zeroblob(32) END) AS previous
+         CASE e.id WHEN 1 THEN zeroblob(32) ELSE (SELECT value FROM chain WHERE id = e.id - 1) END AS previous
     FROM events e LEFT JOIN chain c ON c.id = e.id`;
 
 /** Reads from the file. @throws JournalDamagedError where pages are damaged */
@@ -200,31 +185,29 @@ function readingOf<T>(file: string, look: () => T): T {
   }
 }
 
-/** The ids at both ends of the tables, and whether it is known why the journal doesn't begin with entry 1. */
+/** The ids at both ends of the tables. */
 const ends = `
-  SELECT first, last, (SELECT min(id) FROM chain) AS firstChain, (SELECT max(id) FROM chain) AS lastChain,
-         first = 1 OR EXISTS (SELECT 1 FROM breaks WHERE after_id = first - 1) AS isKnown
-    FROM (SELECT (SELECT min(id) FROM events) AS first, (SELECT max(id) FROM events) AS last)`;
+  SELECT (SELECT min(id) FROM events) AS first, (SELECT max(id) FROM events) AS last,
+         (SELECT min(id) FROM chain) AS firstChain, (SELECT max(id) FROM chain) AS lastChain`;
 
 interface Ends {
   first: number | null;
   last: number | null;
   firstChain: number | null;
   lastChain: number | null;
-  isKnown: number | null;
 }
 
 const orNone = (id: number | null): string => (id === null ? 'none' : `event ${id}`);
 
 /**
- * Requires that the events of a journal and their chain values begin and end with the same entries. Rows that vanish at an end
- * leave no hole that a walk over the entries would find.
+ * Requires that the events of a journal and their chain values begin with entry 1 and end with the same entry. Rows that vanish at
+ * an end leave no hole that a walk over the entries would find.
  * @throws JournalDamagedError
  */
 function requireEnds(db: Database, file: string): void {
   const found = readingOf(file, () => db.query<Ends, []>(ends).get());
   if (found === null) throw new Error('an aggregate has a row');
-  const { first, last, firstChain, lastChain, isKnown } = found;
+  const { first, last, firstChain, lastChain } = found;
   if (last !== lastChain) {
     const which = `its last event is ${orNone(last)}, and its last chain value is that of ${orNone(lastChain)}`;
     throw new JournalDamagedError(file, which);
@@ -233,7 +216,7 @@ function requireEnds(db: Database, file: string): void {
     const which = `its first event is ${orNone(first)}, and its first chain value is that of ${orNone(firstChain)}`;
     throw new JournalDamagedError(file, which);
   }
-  if (isKnown === 0) throw new JournalDamagedError(file, `it begins with event ${first}, and doesn't say why`);
+  if (first !== null && first !== 1) throw new JournalDamagedError(file, `it begins with event ${first}`);
 }
 
 /** The read functions of a journal. @param file its name in errors */
@@ -241,10 +224,7 @@ function journalReads(db: Database, file: string) {
   const byId = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id = ?1`);
   const next = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id > ?1 ORDER BY e.id LIMIT 1`);
   const last = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM events');
-  const chainValue = db.prepare<{ value: Uint8Array }, [number]>(
-    'SELECT value FROM chain WHERE id = ?1 UNION ALL SELECT chain FROM breaks WHERE after_id = ?1',
-  );
-  const trimmed = db.prepare<{ id: number | null }, []>('SELECT max(after_id) AS id FROM breaks');
+  const chainValue = db.prepare<{ value: Uint8Array }, [number]>('SELECT value FROM chain WHERE id = ?1');
   const firstReceived = db.prepare<{ received_at: number }, []>('SELECT received_at FROM events ORDER BY id LIMIT 1');
   const lastReceived = db.prepare<{ received_at: number }, []>(
     'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
@@ -256,15 +236,9 @@ function journalReads(db: Database, file: string) {
   );
   const reading = <T>(look: () => T): T => readingOf(file, look);
 
-  const trimmedTo = (): number => reading(() => trimmed.get()?.id ?? 0);
-
   return {
-    /** Id of the last event, including a removed one; 0 in an empty journal. */
-    lastId: (): number =>
-      Math.max(
-        reading(() => last.get()?.id ?? 0),
-        trimmedTo(),
-      ),
+    /** Id of the last event; 0 in an empty journal. */
+    lastId: (): number => reading(() => last.get()?.id ?? 0),
 
     /** Time of receipt of the first and the last event, in Unix microseconds; null in an empty journal. */
     span: (): { first: number; last: number } | null =>
@@ -276,7 +250,7 @@ function journalReads(db: Database, file: string) {
     /** The error of a missing entry. */
     missing: (id: number): JournalEntryError => new JournalEntryError(file, id, 'is missing'),
 
-    /** The chain value of an event, including the last removed one; null where there is none. */
+    /** The chain value of an event; null if there is no such event. */
     chainAt: (id: number): Uint8Array | null =>
       id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
 
@@ -286,9 +260,6 @@ function journalReads(db: Database, file: string) {
     /** Whether the events after `id` include one of this path and text. */
     holdsAfter: (id: number, { path: at, text }: Pick<Entry, 'path' | 'text'>): boolean =>
       reading(() => holds.get(id, at, compressed(text)) !== null),
-
-    /** Number of the last event that was trimmed; 0 where none was. */
-    trimmedTo,
 
     /**
      * The entry, or undefined where the id is unknown.
@@ -301,17 +272,13 @@ function journalReads(db: Database, file: string) {
 
     /**
      * All entries after `id`, oldest first, including those appended meanwhile.
-     * @param overTrimmed whether to skip trimmed entries, since a journal may be trimmed during the walk
      * @throws JournalEntryError at a missing or damaged entry, JournalDamagedError at one that can't be read
      */
-    *entriesAfter(id: number, overTrimmed = false): Generator<Entry> {
+    *entriesAfter(id: number): Generator<Entry> {
       let at = id;
       const nextRow = () => reading(() => next.get(at));
       for (let row = nextRow(); row !== null; row = nextRow()) {
-        const isNext = row.id === at + 1;
-        if (!isNext && !(overTrimmed && row.id - 1 === trimmedTo())) {
-          throw new JournalEntryError(file, at + 1, 'is missing');
-        }
+        if (row.id !== at + 1) throw new JournalEntryError(file, at + 1, 'is missing');
         at = row.id;
         yield entryOfRow(file, row);
       }
@@ -343,7 +310,7 @@ export function openJournalReader(directory: string) {
   function counted() {
     try {
       db.run('BEGIN');
-      return { expected: reads.lastId() - reads.trimmedTo(), ...readingOf(path, () => counts.get()) };
+      return { expected: reads.lastId(), ...readingOf(path, () => counts.get()) };
     } finally {
       rollBack(db);
     }
@@ -353,7 +320,7 @@ export function openJournalReader(directory: string) {
     ...reads,
     /**
      * The number of entries. Counts all rows, which reads a part of each page.
-     * @throws JournalDamagedError where entries are missing that were not trimmed
+     * @throws JournalDamagedError if entries are missing
      */
     entries(): number {
       const { expected, events = 0, values = 0 } = counted();
@@ -378,9 +345,6 @@ function readIn<T>(directory: string, read: (journal: JournalReader) => T): T {
 export const lastWithheldIn = (directory: string): number | null =>
   readIn(directory, (journal) => journal.lastWithheld());
 
-/** Number of the last entry that the journal of a directory lacks; 0 where it is whole. @throws OperatorError */
-export const trimmedIn = (directory: string): number => readIn(directory, (journal) => journal.trimmedTo());
-
 export type Journal = ReturnType<typeof openJournal>;
 
 /**
@@ -397,7 +361,6 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     requireEnds(opened, path);
   });
   const addEvent = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
-  const addBreak = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
   const addChain = db.prepare<null, [number, Uint8Array]>('INSERT INTO chain VALUES (?1, ?2)');
   return {
     ...journalReads(db, path),
@@ -410,10 +373,6 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     /** Writes a page without a change. */
     touch: () => touch(db),
     setPatience: (milliseconds: number) => setPatience(db, milliseconds),
-    /** Lets an empty journal begin after an entry, as if those up to it had been trimmed; with number 0 it begins with entry 1. */
-    beginAfter({ id, chain }: Head): void {
-      if (id > 0) addBreak.run(id, chain);
-    },
     /** @param text that of the entry, compressed */
     append({ id, receivedAt, path, chain }: Omit<Entry, 'text'>, text: Uint8Array): void {
       addEvent.run(id, receivedAt, path, text);

@@ -6,9 +6,19 @@ import type { Network } from '../../chain/network.ts';
 import { blockOfText } from '../../chain/normalise.ts';
 import { toHex } from '../../codec/hex.ts';
 
-/** Reads entries of a journal by their id. A trimmed journal lacks older ones. */
+/** Reads entries of a journal by their id. */
 export interface EntryReader {
   read(id: number): { text: string } | undefined;
+}
+
+/** The journal doesn't have the payload of a block that the index knows. */
+export class MissingPayloadError extends OperatorError {
+  constructor(indexBlockHash: Uint8Array) {
+    super(
+      `The journal doesn't have the payload of block ${toHex(indexBlockHash)}.`,
+      'Run with the journal that this index was built from, or import the chain into another directory.',
+    );
+  }
 }
 
 /** The payload that is stored for a block is that of another block. */

@@ -8,7 +8,7 @@ import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/store-failure.ts';
@@ -288,8 +288,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * @param turn returns whether the work is done
  * @param failed notes that the work can't go on, such as for lack of a block; other work goes on
  * @returns whether the work is done
- * @throws StoreUnavailableError, LogUnavailableError where the log of hosts can't be written or read now, and PassingError where
- *   a block is in an archive that can't be read now
+ * @throws StoreUnavailableError, and LogUnavailableError if the log of hosts can't be written or read now
  */
 export async function turnOrFailure(
   turn: () => Promise<boolean>,
@@ -298,7 +297,7 @@ export async function turnOrFailure(
   try {
     return await turn();
   } catch (error) {
-    if (isStorageError(error) || error instanceof LogUnavailableError || error instanceof PassingError) throw error;
+    if (isStorageError(error) || error instanceof LogUnavailableError) throw error;
     await failed(messageOf(error), error);
     return true;
   }

@@ -17,7 +17,6 @@ import type { Imported } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { type Lock, LockLostError, lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
-import { type OlderEntries, withOlder } from '../files/older-entries.ts';
 import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { clearDone } from '../files/staged-files.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
@@ -74,8 +73,6 @@ export interface IngestOptions {
   machine: ComposeMachine;
   /** Called if the directory's lock is lost: the process must end, and nothing is written any more. */
   lockLost?: (error: LockLostError) => void;
-  /** Entries that the journal no longer has; none if omitted. */
-  older?: OlderEntries | null;
 }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
@@ -205,7 +202,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     lastId: journal.lastId,
     chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),
-    trimmedTo: journal.trimmedTo,
     together: (...given) => writer.together(...given),
     command: (...given) => writer.command(...given),
     follow: (...given) => writer.follow(...given),
@@ -345,7 +341,6 @@ function installNewIndex(directory: string, log: IngestLog): void {
  */
 function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   const { directory, staging, load = 'events', connect = openToWrite, mostBytes, views = true, log } = options;
-  const { older = null } = options;
   const home = staging ?? directory;
   let lock: Lock | null = null;
   if (staging === undefined) {
@@ -360,7 +355,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   opened.unshift(() => db.close());
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
-  const journal = withOlder(openLinkedJournal(directory, db, connect), older);
+  const journal = openLinkedJournal(directory, db, connect);
   opened.unshift(() => journal.close());
   return { home, db, journal, lock };
 }

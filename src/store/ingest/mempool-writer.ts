@@ -8,7 +8,6 @@ import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/en
 import type { Stored } from '../rows/statement.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
-import { RETAINED_BLOCKS } from './block-payloads.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
 import { type Mined, type NonceRivals, nonceRivals } from './nonce-rivals.ts';
@@ -29,6 +28,12 @@ export interface RestoredTransaction extends ConfirmedTransaction {
   /** Unix seconds of the Bitcoin block that its block was built on. */
   burnBlockTime: number;
 }
+
+/**
+ * Number of canonical blocks below the tip whose receipts and drops are kept. No deeper reorganization than this many Stacks blocks
+ * (some days of Bitcoin) has been seen.
+ */
+const RETAINED_BLOCKS = 6_000;
 
 /** Nodes forget pending transactions after this time in Nakamoto, and after this many blocks before; so do we. */
 const COLLECT_AFTER_MICROSECONDS = 2560 * 60 * 1_000_000;

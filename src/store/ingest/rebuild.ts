@@ -8,21 +8,10 @@ import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, positionOfFile } from '../files/journal-link.ts';
 import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, installOffer, offerIndex, openStaging } from '../files/new-index.ts';
-import { NAME_ARCHIVE, withOlder } from '../files/older-entries.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import type { Head } from '../log/entry.ts';
 import { type Ingest, type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
-
-/** @throws OperatorError where the journal lacks its first entries, and nothing else has them */
-function requireWholeJournal(directory: string, journal: JournalReads): void {
-  const trimmedTo = journal.trimmedTo();
-  if (trimmedTo === 0) return;
-  throw new OperatorError(
-    `The journal in ${directory} lacks the events from 1 to ${trimmedTo}: the index can't be built from it.`,
-    `${NAME_ARCHIVE} Or restore a journal that has these events, or import a recording of the chain into another directory.`,
-  );
-}
 
 /** A sentence that says what the present index has and a new one would lack; null where nothing. */
 function wouldBeLost(position: Head, journal: JournalReads): string | null {
@@ -121,7 +110,7 @@ interface Rebuilt {
 /**
  * Replays the journal into a new index, and installs it in place of the old one. If this fails or is stopped, the old index
  * is unchanged.
- * @throws OperatorError if the journal is not whole, or lacks data of the index and `force` is false; LockHeldError while
+ * @throws OperatorError if the journal lacks data of the index and `force` is false; LockHeldError while
  *   another process writes, or makes an index; LockLostError
  */
 export function rebuildIndex(options: RebuildOptions): Rebuilt {
@@ -163,9 +152,8 @@ function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
   const writing = beside ? null : locks.use(lockWriter(directory));
   const making = locks.use(lockRebuild(directory));
   try {
-    const journal = withOlder(openJournal(directory), options.older ?? null);
+    const journal = openJournal(directory);
     try {
-      requireWholeJournal(directory, journal);
       if (!force) requireNothingLost(directory, journal);
     } finally {
       journal.close();

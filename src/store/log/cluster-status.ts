@@ -1,6 +1,6 @@
 /** The status of a shared log and its hosts, for people to read. */
 import type { EngineAccess } from './engine-tables.ts';
-import { type Head, sameChain } from './entry.ts';
+import { type Head, LOG_START, sameChain } from './entry.ts';
 import { type LeaseState, readLeases } from './leases.ts';
 import type { PostgresLog } from './postgres-log.ts';
 import type { OwnEntries } from './shared-log.ts';
@@ -9,19 +9,14 @@ import type { OwnEntries } from './shared-log.ts';
 interface DirectoryPosition {
   /** The newest entry of the journal. */
   entry: number;
-  /**
-   * Whether journal and log have the same entries, as far as both go; null where they have none in common: the journal begins
-   * after the log's end, or ends where the log was trimmed.
-   */
-  fits: boolean | null;
+  /** Whether journal and log have the same entries, as far as both go. */
+  fits: boolean;
 }
 
 export interface ClusterStatus {
   /** Null until a host has set it. */
   chainId: number | null;
   head: Head;
-  /** The last trimmed entry. */
-  trimmed: Head;
   /** Bytes of the log on the disk of PostgreSQL. */
   bytes: number;
   hosts: SeenHost[];
@@ -39,7 +34,7 @@ export interface ClusterStatus {
 export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): Promise<ClusterStatus> {
   const { access } = log;
   const { engine, tables } = access;
-  const [head, trimmed] = [await log.head(), await log.trimmed()];
+  const head = await log.head();
   const [facts] = await engine.read((run) =>
     run<{ chain_id: string | null; bytes: string }>(
       `SELECT chain_id, pg_total_relation_size('${tables.log}') AS bytes FROM ${tables.meta}`,
@@ -48,29 +43,23 @@ export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): P
   return {
     chainId: facts?.chain_id == null ? null : Number(facts.chain_id),
     head,
-    trimmed,
     bytes: Number(facts?.bytes ?? 0),
     hosts: await readHosts(access),
     leases: await readLeases(access),
-    directory: own === null ? null : await positionOf(access, own, head, trimmed),
+    directory: own === null ? null : await positionOf(access, own, head),
     engine: await engineStatus(access),
   };
 }
 
-async function positionOf(
-  { engine, tables }: EngineAccess,
-  own: OwnEntries,
-  head: Head,
-  trimmed: Head,
-): Promise<DirectoryPosition> {
+async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, head: Head): Promise<DirectoryPosition> {
   const entry = own.lastId();
   const shared = Math.min(entry, head.id);
-  if (shared < trimmed.id) return { entry, fits: null };
+  if (shared === LOG_START.id) return { entry, fits: true };
   const [row] = await engine.read((run) =>
     run<{ chain: Uint8Array }>(`SELECT chain FROM ${tables.log} WHERE seq = $1`, [shared]),
   );
-  const [ofLog, ofJournal] = [shared === trimmed.id ? trimmed.chain : row?.chain, own.chainAt(shared)];
-  return { entry, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
+  const ofJournal = own.chainAt(shared);
+  return { entry, fits: row !== undefined && ofJournal !== null && sameChain(row.chain, ofJournal) };
 }
 
 /** Number of entries that are counted in a batch, and maximum number of ranges that are listed. */
@@ -78,7 +67,7 @@ const COUNTED_BATCH = 100_000;
 const MOST_NAMED = 10;
 
 /**
- * Ranges of numbers that are missing before the log's newest entry and were not trimmed, oldest first.
+ * Ranges of numbers that are missing before the log's newest entry, oldest first.
  * @throws LogUnavailableError
  */
 export async function missingEntries(log: PostgresLog): Promise<{ first: number; last: number }[]> {
@@ -90,7 +79,7 @@ export async function missingEntries(log: PostgresLog): Promise<{ first: number;
     ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${after}) AS pair` +
     ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MOST_NAMED}`;
   const found: { first: number; last: number }[] = [];
-  for (let last = (await log.trimmed()).id; found.length < MOST_NAMED; ) {
+  for (let last = LOG_START.id; found.length < MOST_NAMED; ) {
     const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(counted, [last]));
     if (row?.newest == null) break;
     if (Number(row.newest) - last !== Number(row.number)) {

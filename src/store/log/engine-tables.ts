@@ -1,7 +1,6 @@
 /** The tables of the shared log in PostgreSQL. A prefix of their names lets several chains share a database. */
 import { OperatorError } from '../../base/errors.ts';
 import { PREFIX } from './engine-address.ts';
-import { CHAIN_START } from './entry.ts';
 import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.ts';
 
 /** The version of the tables and their content. */
@@ -38,7 +37,6 @@ export function tablesOf(prefix: string) {
     lease: named('lease'),
     meta: named('meta'),
     hosts: named('hosts'),
-    trimmed: named('trimmed'),
   };
 }
 
@@ -46,7 +44,7 @@ export function tablesOf(prefix: string) {
  * The statements that create missing tables. A payload is compressed before it is sent, so PostgreSQL stores it without
  * compression.
  */
-const creationOf = ({ log, lease, meta, hosts, trimmed }: EngineTables): string[] => [
+const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
   // Concurrent statements that create the same table would fail.
   `SELECT pg_advisory_xact_lock(hashtext('${log}'))`,
   `CREATE TABLE IF NOT EXISTS ${log} (
@@ -57,13 +55,6 @@ const creationOf = ({ log, lease, meta, hosts, trimmed }: EngineTables): string[
      chain bytea NOT NULL CHECK (octet_length(chain) = 32)
    )`,
   `ALTER TABLE ${log} ALTER COLUMN payload SET STORAGE EXTERNAL`,
-  // The last trimmed entry, after which the log begins.
-  `CREATE TABLE IF NOT EXISTS ${trimmed} (
-     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-     seq bigint NOT NULL,
-     chain bytea NOT NULL CHECK (octet_length(chain) = 32)
-   )`,
-  `INSERT INTO ${trimmed} (seq, chain) VALUES (0, decode('${CHAIN_START.toHex()}', 'hex')) ON CONFLICT DO NOTHING`,
   `CREATE TABLE IF NOT EXISTS ${lease} (
      name text PRIMARY KEY,
      holder text NOT NULL,
@@ -99,15 +90,11 @@ export async function makeTables(access: EngineAccess): Promise<boolean> {
   return format === null;
 }
 
-/** Statements that give two roles the rights that they need: `host` to take part, `trimmer` to trim the log. */
-export const grantsOf = ({ log, lease, meta, hosts, trimmed }: EngineTables): string[] => [
+/** Statements that give the role `host` the rights that a host needs. */
+export const grantsOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
   `GRANT SELECT, INSERT ON ${log} TO host;`,
   `GRANT SELECT, INSERT, UPDATE ON ${lease}, ${hosts} TO host;`,
   `GRANT SELECT, UPDATE ON ${meta} TO host;`,
-  `GRANT SELECT ON ${trimmed} TO host;`,
-  `GRANT SELECT, DELETE ON ${log}, ${hosts} TO trimmer;`,
-  `GRANT SELECT ON ${meta} TO trimmer;`,
-  `GRANT SELECT, UPDATE ON ${trimmed} TO trimmer;`,
 ];
 
 const UNDEFINED_TABLE = '42P01';

@@ -64,6 +64,9 @@ export function* firstEntries(entries: Iterable<Entry>, most: MostEntries): Gene
 /** The value before the first entry. */
 export const CHAIN_START = new Uint8Array(32);
 
+/** The head before the first entry. */
+export const LOG_START: Head = { id: 0, chain: CHAIN_START };
+
 // A byte order mark is a part of the text.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

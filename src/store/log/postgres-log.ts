@@ -2,7 +2,7 @@
 import type { SQL } from 'bun';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { type EngineAccess, engineAccess, requireTables } from './engine-tables.ts';
-import { CHAIN_START, compressed, decompressed, type Entry, HASH_BYTES, type Head } from './entry.ts';
+import { compressed, decompressed, type Entry, HASH_BYTES, type Head, LOG_START } from './entry.ts';
 import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
 import {
   type Appended,
@@ -73,20 +73,19 @@ export class PostgresLog implements SharedLog {
   readonly #waiting = new Set<{ after: number; wake: () => void }>();
 
   constructor(access: EngineAccess, clock: Clock = systemClock) {
-    const { log, trimmed } = access.tables;
+    const { log } = access.tables;
     this.access = access;
     this.#clock = clock;
-    // The first entry is inserted only if its number is free and the entry before it is the host's last one, which may be
-    // trimmed; the others only with it, so that all are there or none. Two hosts that insert at once conflict on the primary key. Payloads and chain values come as
-    // one value each, which takes a fifth of the time of arrays. Other hosts are notified at the commit.
+    // The first entry is inserted only if its number is free and the entry before it is the host's last one; the others only
+    // with it, so that all are there or none. Two hosts that insert at once conflict on the primary key. Payloads and chain
+    // values come as one value each, which takes a fifth of the time of arrays. Other hosts are notified at the commit.
     this.#insert =
       'WITH entry AS (SELECT $1::bigint + n AS seq, received_at, path,' +
       ' substring($3::bytea FROM (sum(length) OVER (ORDER BY n) - length)::integer + 1 FOR length::integer) AS payload,' +
       ` substring($4::bytea FROM ${HASH_BYTES} * (n::integer - 1) + 1 FOR ${HASH_BYTES}) AS chain` +
       ' FROM unnest($5::bigint[], $6::text[], $7::bigint[]) WITH ORDINALITY AS sent (received_at, path, length, n)),' +
       ` first AS (INSERT INTO ${log} (${COLUMNS}) SELECT ${COLUMNS} FROM entry WHERE seq = $1::bigint + 1` +
-      ` AND EXISTS (SELECT 1 FROM ${log} WHERE seq = $1::bigint AND chain = $2::bytea` +
-      ` UNION ALL SELECT 1 FROM ${trimmed} WHERE seq = $1::bigint AND chain = $2::bytea)` +
+      ` AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM ${log} WHERE seq = $1::bigint AND chain = $2::bytea))` +
       ' ON CONFLICT (seq) DO NOTHING RETURNING seq),' +
       ` others AS (INSERT INTO ${log} (${COLUMNS}) SELECT ${COLUMNS} FROM entry` +
       ' WHERE seq > $1::bigint + 1 AND EXISTS (SELECT 1 FROM first))' +
@@ -164,16 +163,8 @@ export class PostgresLog implements SharedLog {
   async head(): Promise<Head> {
     await this.requireTables();
     const { engine, tables } = this.access;
-    const newest =
-      `(SELECT seq, chain FROM ${tables.log} ORDER BY seq DESC LIMIT 1)` +
-      ` UNION ALL SELECT seq, chain FROM ${tables.trimmed} ORDER BY seq DESC LIMIT 1`;
+    const newest = `SELECT seq, chain FROM ${tables.log} ORDER BY seq DESC LIMIT 1`;
     return headOf(await engine.read((run) => run<HeadRow>(newest)));
-  }
-
-  async trimmed(): Promise<Head> {
-    await this.requireTables();
-    const { engine, tables } = this.access;
-    return headOf(await engine.read((run) => run<HeadRow>(`SELECT seq, chain FROM ${tables.trimmed}`)));
   }
 
   async chain(named: number | null): Promise<number | null> {
@@ -252,7 +243,7 @@ type HeadRow = Pick<LogRow, 'seq' | 'chain'>;
 
 /** The entry of the first row; that before the first entry where there is none. */
 const headOf = ([row]: readonly HeadRow[]): Head =>
-  row === undefined ? { id: 0, chain: CHAIN_START } : { id: Number(row.seq), chain: row.chain };
+  row === undefined ? LOG_START : { id: Number(row.seq), chain: row.chain };
 
 /** The entry of a row; null where its payload can't be decompressed. */
 function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | null {

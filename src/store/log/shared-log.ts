@@ -61,9 +61,6 @@ export interface SharedLog {
   /** The newest entry. @throws LogUnavailableError */
   head(): Promise<Head>;
 
-  /** The last trimmed entry, after which the log begins; that before the first entry where none was. @throws LogUnavailableError */
-  trimmed(): Promise<Head>;
-
   /**
    * The id of the log's chain.
    * @param named is set if the log has none yet; null sets none
@@ -89,6 +86,4 @@ export interface OwnEntries {
   chainAt(id: number): Uint8Array | null;
   /** The entries after one. @throws JournalEntryError, JournalDamagedError */
   entriesAfter(id: number): Iterable<Entry>;
-  /** Number of the last trimmed entry of the journal; 0 where none was trimmed. */
-  trimmedTo(): number;
 }

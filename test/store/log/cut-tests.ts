@@ -233,7 +233,7 @@ export function cutTests(fixture: () => EngineFixture): void {
     test('because its role may only read wrote nothing, and the error says why', async () => {
       const prefix = await fixture().newTables();
       await fixture().server.run('CREATE ROLE reader LOGIN');
-      const tables = ['log', 'trimmed', 'meta'].map((name) => `${prefix}stackside_${name}`);
+      const tables = ['log', 'meta'].map((name) => `${prefix}stackside_${name}`);
       await fixture().server.run(`GRANT SELECT ON ${tables.join(', ')} TO reader`);
       const log = await fixture().openAt(fixture().server.url.replace('stackside@', 'reader@'), prefix);
       await expect(log.append([entryAfter(START)], START)).rejects.toThrow(

@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test';
 import { fillLog } from '../../../src/cluster/comparing.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
-import { openJournalTrimming } from '../../../src/store/files/journal-trim.ts';
 import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { makeTables } from '../../../src/store/log/engine-tables.ts';
 import { CHAIN_START, compressed, nextChain } from '../../../src/store/log/entry.ts';
@@ -72,21 +71,6 @@ export function fillingTests(fixture: () => EngineFixture): void {
     };
     await expect(fillLog(log, journal, () => {})).rejects.toThrow('Another host appended entry 1 to the shared log');
     expect((await log.read(0, 9)).map(({ text }) => text)).toEqual([entryAfter(START).text]);
-    journal.close();
-  });
-
-  test('a journal that lacks events fills no log, unless the log has them', async () => {
-    await using log = await fixture().newLog();
-    using directory = dataDirectory();
-    const journal = openJournal(directory.path);
-    extend(journal, 2);
-    const first = journal.read(1)!;
-    const trimming = openJournalTrimming(directory.path);
-    trimming.trimTo(1);
-    trimming.close();
-    await expect(fillLog(log, journal, () => {})).rejects.toThrow('lacks the events from 1 to 1');
-    await log.append([first], START);
-    expect((await fillLog(log, journal, () => {})).id).toBe(2);
     journal.close();
   });
 

@@ -49,7 +49,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       .join('');
     expect(await stackside('cluster', 'init', ...at)).toEqual({
       code: 0,
-      stdout: `The tables of the shared log were made.\nRoles of their own for hosts and for trimming need these rights:\n${grants}The log has ${events.length} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+      stdout: `The tables of the shared log were made.\nA role of its own for hosts needs these rights:\n${grants}The log has ${events.length} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
     });
     const access = engineAccess(quorum.url, 'init_');
@@ -68,7 +68,6 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(JSON.parse(stdout)).toEqual({
       chain_id: 0x8000_0000,
       head: { entry: events.length, chain: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
-      trimmed_entry: 0,
       log_bytes: expect.any(Number),
       hosts: [
         {
@@ -303,7 +302,6 @@ test('the status of a cluster in words', () => {
   const status: ClusterStatus = {
     chainId: 1,
     head: { id: 12, chain: new Uint8Array(32) },
-    trimmed: { id: 3, chain: new Uint8Array(32) },
     bytes: 1_234_567,
     hosts: [
       { name: 'a', entry: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
@@ -328,7 +326,6 @@ test('the status of a cluster in words', () => {
   expect(clusterLines(status, '/data')).toEqual([
     'chain          0x00000001',
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
-    'trimmed        up to entry 3; host bcd holds back what comes after entry 9',
     'host           a    entry 12, up to date, stackside v1, seen 0.3 s ago',
     'host           bcd  entry 9, 3 behind for 00:02:10, stackside v1, seen 00:02:05 ago',
     'lease          deliveries: epoch 3, held by a for 4.5 s',

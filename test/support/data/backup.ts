@@ -18,7 +18,7 @@ export const backupOf = (
     directory,
     place: placeOf(place),
     signer: null,
-    keep: { days: null, segmentDays: null },
+    keepDays: null,
     program: 'stackside test',
     clock: impatientClock,
     archived: () => {},
@@ -26,9 +26,9 @@ export const backupOf = (
     ...options,
   });
 
-/** Restores a backup with its whole journal. @param from the directory that it is in, or another place @returns its last entry */
+/** Restores a backup. @param from the directory that it is in, or another place @returns its last entry */
 export const restored = (
   from: string | Place,
   directory: string,
   options: Partial<ArchiveRestoreOptions> = {},
-): Promise<number> => restoredFrom(placeOf(from), directory, { wholeJournal: true, ...options });
+): Promise<number> => restoredFrom(placeOf(from), directory, options);

@@ -1,6 +1,6 @@
 /** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
 import { systemClock } from '../../../src/base/clock.ts';
-import { CHAIN_START, type Entry, type Head, sameChain } from '../../../src/store/log/entry.ts';
+import { type Entry, type Head, LOG_START, sameChain } from '../../../src/store/log/entry.ts';
 import {
   type Appended,
   LogUnavailableError,
@@ -43,8 +43,6 @@ export class MemoryLog {
   /** Nobody reaches it. */
   isAway = false;
   chainId: number | null = null;
-  /** The last trimmed entry. */
-  trimmed: Head = { id: 0, chain: CHAIN_START };
   readonly leases: MemoryLeases;
   readonly #waiting = new Set<() => void>();
   /** Grows with each fail-over, with which late calls are gone. */
@@ -52,7 +50,7 @@ export class MemoryLog {
 
   get head(): Head {
     const newest = this.entries.at(-1);
-    return newest === undefined ? this.trimmed : { id: newest.id, chain: newest.chain };
+    return newest === undefined ? LOG_START : { id: newest.id, chain: newest.chain };
   }
 
   /** @param now the engine's clock, in milliseconds */
@@ -67,19 +65,13 @@ export class MemoryLog {
   /** Accepts entries as the engine does: where their predecessor stands, and their numbers are free. */
   addTogether(entries: readonly Entry[], { id, chain }: Head): Appended {
     const at = this.entries.findLastIndex((entry) => entry.id === id);
-    const previous = at < 0 ? this.trimmed : this.entries[at]!;
+    const previous = at < 0 ? LOG_START : this.entries[at]!;
     const next = this.entries[at + 1]?.id ?? Number.POSITIVE_INFINITY;
     const isFree = (entries.at(-1)?.id ?? id) < next;
     if (previous.id !== id || !sameChain(previous.chain, chain) || !isFree) return 'conflict';
     this.entries.splice(at + 1, 0, ...entries.map((entry) => ({ ...entry })));
     this.wake();
     return 'appended';
-  }
-
-  /** Removes an entry and all before it. */
-  trim(id: number): void {
-    this.trimmed = { id, chain: this.entries.find((entry) => entry.id === id)!.chain };
-    this.entries = this.entries.filter((entry) => entry.id > id);
   }
 
   /** Another server takes over, which lacks the last entries. */
@@ -147,7 +139,6 @@ export class MemoryLog {
         return fate === 'cut' ? answer.slice(0, 1) : answer;
       },
       head: async () => (await asked('head', () => this.head)).answer,
-      trimmed: async () => (await asked('head', () => this.trimmed)).answer,
       chain: async (named) => {
         requireReach();
         this.chainId ??= named;
@@ -167,10 +158,7 @@ export class MemoryLog {
 }
 
 /** A client of which a process that has ended sends nothing more. */
-export function whileAlive(
-  { append, read, head, trimmed, chain, wait, close }: SharedLog,
-  isAlive: () => boolean,
-): SharedLog {
+export function whileAlive({ append, read, head, chain, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
   const guarded =
     <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>
     async (...values: A): Promise<T> => {
@@ -181,7 +169,6 @@ export function whileAlive(
     append: guarded(append),
     read: guarded(read),
     head: guarded(head),
-    trimmed: guarded(trimmed),
     chain: guarded(chain),
     wait,
     close,

@@ -12,7 +12,6 @@ export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
   status: async () => ({
     chainId: null,
     head: await log.head(),
-    trimmed: await log.trimmed(),
     bytes: 0,
     hosts: [{ name: 'other', entry: 1, version: 'a test', seconds: 2, lagSeconds: 3 }],
     leases: [],

@@ -33,7 +33,6 @@ export const exampleHosts: HostsState = {
   log: {
     chain_id: 1,
     head: { entry: 1_204_515, chain: HASH },
-    trimmed_entry: 0,
     log_bytes: 412_000_000,
     hosts: [
       { name: 'a', entry: 1_204_515, behind: 0, lag_seconds: 0, version: 'stackside v1.0.0', seen_seconds_ago: 1.2 },
@@ -96,7 +95,7 @@ export const exampleSystem: SystemApi = {
       files: [{ name: 'index.db', bytes: 19_000_000 }],
       free_bytes: 80_000_000_000,
     },
-    journal: { entries: 420, missing: 0, oldest_at: 1_700_000_000, newest_at: 1_700_028_000 },
+    journal: { entries: 420, oldest_at: 1_700_000_000, newest_at: 1_700_028_000 },
     durability: 'Each event is synced to the journal before the node gets its answer.',
     value_indexes: [
       {

@@ -1766,7 +1766,6 @@ export interface components {
         };
         BlockChange: { change: "apply" | "rollback"; cursor: string; block: components["schemas"]["ChainhookBlock"]; };
         BlockChangePage: { results: components["schemas"]["BlockChange"][]; next: string; has_more: boolean; };
-        ChangesProblem: { first_kept?: string; } & components["schemas"]["Problem"];
         ChainhooksStatus: { server_version: string; status: "ready"; };
         Consumer: { consumer: string; hooks: number; failing: number; };
         Consumers: { results: components["schemas"]["Consumer"][]; };
@@ -2005,7 +2004,7 @@ export interface components {
             source: "default" | "flag" | "variable" | "program";
             source_name: string | null;
         };
-        JournalState: { entries: number; missing: number; oldest_at: number | null; newest_at: number | null; };
+        JournalState: { entries: number; oldest_at: number | null; newest_at: number | null; };
         SystemState: {
             settings: components["schemas"]["EffectiveSetting"][];
             listeners: { name: string; url: string; }[];
@@ -2060,7 +2059,6 @@ export interface components {
         ClusterLog: {
             chain_id: number | null;
             head: { entry: number; chain: components["schemas"]["Hash"]; };
-            trimmed_entry: number;
             log_bytes: number;
             hosts: { name: string; entry: number; behind: number; lag_seconds: number; version: string; seen_seconds_ago: number; }[];
             leases: { name: string; holder: string; epoch: number; seconds_left: number; }[];

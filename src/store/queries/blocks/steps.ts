@@ -9,7 +9,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../../chain/block.ts';
 import type { Network } from '../../../chain/network.ts';
-import { blockOfPayload, type EntryReader } from '../../files/payload-source.ts';
+import { blockOfPayload, type EntryReader, MissingPayloadError } from '../../files/payload-source.ts';
 import type { BlockChange, ChangePlace } from '../../model/block.ts';
 import { UnknownPlaceError } from '../../model/read-errors.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
@@ -40,7 +40,7 @@ interface Branch {
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
 
-/** @param journal has the payloads of blocks, unless it was trimmed */
+/** @param journal has the payloads of blocks */
 export function stepQueries(
   db: Database,
   chain: Pick<ChainQueries, 'tip' | 'firstHeight'>,
@@ -155,23 +155,12 @@ export function stepQueries(
     /** The orphans of a block's branch, from the fork up to the block, and the height of the fork. @throws UnknownPlaceError */
     branchOf: (block: Uint8Array): Pick<Branch, 'fork' | 'orphans'> => branchOf(block),
 
-    /** A block as it was received; undefined where the journal no longer has it. */
-    block(hash: Uint8Array): Block | undefined {
+    /** Returns a block as the node sent it. @throws MissingPayloadError */
+    block(hash: Uint8Array): Block {
       const entry = payload.get(hash);
       const text = entry === null ? undefined : journal.read(entry.journal_id)?.text;
-      return text === undefined ? undefined : blockOfPayload(text, hash, network());
-    },
-
-    /** The place from which on the journal has the blocks of all steps. */
-    firstKept(): ChangePlace {
-      let [from, to] = [bottom() + 1, tipHeight() + 1];
-      while (from < to) {
-        const middle = (from + to) >> 1;
-        const entry = firstAt.get(middle)?.journal_id ?? null;
-        if (entry !== null && journal.read(entry) !== undefined) to = middle;
-        else from = middle + 1;
-      }
-      return { step: from - 1, block: tipAt(from - 1) };
+      if (text === undefined) throw new MissingPayloadError(hash);
+      return blockOfPayload(text, hash, network());
     },
   };
 }

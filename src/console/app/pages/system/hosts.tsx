@@ -133,7 +133,6 @@ const LogFacts = ({ log }: { log: Log }) => (
         ['Newest entry', count(log.head.entry)],
         ['Chain value', <Hash key="chain" value={log.head.chain} whole copy="chain value" />],
         ['Size', bytes(log.log_bytes)],
-        ['Trimmed', log.trimmed_entry === 0 ? 'nothing' : `up to entry ${count(log.trimmed_entry)}`],
         ...log.leases.map(
           ({ name, holder, epoch, seconds_left: left }) =>
             [

@@ -339,7 +339,6 @@ const Journal = ({ state: { journal, durability } }: { state: SystemState }) => 
     <Facts
       facts={[
         ['Entries', count(journal.entries)],
-        ['Missing', journal.missing === 0 ? null : count(journal.missing)],
         ['Oldest', journal.oldest_at === null ? null : <When key="oldest" at={journal.oldest_at} />],
         ['Newest', journal.newest_at === null ? null : <When key="newest" at={journal.newest_at} />],
       ]}
