@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import { ClarityEngine } from '../../src/devnet/clarity/engine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { standInEngine } from '../support/stand-in-engine.ts';
@@ -104,6 +105,17 @@ test('an engine that ends while a changed contract is tried is said, and the cha
   });
   expect((await own.json<Steered>('/stackside/v1/devnet')).tip).toEqual(tip);
   expect((await own.steer('/stackside/v1/devnet/mine')).blocks[0]?.height).toBe(tip.height + 1);
+});
+
+test('an engine that is stopped has no process any more, and refuses messages', async () => {
+  using engines = await standInEngine();
+  const module = new URL('../../src/devnet/clarity/engine-process.ts', import.meta.url);
+  const engine = new ClarityEngine({ directory: engines.path, module });
+  await engine.start();
+  expect(engine.isRunning).toBe(true);
+  await engine.stop();
+  expect(engine.isRunning).toBe(false);
+  await expect(engine.ask({} as never)).rejects.toThrow('The Clarity engine was stopped.');
 });
 
 test('an engine of another version is refused', async () => {

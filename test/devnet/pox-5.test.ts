@@ -11,8 +11,8 @@ const contract = 'ST000000000000000000002AMW42H.pox-5';
 const sender = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 const prng = new Prng('pox-5');
 
-/** Draws calls until one passes a test, runs it and applies its events. @returns the last print's fields */
-function run(world: World, burnHeight: number, isWanted: (call: ContractCall) => boolean) {
+/** Draws calls until one passes a test, runs it and applies its events. @returns the fields of each print */
+function printsOf(world: World, burnHeight: number, isWanted: (call: ContractCall) => boolean) {
   const context = { world, contract, sender, burnHeight };
   let call: ContractCall;
   do call = pox5.propose({ ...context, prng, recipient: () => sender });
@@ -20,11 +20,18 @@ function run(world: World, burnHeight: number, isWanted: (call: ContractCall) =>
   const outcome = call.run(context);
   expect(outcome.ok).toBe(true);
   for (const event of outcome.events) world.apply(event);
-  const print = outcome.events.findLast((event) => event.type === 'contract_event');
-  const decoded = decodeClarity(print!.value);
-  if (!decoded.ok || decoded.value.type !== 'tuple') throw new Error('the print is not a tuple');
-  return new Map(decoded.value.value);
+  return outcome.events.flatMap((event) => {
+    if (event.type !== 'contract_event') return [];
+    const decoded = decodeClarity(event.value);
+    if (!decoded.ok || decoded.value.type !== 'tuple') throw new Error('the print is not a tuple');
+    return [new Map(decoded.value.value)];
+  });
 }
+
+/** Does what {@link printsOf} does. @returns the fields of the last print */
+const run = (...args: Parameters<typeof printsOf>) => printsOf(...args).at(-1)!;
+
+const isCalculation = ({ functionName }: ContractCall): boolean => functionName === 'calculate-rewards';
 
 const isStakeOfOneCycle = ({ functionName, args }: ContractCall): boolean =>
   functionName === 'stake' && Buffer.compare(args[1]!, clarity.uint(1)) === 0;
@@ -34,7 +41,25 @@ test('pays a stake for its last cycle if the staker stakes again before the late
   world.credit(sender, 1_000_000_000n);
   const first = run(world, cycles.startOf(11) - 1, isStakeOfOneCycle);
   run(world, cycles.startOf(12), isStakeOfOneCycle);
-  const late = run(world, cycles.startOf(12), ({ functionName }) => functionName === 'calculate-rewards');
+  const late = run(world, cycles.startOf(12), isCalculation);
   expect(late.get('stx-cycle')).toMatchObject({ value: 11n });
   expect(late.get('cycle-staked-ustx')).toEqual(first.get('amount-ustx'));
+});
+
+test('distributes the rewards of each bond over the sats in that bond', () => {
+  const world = new World();
+  const amounts = [5_000n, 7_000n];
+  for (const [index, units] of amounts.entries()) {
+    world.staking.apply({ kind: 'bond', bond: { index, firstCycle: 11, unlockCycle: 20, allowed: new Map() } });
+    const position = { bond: index, staker: sender, signer: contract, stx: 0n, sats: units, onBitcoin: false };
+    world.staking.apply({ kind: 'position', position: { ...position, units: [{ from: 11, units }] } });
+  }
+  const distributions = printsOf(world, cycles.startOf(12), isCalculation).slice(0, -1);
+  expect(distributions.map((print) => [print.get('bond-index'), print.get('bond-staked-sats')])).toMatchObject(
+    amounts.map((units, index) => [{ value: BigInt(index) }, { value: units }]),
+  );
+  expect(world.staking.owed).toEqual([
+    [`${sender} 0`, 5n],
+    [`${sender} 1`, 7n],
+  ]);
 });

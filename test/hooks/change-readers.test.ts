@@ -1,7 +1,7 @@
 /** Readers of the chain's changes over HTTP: filters, streams, requests that wait, and what is refused. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -238,6 +238,40 @@ test('a request that waits is answered by the next block that matches, and a str
   const end = (await (await get(`${PATH}?after=tip`)).json()) as Change;
   await until(() => stream.id === end.next);
   stream.leave();
+});
+
+test('a request that waits for changes is answered without one once its time is over, and not before', async () => {
+  using directory = ingestOf(chain.map(received));
+  const snapshots = openSnapshots(directory.path);
+  let [now, looks] = [0, 0];
+  const after: Clock['after'] = (milliseconds, call) =>
+    systemClock.after(milliseconds, () => {
+      looks += 1;
+      call();
+    });
+  const [route] = changeRoutes({
+    ...{
+      snapshots,
+      clock: { ...systemClock, after, monotonic: () => now },
+      turns: new Turns(systemClock),
+      elsewhere: null,
+    },
+    metrics: { opened() {}, closed() {}, sent() {} },
+  });
+  const serve = route!.serve(routeContext({ snapshots }));
+  let isAnswered = false;
+  const answer = Promise.resolve(serve(new Request(`http://localhost${PATH}?after=tip&wait=30`))).then((response) => {
+    isAnswered = true;
+    return response;
+  });
+  await until(() => isAnswered || looks > 2);
+  now = 29_999;
+  const seen = looks;
+  await until(() => isAnswered || looks > seen + 2);
+  expect(isAnswered).toBe(false);
+  now = 30_000;
+  expect(((await (await answer).json()) as Change).results).toEqual([]);
+  snapshots.close();
 });
 
 test('streams and waits end when the client leaves, and when the server stops', async () => {

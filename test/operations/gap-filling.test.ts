@@ -123,3 +123,18 @@ test('a host fills only with the lease, and stops where it loses it', async () =
   await until(() => it.post(blocks[14]!).then((outcome) => outcome === 'applied'));
   expect(asked).toBe(2);
 });
+
+test('a lease that can not be released is logged, and the server goes on', async () => {
+  using open = openNew();
+  let failing = true;
+  const release = async () => {
+    if (failing) throw new LogUnavailableError('the log is away');
+  };
+  await using it = server(open, { claim: async () => ({ ...always, release }) });
+  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await it.post(blocks[14]!);
+  await until(() => it.named('gap_not_filled').length === 1);
+  expect(it.named('gap_not_filled')).toMatchObject([{ reason: 'the log is away' }]);
+  failing = false;
+  expect(await it.post(blocks[14]!)).toBe('applied');
+});

@@ -42,6 +42,16 @@ export function leaseTests(fixture: () => EngineFixture): void {
       ]);
     });
 
+    test('is independent of leases with other names', async () => {
+      await using log = await fixture().newLog();
+      const leases = postgresLeases(log.access);
+      const give = (name: string, holder: string) => leases.give({ ...of(holder), name });
+      expect(await give('delivery', 'a')).toEqual({ given: 1 });
+      expect(await leases.give({ ...of('b'), name: 'filling', epochSeen: 4 })).toEqual({ given: 5 });
+      expect(await give('delivery', 'c')).toEqual({ holder: 'a', epoch: 1 });
+      expect(await give('filling', 'c')).toEqual({ holder: 'b', epoch: 5 });
+    });
+
     test('is given to one of those who ask at once', async () => {
       await using log = await fixture().newLog();
       const answers = await Promise.all(['a', 'b', 'c'].map((holder) => ask(log.access, holder)));
