@@ -202,6 +202,8 @@ export const CONTRACT_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_-]{0,${MAX_NAME_LENGTH 
 export const DEPLOYED_NAME_PATTERN = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
 /** Pattern of the name of a token in its contract. */
 export const ASSET_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,${MAX_NAME_LENGTH - 1}}`;
+/** Maximum characters of an asset identifier: an address of 41, a contract's name, and an asset's name. */
+export const MAX_ASSET_LENGTH = 41 + '.'.length + MAX_NAME_LENGTH + '::'.length + MAX_NAME_LENGTH;
 
 const CONTRACT_NAME = new RegExp(`^${CONTRACT_NAME_PATTERN}$`);
 

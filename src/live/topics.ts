@@ -1,5 +1,5 @@
 /** Topics of subscriptions, and their names in the two protocols. */
-import { canonicalPrincipal } from '../codec/address.ts';
+import { canonicalPrincipal, MAX_ASSET_LENGTH } from '../codec/address.ts';
 
 /** Kinds of topics, as Socket.IO names them and metrics count them. */
 export const topicKinds = [
@@ -41,14 +41,12 @@ export const nftCollectionTopic = (asset: string): Topic => ({
   key: `nft-collection-event:${asset}`,
 });
 
-/** Maximum characters of an asset identifier: an address of 41, and names of contract and asset of 128 each. */
-export const MAX_ASSET = 300;
 /** Maximum characters of a token's value in hex: room for a `(string-utf8 256)`, and a bound for a client's 10,000 topics. */
 export const MAX_VALUE = 4096;
 /** Characters of a transaction id: `0x` and the digits of 32 bytes. */
 export const TX_ID_LENGTH = 66;
 /** Maximum characters of a topic's name: that of a token. */
-const MAX_NAME = 'nft-asset-event:'.length + MAX_ASSET + '+'.length + MAX_VALUE;
+const MAX_NAME = 'nft-asset-event:'.length + MAX_ASSET_LENGTH + '+'.length + MAX_VALUE;
 
 /**
  * Normalises hex to `0x` and lower-case digits; null if the text is not whole bytes in hex, or longer than a token's value.
@@ -61,7 +59,7 @@ export function hexText(text: string): string | null {
 
 /** Normalises an asset identifier as events spell it; null if its contract is invalid. */
 function assetText(text: string): string | null {
-  if (text.length > MAX_ASSET) return null;
+  if (text.length > MAX_ASSET_LENGTH) return null;
   const [contract = '', name, ...rest] = text.split('::');
   const principal = contract.includes('.') ? canonicalPrincipal(contract) : null;
   return principal === null || name === undefined || name === '' || rest.length > 0 ? null : `${principal}::${name}`;

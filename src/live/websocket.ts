@@ -1,12 +1,11 @@
 /** JSON-RPC 2.0 over WebSocket at `/extended/v1/ws`: connections, subscriptions, responses and notifications. */
 
-import { canonicalPrincipal } from '../codec/address.ts';
+import { canonicalPrincipal, MAX_ASSET_LENGTH } from '../codec/address.ts';
 import { type ControlFrame, excerpt, MessageError, PONG, parsedMessage } from './client-message.ts';
 import { type ConnectionMetrics, closeCodes, type Guard } from './guard.ts';
 import type { Message, Subscriber, Subscriptions } from './subscriptions.ts';
 import {
   hexText,
-  MAX_ASSET,
   MAX_VALUE,
   nftAssetTopic,
   nftCollectionTopic,
@@ -207,14 +206,14 @@ function subscriptionOf(params: unknown): Subscription | string {
     case 'nft_asset_event': {
       const asset_identifier = textOf(params.asset_identifier);
       const value = textOf(params.value);
-      if (asset_identifier.length > MAX_ASSET) return longerThan('asset_identifier', MAX_ASSET);
+      if (asset_identifier.length > MAX_ASSET_LENGTH) return longerThan('asset_identifier', MAX_ASSET_LENGTH);
       if (value.length > MAX_VALUE) return longerThan('value', MAX_VALUE);
       const emitted = hexText(value) ?? value;
       return { topic: nftAssetTopic(asset_identifier, emitted), result: { asset_identifier, value: emitted } };
     }
     case 'nft_collection_event': {
       const asset_identifier = textOf(params.asset_identifier);
-      if (asset_identifier.length > MAX_ASSET) return longerThan('asset_identifier', MAX_ASSET);
+      if (asset_identifier.length > MAX_ASSET_LENGTH) return longerThan('asset_identifier', MAX_ASSET_LENGTH);
       return { topic: nftCollectionTopic(asset_identifier), result: { asset_identifier } };
     }
     default:

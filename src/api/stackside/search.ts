@@ -1,13 +1,11 @@
 /** Search as you type. Stackside's own route: v1's search finds whole ids alone. */
 import { type Static, Type } from '@sinclair/typebox';
+import { MAX_ASSET_LENGTH } from '../../codec/address.ts';
 import { toHex } from '../../codec/hex.ts';
 import { route } from '../../http/route.ts';
 import { type Found, foundKinds, matches } from '../../store/model/search.ts';
 import { assetNameOf, contractNameOf } from '../../store/rows/name-parts.ts';
 import { Height, words } from '../shared/values.ts';
-
-/** Maximum number of characters of a text: no id is longer. */
-const LONGEST = 256;
 
 const Item = Type.Object(
   {
@@ -82,7 +80,7 @@ export const searches = [
       'Returns what a text may mean, while somebody types it: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. What equals the text comes first, then what begins with it, then what has it elsewhere. What left the chain is found by its whole id alone. Each search reads a bounded number of rows: where very many things match, a longer text finds the others.',
     tag: 'Stackside',
     query: {
-      q: Type.String({ maxLength: LONGEST, description: 'Text to search for', examples: ['token'] }),
+      q: Type.String({ maxLength: MAX_ASSET_LENGTH, description: 'Text to search for', examples: ['token'] }),
       limit: Type.Integer({ minimum: 1, maximum: 50, default: 20, description: 'Maximum number of results' }),
     },
     response: Results,

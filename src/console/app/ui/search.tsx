@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import type { TargetedEvent, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
 import { api, bodyOf, RequestError } from '../api/api.ts';
 import { liveQuery, onlyLast } from '../api/order.ts';
 import { count, visible } from '../chain/format.ts';
@@ -283,7 +284,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
-          maxLength={256}
+          maxLength={MAX_ASSET_LENGTH}
           placeholder="Contract, token, name, address, id or height"
           aria-label="Search the chain"
           aria-autocomplete="list"
