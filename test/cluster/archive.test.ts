@@ -2,9 +2,14 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { startFrom } from '../../src/commands/serve/from.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { lastEntryOf } from '../simulation/archive.ts';
 import { restoredFrom } from '../support/data/archive.ts';
+import { backupOf } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
@@ -51,4 +56,27 @@ test('the host with the lease archives, and another goes on where it stopped', a
   const into = join(folder.path, 'restored');
   expect(await restoredFrom(place, into)).toBe(log.head.id);
   expect(journalRows(into)).toEqual(journalRows(two.directory));
+});
+
+test('a new host restores the archive of the log with --from, and follows the log from there', async () => {
+  const log = new MemoryLog();
+  using folder = dataDirectory();
+  const path = join(folder.path, 'archive');
+  const openLog = async () => openedLog(log.client(), log.leases.client(directWay));
+  await using one = await serving({ cluster: CLUSTER, hostName: 'one' }, undefined, {}, { openLog });
+  const half = events.length >> 1;
+  await one.post(events.slice(0, half));
+  await backupOf(one.directory, path);
+  await one.post(events.slice(half, -1));
+  const data = join(folder.path, 'two');
+  const said: string[] = [];
+  const settings = readSettings({ data, cluster: CLUSTER, from: path }, {});
+  await startFrom({ from: path, settings, clock: systemClock, log: ({ event }) => said.push(event) });
+  expect(said).toContain('restored');
+  expect(lastEntryOf(data)).toBeLessThan(log.head.id);
+  {
+    await using two = await serving({ cluster: CLUSTER, hostName: 'two' }, data, {}, { openLog });
+    await two.post(events.slice(-1));
+  }
+  expect(journalRows(data)).toEqual(log.entries.map(({ chain: _, ...row }) => row));
 });
