@@ -53,7 +53,6 @@ test('fungible tokens, and each of them', async () => {
       decimals: 6,
       total_supply: expect.stringMatching(/^[0-9]+$/),
       token_uri: expect.stringMatching(/^data:/),
-      metadata: { sip: 16, name: 'Demo Coin' },
     });
   }
 });
@@ -72,7 +71,7 @@ test('non-fungible and semi-fungible tokens', async () => {
       }
     }
     expect([kind, found.length]).not.toEqual([kind, 0]);
-    for (const one of found) expect(one).toMatchObject({ metadata: { sip: 16, name: expect.any(String) } });
+    for (const one of found) expect(one).toMatchObject({ token_uri: expect.any(String) });
   }
 });
 
