@@ -1036,22 +1036,6 @@ CREATE TABLE block_payloads (
   journal_id       INTEGER NOT NULL
 ) STRICT;
 
--- Microblocks that were streamed (Stacks 2.x). Those built on the tip, with `accepted`, are its unanchored chain.
-CREATE TABLE streamed_microblocks (
-  microblock_hash         BLOB PRIMARY KEY,
-  sequence                INTEGER NOT NULL,
-  parent_hash             BLOB NOT NULL,
-  parent_index_block_hash BLOB NOT NULL,
-  accepted                INTEGER NOT NULL,
-  -- 32 bytes each, one after the other
-  tx_ids                  BLOB NOT NULL,
-  -- Unix microseconds
-  received_at             INTEGER NOT NULL,
-  -- the journal's entry with the stream message that held it
-  journal_id              INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX streamed_microblocks_by_parent ON streamed_microblocks (parent_index_block_hash, sequence);
-
 -- Zonefiles and other attachments as the node posted them, in the order they came.
 CREATE TABLE attachments (
   id               INTEGER PRIMARY KEY,
@@ -1132,7 +1116,7 @@ CREATE INDEX old_subdomains_by_owner ON old_subdomains (owner, subdomain);
 -- ones stay, since they are still answered.
 CREATE TABLE mempool_transactions (
   tx_id                BLOB NOT NULL UNIQUE,
-  -- 0 pending, 1 in a streamed microblock, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
+  -- 0 pending, 1 mined, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
   -- -15 problematic, -16 replaced by fee and dropped by the node besides
   state                INTEGER NOT NULL,
   -- Unix microseconds: the newest receipt comes first, in whichever second it was
@@ -1469,10 +1453,10 @@ CREATE TABLE value_index_entries (
 -- and none of what was imported or made anew.
 CREATE TABLE changes (
   id      INTEGER PRIMARY KEY,
-  -- 1 block of the chain, 2 block beside it, 3 microblock; of transactions: 4 admitted to the mempool, 5 back in it from
+  -- 1 block of the chain, 2 block beside it; of transactions: 4 admitted to the mempool, 5 back in it from
   -- an orphaned block, 6 dropped from it
   kind    INTEGER NOT NULL,
-  -- index block hash, microblock hash or transaction id
+  -- index block hash or transaction id
   subject BLOB NOT NULL
 ) STRICT;
 

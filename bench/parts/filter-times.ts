@@ -79,8 +79,7 @@ const runs: { directory: string; timed: TimedFilter; ask: () => Promise<unknown>
 for (const { directory, snapshots } of indexes) {
   for (const { name, filter = {}, order = NEWEST, at = 0 } of combinationsOf(directory)) {
     const whole = { ...NO_FILTER, ...filter };
-    const ask = (offset: number) =>
-      snapshots.read((reader) => reader.transactions.search(whole, order, limit, offset, false));
+    const ask = (offset: number) => snapshots.read((reader) => reader.transactions.search(whole, order, limit, offset));
     const { total } = await ask(0);
     const timed: TimedFilter = { name, total, microseconds: [] };
     runs.push({ directory, timed, ask: () => ask(Math.floor(total * at)) });

@@ -12,8 +12,6 @@ const Tip = Type.Object(
     block_height: Height,
     block_hash: Hash,
     index_block_hash: Hash,
-    microblock_hash: Type.Optional(Hash),
-    microblock_sequence: Type.Optional(Type.Integer()),
     burn_block_height: Height,
   },
   { $id: 'ChainTip' },
@@ -51,14 +49,11 @@ export const status = (version: string) => [
   }),
 ];
 
-function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight, microblock }: ChainTip): Static<typeof Tip> {
+function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight }: ChainTip): Static<typeof Tip> {
   return {
     block_height: height,
     block_hash: toHex(blockHash),
     index_block_hash: toHex(indexBlockHash),
-    ...(microblock === null
-      ? {}
-      : { microblock_hash: toHex(microblock.hash), microblock_sequence: microblock.sequence }),
     burn_block_height: burnBlockHeight,
   };
 }

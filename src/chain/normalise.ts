@@ -17,13 +17,7 @@ import {
 import { eventsByTransaction, withPrefix } from './event-payloads.ts';
 import { MAINNET_CHAIN_ID, type Network, TESTNET_CHAIN_ID } from './network.ts';
 import { type EventPayloads, PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
-import {
-  type BlockPayload,
-  isKnownStatus,
-  MAX_STORED_INTEGER,
-  type MicroblocksPayload,
-  type TransactionPayload,
-} from './payload-schemas.ts';
+import { type BlockPayload, isKnownStatus, MAX_STORED_INTEGER, type TransactionPayload } from './payload-schemas.ts';
 
 const BITCOIN_OPERATION = '0x00';
 
@@ -305,32 +299,6 @@ export function withGenesis(block: Block, genesis: Block): Block {
     transactions: [...block.transactions, ...boot],
     minerRewards: [...genesis.minerRewards, ...block.minerRewards],
   };
-}
-
-/** The microblocks of a stream message, in the order of their sequence, each with its transactions. */
-export interface StreamedMicroblock extends Microblock {
-  transactions: ChainTransaction[];
-}
-
-/**
- * Converts a microblock payload (Stacks 2.x).
- * @throws PayloadError when a transaction can't be decoded or names no microblock
- */
-export function streamedMicroblocks(payload: MicroblocksPayload, network: Network): StreamedMicroblock[] {
-  const transactions = chainTransactions(payload.transactions, payload.events, {
-    network,
-    burnBlockHeight: payload.burn_block_height,
-  });
-  const byHash = new Map<string, StreamedMicroblock>();
-  for (const transaction of transactions) {
-    const { microblock } = transaction;
-    if (microblock === null) throw new PayloadError('Missing field transactions.microblock_hash');
-    const key = toHex(microblock.hash);
-    const known = byHash.get(key);
-    if (known === undefined) byHash.set(key, { ...microblock, transactions: [transaction] });
-    else known.transactions.push(transaction);
-  }
-  return [...byHash.values()].sort((a, b) => a.sequence - b.sequence);
 }
 
 /**

@@ -16,7 +16,6 @@ import {
   eventBodies,
   HistoryStartPayload,
   MempoolPayload,
-  MicroblocksPayload,
   StartingAccountPayload,
 } from './payload-schemas.ts';
 
@@ -56,7 +55,6 @@ const lazyCheck = <T extends TSchema>(schema: T): (() => TypeCheck<T>) => lazy((
 const checks = {
   event: lazyCheck(EventPayload),
   block: lazyCheck(BlockPayload),
-  microblocks: lazyCheck(MicroblocksPayload),
   burnBlock: lazyCheck(BurnBlockPayload),
   mempool: lazyCheck(MempoolPayload),
   dropped: lazyCheck(DroppedPayload),
@@ -155,19 +153,12 @@ function readBlock(text: string, lazyFrom: number): ReadBlock {
   return block;
 }
 
-function readMicroblocks(text: string): MicroblocksPayload {
-  const microblocks = checked(checks.microblocks(), parseJson(text));
-  for (const [index, event] of microblocks.events.entries()) checkBody(event, index);
-  return microblocks;
-}
-
 /** The body of an event whose payload passed {@link readPayload}. */
 export const eventBody = <T extends EventType>(event: EventPayload, type: T) =>
   (event as unknown as Record<T, Static<(typeof eventBodies)[T]>>)[type];
 
 export type NodePayload =
   | { kind: 'block'; block: ReadBlock }
-  | { kind: 'microblocks'; microblocks: MicroblocksPayload }
   | { kind: 'burn_block'; burnBlock: BurnBlockPayload }
   | { kind: 'mempool'; rawTransactions: MempoolPayload }
   | { kind: 'dropped'; dropped: DroppedPayload }
@@ -188,7 +179,8 @@ const ignored =
 
 const paths: Record<string, Read> = {
   '/new_block': (text, lazyFrom) => ({ kind: 'block', block: readBlock(text, lazyFrom) }),
-  '/new_microblocks': (text) => ({ kind: 'microblocks', microblocks: readMicroblocks(text) }),
+  // Unconfirmed microblocks, which no node has streamed since Stacks 3.0.
+  '/new_microblocks': ignored(true),
   '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: checked(checks.burnBlock(), parseJson(text)) }),
   '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: checked(checks.mempool(), parseJson(text)) }),
   '/drop_mempool_tx': (text) => ({ kind: 'dropped', dropped: checked(checks.dropped(), parseJson(text)) }),

@@ -20,16 +20,16 @@ export const tagOf = (version: string) => {
   return (state: string): string => `${state}-${program}`;
 };
 
-/** The tag of answers that change with canonical blocks and microblocks only. */
+/** The tag of answers that change only with canonical blocks. */
 export const chainTip = (read: Reader): string | null => {
   const tip = read.chain.tip();
-  return tip === null ? null : `0x${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}`;
+  return tip === null ? null : `0x${tip.indexBlockHash.toHex()}`;
 };
 
 /** The tag of answers that change with Bitcoin's height as well, such as locks that end. */
 export const chainAndBurnTip = (read: Reader): string | null => {
   const tip = read.chain.tip();
-  return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
+  return tip === null ? null : `${tip.indexBlockHash.toHex()}-${tip.burnBlockHeight}`;
 };
 
 /** The tag of answers about any fork: an orphan may arrive without a change of the tip. */

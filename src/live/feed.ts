@@ -4,7 +4,7 @@
  */
 
 import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/address.ts';
-import { block as blockObject, microblock as microblockObject } from '../api/shared/block.ts';
+import { block as blockObject } from '../api/shared/block.ts';
 import { declarationsFor, mempoolTransaction, transaction as transactionObject } from '../api/shared/transaction.ts';
 import { clarity } from '../api/shared/values.ts';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
@@ -165,7 +165,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
   /** The message for a transaction's present state. */
   async function* ofTransaction(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
     const topic = transactionTopic(toHex(txId));
-    const found = has(topic) ? await read.transactions.findInForks(txId, NO_EVENTS, true) : undefined;
+    const found = has(topic) ? await read.transactions.findInForks(txId, NO_EVENTS) : undefined;
     if (found !== undefined) yield new Message({ topic, text: await transactionText(read, found) });
   }
 
@@ -252,23 +252,12 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     if (any('nft-event', 'nft-asset-event', 'nft-collection-event')) yield* ofNfts(read, height);
   }
 
-  async function* ofMicroblock(read: Reader, hash: Uint8Array): AsyncGenerator<Message> {
-    const topic = plainTopic('microblock');
-    if (!any('microblock', 'transaction')) return;
-    const microblock = await read.microblocks.find(hash);
-    if (microblock === undefined) return;
-    if (has(topic)) yield new Message({ topic, text: JSON.stringify(microblockObject(microblock)) });
-    for (const txId of microblock.txIds) yield* ofTransaction(read, txId);
-  }
-
   /** The messages of a change, in the order in which they are sent. */
   return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> => {
     switch (kind) {
       case 'block':
       case 'orphan':
         return ofBlock(read, subject, kind === 'block');
-      case 'microblock':
-        return ofMicroblock(read, subject);
       case 'admitted':
       case 'dropped':
       case 'restored':

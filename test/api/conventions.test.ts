@@ -4,7 +4,7 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../../src/store/model/read-errors.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
-import { alice, announcement, drop, stream, transfer } from '../support/events/handmade.ts';
+import { alice, announcement, drop, transfer } from '../support/events/handmade.ts';
 import { burnBlock } from '../support/events/pox.ts';
 import {
   ADDRESS,
@@ -149,10 +149,8 @@ describe('without a tag', () => {
 describe('a tag changes with', () => {
   const [, , tip] = chainBlocks();
   const after = (...events: ReceivedEvent[]) => testApp(memoryIndex([...sampleEvents(), ...events]));
-  const microblock = { label: 'on the tip', after: null, sequence: 0, transactions: [waiting[0]] };
   const changes = {
     newTip: after(chainBlock(tip).event),
-    microblock: after(stream(tip, [microblock])),
     burnBlock: after(burnBlock(104, 'a', null, [])),
     mempool: after(announcement([transfer(alice, 8, 75)])),
     dropped: after(drop([waiting[1]], 'TooExpensive')),
@@ -221,12 +219,6 @@ describe('a tag changes with', () => {
       'a new block',
       changes.newTip,
       [...status, ...ofChain, ...ofBitcoin, ...ofMempool, ...recomputed, ...history, pendingTx],
-      ofOne,
-    ],
-    [
-      'a microblock',
-      changes.microblock,
-      [...status, ...ofChain, ...ofBitcoin, ...ofMempool, ...recomputed, ...history],
       ofOne,
     ],
     [

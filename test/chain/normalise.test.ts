@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
-import { blockOf, signerBits, streamedMicroblocks, withGenesis } from '../../src/chain/normalise.ts';
+import { blockOf, signerBits, withGenesis } from '../../src/chain/normalise.ts';
 import { PayloadError, readPayload } from '../../src/chain/payload-reader.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -14,10 +14,8 @@ import {
   hashOf,
   inMicroblock,
   type Microblock,
-  microblockHash,
   receipt,
   START,
-  stream,
   type Transaction,
   transfer,
 } from '../support/events/handmade.ts';
@@ -180,24 +178,6 @@ test('block 0 is shown in block 1: behind its transactions, whose indexes it con
   });
   expect(whole.transactions[0]?.genesis).toBeNull();
   expect(whole.indexBlockHash).toEqual(one.indexBlockHash);
-});
-
-test('the microblocks of a stream come in the order of their sequence, each with its transactions', () => {
-  const [low, high]: Microblock[] = [
-    { label: 'low', after: null, sequence: 0, transactions: [second] },
-    { label: 'high', after: 'low', sequence: 1, transactions: [first] },
-  ];
-  const payload = readPayload('/new_microblocks', stream(block(null, 'one'), [high!, low!]).text);
-  if (payload.kind !== 'microblocks') throw new Error('a stream is a stream');
-  const made = streamedMicroblocks(payload.microblocks, testnet);
-  expect(made.map(({ hash, sequence }) => [toHex(hash), sequence])).toEqual([
-    [microblockHash('low'), 0],
-    [microblockHash('high'), 1],
-  ]);
-  expect(made.map(({ transactions }) => transactions.map(({ txId }) => toHex(txId)))).toEqual([
-    [second.id],
-    [first.id],
-  ]);
 });
 
 test('a block whose events are parsed one by one is the block that is parsed whole', () => {

@@ -143,7 +143,6 @@ test('names from before the chain change the tags of names', async () => {
 /** What answers may depend on; 0 and an empty text are nothing. */
 const STATE = {
   tip: 1,
-  microblock: 0,
   burnHeight: 100,
   newestArrival: 2,
   attachments: 3,
@@ -162,8 +161,7 @@ type Part = keyof State;
 const hashOf = (byte: number): Uint8Array | undefined => (byte === 0 ? undefined : new Uint8Array(32).fill(byte));
 
 function readerOf(of: State): Reader {
-  const microblock = of.microblock === 0 ? null : { hash: hashOf(of.microblock) };
-  const tip = of.tip === 0 ? null : { indexBlockHash: hashOf(of.tip), microblock, burnBlockHeight: of.burnHeight };
+  const tip = of.tip === 0 ? null : { indexBlockHash: hashOf(of.tip), burnBlockHeight: of.burnHeight };
   const found = { indexBlockHash: hashOf(of.blockOfTransaction) ?? null, status: of.statusOfTransaction };
   return {
     chain: {
@@ -192,8 +190,7 @@ interface Depends {
   /** Without any of these there is no tag. */
   needs: readonly Part[];
 }
-const TIP = ['tip', 'microblock'] as const;
-const ofTip = (tag: Kind, ...on: Part[]): Depends => ({ tag, on: [...TIP, ...on], needs: ['tip'] });
+const ofTip = (tag: Kind, ...on: Part[]): Depends => ({ tag, on: ['tip', ...on], needs: ['tip'] });
 const DEPENDS: readonly Depends[] = [
   ofTip('chainTip'),
   ofTip('chainAndBurnTip', 'burnHeight'),
@@ -212,7 +209,7 @@ const DEPENDS: readonly Depends[] = [
     on: ['blockOfTransaction', 'statusOfTransaction', 'mempool'],
     needs: ['statusOfTransaction', 'tip'],
   },
-  { tag: 'chainTipAndTokens', on: [...TIP, 'tokens'], needs: [] },
+  { tag: 'chainTipAndTokens', on: ['tip', 'tokens'], needs: [] },
   { tag: 'block', on: ['block'], needs: ['block'] },
   { tag: 'blockAt', on: ['blockAt'], needs: ['blockAt'] },
 ];

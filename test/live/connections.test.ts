@@ -8,15 +8,7 @@ import { RpcConnection } from '../../src/live/websocket.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
-import {
-  alice,
-  announcement,
-  block,
-  type Microblock,
-  microblockHash,
-  stream,
-  transfer,
-} from '../support/events/handmade.ts';
+import { alice, announcement, block, transfer } from '../support/events/handmade.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -405,33 +397,6 @@ test('a client that stops polling is cut off once too much waits for it', async 
   expect(rest.length).toBeLessThan(2 * 65_536);
   expect((await patient.get(`${query}&sid=${sid}`)).status).toBe(400);
   expect(await metric('socket_io_connections', patient)).toBe(0);
-});
-
-test('microblocks that are streamed on the tip', async () => {
-  await using old = await serving();
-  const take = async ({ path, text }: ReceivedEvent) => {
-    const response = await fetch(old.events + path, { method: 'POST', body: text });
-    expect(response.status).toBe(200);
-  };
-  const one = transfer(alice, 0, 200);
-  const first: Microblock = { label: 'first', after: null, sequence: 0, transactions: [one] };
-  const anchor = block(null, 'anchor', [], { signer_bitvec: null });
-  await take(anchor.event);
-  const subscribed = io(old.api, {
-    transports: ['websocket'],
-    query: { subscriptions: `microblock,transaction:${one.id}` },
-    forceNew: true,
-  });
-  const heard: [string, Record<string, unknown>][] = [];
-  subscribed.onAny((event, body) => void heard.push([event, body]));
-  await new Promise((resolve) => subscribed.on('connect', () => resolve(null)));
-  await take(stream(anchor, [first]));
-  await until(() => heard.length === 2);
-  expect(heard[0]).toMatchObject(['microblock', { microblock_hash: microblockHash('first'), txs: [one.id] }]);
-  expect(heard[1]).toMatchObject([`transaction:${one.id}`, { tx_id: one.id, is_unanchored: true }]);
-  const shown = await (await old.get(`/extended/v1/microblock/${microblockHash('first')}`)).json();
-  expect(heard[0]?.[1]).toEqual(shown as never);
-  subscribed.disconnect();
 });
 
 test('a server that stops says so to its clients, and ends without waiting for them', async () => {

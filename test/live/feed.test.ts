@@ -178,15 +178,15 @@ const broken = new Error("this one can't be read");
 /** Changes 1 to 3 come once the feed has begun; what the first is of can't be read. */
 function threeChanges(): { snapshots: Snapshots; asked: number[] } {
   const asked: number[] = [];
-  const change = (id: number): Change => ({ id, kind: 'microblock', subject: new Uint8Array([id]) });
+  const change = (id: number): Change => ({ id, kind: 'block', subject: new Uint8Array([id]) });
   const reader = {
     file: 1,
     changes: {
       newest: () => Promise.resolve(0),
       after: (last: number) => Promise.resolve([1, 2, 3].filter((id) => id > last).map(change)),
     },
-    microblocks: {
-      find: ([id]: Uint8Array) => {
+    blocks: {
+      announced: ([id]: Uint8Array) => {
         asked.push(id!);
         return id === 1 ? Promise.reject(broken) : Promise.resolve(undefined);
       },
@@ -199,7 +199,7 @@ function threeChanges(): { snapshots: Snapshots; asked: number[] } {
 test("a change that can't be pushed is logged once, and those after it are pushed", async () => {
   const { snapshots: source, asked } = threeChanges();
   const all = subscriptions();
-  all.add({ deliver: () => {} }, plainTopic('microblock'), 'microblock');
+  all.add({ deliver: () => {} }, plainTopic('block'), 'block');
   const logged: FeedEvent[] = [];
   const looked = Promise.withResolvers<void>();
   const read: Snapshots['read'] = async (ask) => {
@@ -223,7 +223,7 @@ test("a change that can't be pushed is logged once, and those after it are pushe
 test('a poll that takes long ends with the change in hand, and another one goes on', async () => {
   const { snapshots: source, asked } = threeChanges();
   const all = subscriptions();
-  all.add({ deliver: () => {} }, plainTopic('microblock'), 'microblock');
+  all.add({ deliver: () => {} }, plainTopic('block'), 'block');
   const askedBefore: number[] = [];
   const done = Promise.withResolvers<void>();
   const stop = startFeed({

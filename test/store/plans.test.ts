@@ -133,8 +133,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     { step: /^SCAN unasked_accounts$/, reason: 'what waits for the node; the server counts it, and no request does' },
   ],
   'chain.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
-  'streamed.tip': [fromTheEnd('blocks')],
-  'streamed.onTip': [fromTheEnd('blocks')],
   'whole-blocks.tip': [fromTheEnd('blocks')],
   'chain.tip': [fromTheEnd('b'), { step: /^SCAN p$/, reason: 'progress has one row' }],
   'chain.newest': [fromTheEnd('blocks')],

@@ -6,7 +6,6 @@ import fc from 'fast-check';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
-import { type StreamedQueries, withStreamed } from '../../src/store/queries/blocks/streamed.ts';
 import { detailQueries } from '../../src/store/queries/transactions/details.ts';
 import { NO_FILTER, transactionSearch } from '../../src/store/queries/transactions/transaction-search.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
@@ -54,13 +53,8 @@ const keys = {
   fee: (of: TransactionDetail) => BigInt(of.fee),
 };
 
-/** @param streamed transactions that are newer than all, oldest first */
-function byHand(
-  filter: TransactionFilter,
-  { by, direction }: TransactionOrder,
-  streamed: readonly TransactionDetail[] = [],
-): TransactionDetail[] {
-  const oldestFirst = [...all.toReversed(), ...streamed].filter((of) => passes(of, filter));
+function byHand(filter: TransactionFilter, { by, direction }: TransactionOrder): TransactionDetail[] {
+  const oldestFirst = all.toReversed().filter((of) => passes(of, filter));
   const ascending = oldestFirst.sort((a, b) => Number(keys[by](a) - keys[by](b)));
   return direction === 'asc' ? ascending : ascending.reverse();
 }
@@ -98,12 +92,6 @@ const filters = (without = 2) => {
     until: part(sample.map(({ burnBlock }) => burnBlock.time)),
   });
 };
-
-/** Filters of at most one part, which let more through. */
-const wideFilters = () =>
-  fc
-    .tuple(filters(0), fc.constantFrom(...(Object.keys(NO_FILTER) as (keyof TransactionFilter)[]), null))
-    .map(([filter, part]): TransactionFilter => (part === null ? NO_FILTER : { ...NO_FILTER, [part]: filter[part] }));
 
 const orders = fc.record<TransactionOrder>({
   by: fc.constantFrom('block_height', 'burn_block_time', 'fee'),
@@ -149,48 +137,6 @@ describe.each([
       expect(search({ ...NO_FILTER, ...part }, NEWEST, 20, 0)).toEqual({ items: [], total: 0 });
     }
   });
-});
-
-test('streamed transactions have their places among those of the chain, on every page', async () => {
-  const height = all[0]!.block.height + 1;
-  // As microblocks hold them, of every kind that has a nonce.
-  const streamed = all
-    .filter(({ raw }, at) => raw.length > 1 && at % 10 === 0)
-    .map(
-      (of, at): TransactionDetail => ({
-        ...of,
-        txId: new Uint8Array(32).fill(at),
-        block: { ...of.block, height },
-        burnBlock: { ...of.burnBlock, height: -1, time: -1 },
-      }),
-    );
-  const queries = { transactions: () => streamed.map((detail) => ({ detail })) } as unknown as StreamedQueries;
-  const search = withStreamed(transactionSearch(db, detailQueries(db)), queries);
-  const isStreamed = (of: TransactionDetail) => of.block.height === height;
-  const seen = new Seen({ streamed: 100, 'pages with both': 10, 'streamed calls by name': 2 });
-  await assertProperty(
-    fc.asyncProperty(
-      wideFilters(),
-      orders,
-      fc.nat(30),
-      fc.nat(1_000),
-      fc.constantFrom(true, true, true, false),
-      async (filter, order, limit, place, asked) => {
-        const expected = byHand(filter, order, asked ? streamed : []);
-        const offset = place % (expected.length + 3);
-        const { items, total } = await search(filter, order, limit, offset, asked);
-        const shown = items.filter(isStreamed).length;
-        seen.add('streamed', shown);
-        if (shown > 0 && shown < items.length) seen.add('pages with both');
-        if (filter.functionName !== null) seen.add('streamed calls by name', expected.filter(isStreamed).length);
-        expect({ total, ids: idsOf(items) }).toEqual({
-          total: expected.length,
-          ids: idsOf(expected.slice(offset, offset + limit)),
-        });
-      },
-    ),
-    { seen, cases: 200 },
-  );
 });
 
 test('every page of the whole chain is found from both ends', () => {

@@ -55,10 +55,10 @@ function hexBytes(text: string): Uint8Array {
 
 export const BlockHeight = Type.Integer({ minimum: 0, description: 'Block height', examples: example('block_height') });
 
-/** Whether to include transactions of microblocks that no block has confirmed yet. */
+/** Has no effect: there are no unconfirmed microblocks. */
 export const unanchored = Type.Boolean({
   default: false,
-  description: 'Whether to include transactions in microblocks that no block has confirmed yet (Stacks 2.x)',
+  description: 'Once included unconfirmed microblocks (Stacks 2.x); has no effect',
 });
 
 export const excludeFunctionArgs = Type.Boolean({

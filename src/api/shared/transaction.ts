@@ -223,7 +223,7 @@ export function transaction(of: TransactionDetail, context: TransactionContext):
   const time = block.time === 0 ? burnBlock.time : block.time;
   return {
     ...accountMembers(of, of.postConditions, of.anchorMode),
-    is_unanchored: block.hash.length === 0,
+    is_unanchored: false,
     block_hash: toHex(block.hash),
     parent_block_hash: toHex(of.parentBlock.hash),
     block_height: block.height,

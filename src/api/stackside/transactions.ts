@@ -265,7 +265,7 @@ export const rawTransactions = [
     etag: transactionTag,
     history: 'thing',
     handle: async ({ params: { tx_id }, read }) => {
-      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);
+      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
       if (found === undefined) throw notFound(UNKNOWN);
       return { tx_id: toHex(tx_id), raw_tx: toHex(found.transaction.raw) };
     },

@@ -14,13 +14,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { Block, block, Microblock, microblock } from '../shared/block.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import {
-  declarationsFor,
-  ListedTransaction,
-  listedTransaction,
-  Transaction,
-  transaction,
-} from '../shared/transaction.ts';
+import { declarationsFor, ListedTransaction, listedTransaction, Transaction } from '../shared/transaction.ts';
 
 const tag = 'Blocks (v1)';
 
@@ -219,18 +213,13 @@ export const microblocks = [
     path: '/extended/v1/microblock/unanchored/txs',
     operationId: 'getUnanchoredTransactions',
     summary: 'Unconfirmed microblock transactions',
-    description:
-      'Returns the transactions in microblocks that no block has confirmed yet, newest first. Only Stacks 2.x had microblocks, so on newer chains the list is empty.',
+    description: 'Returns an empty list: it once had the transactions of unconfirmed microblocks (Stacks 2.x).',
     tag: MICROBLOCKS_TAG,
     deprecated,
     response: listOf(Type.Object({ total: Type.Integer() }, { $id: 'WholeList' }), Transaction),
     etag: chainTip,
     history: 'since',
-    handle: async ({ read }) => {
-      const waiting = await read.microblocks.transactions();
-      const declarations = await declarationsFor(read, waiting);
-      return { total: waiting.length, results: serializedLazily(waiting, (of) => transaction(of, { declarations })) };
-    },
+    handle: () => ({ total: 0, results: [] }),
   }),
   route({
     path: '/extended/v1/microblock/{hash}',

@@ -115,7 +115,7 @@ const minedData = (of: TransactionDetail) => ({
 
 async function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): Promise<Found> {
   const entity_id = toHex(hash);
-  const found = await read.transactions.findInForks(hash, NO_EVENTS, true);
+  const found = await read.transactions.findInForks(hash, NO_EVENTS);
   if (found?.mined) {
     const tx_data = minedData(found.transaction);
     const metadata = withMetadata ? { metadata: await minedMetadata(read, found.transaction) } : {};
@@ -150,7 +150,7 @@ const pendingMetadata = async (read: Reader, of: Pending) =>
 /** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
 async function byContract(read: Reader, contractId: string, withMetadata: boolean): Promise<Found | undefined> {
   const deployment = (await read.contracts.deployment(contractId)) ?? (await read.contracts.anyDeployment(contractId));
-  const found = deployment && (await read.transactions.findInForks(deployment.txId, NO_EVENTS, false));
+  const found = deployment && (await read.transactions.findInForks(deployment.txId, NO_EVENTS));
   if (found === undefined) {
     if (!(await read.principals.isKnown(contractId))) return undefined;
     return { found: true, result: { entity_id: contractId, entity_type: 'contract_address' } };

@@ -117,7 +117,7 @@ export const transactions = [
         until: query.end_time ?? null,
       };
       const by: TransactionOrder = { by: sort_by, direction: order };
-      const page = await read.transactions.search(filter, by, limit, offset, query.unanchored);
+      const page = await read.transactions.search(filter, by, limit, offset);
       const declarations = await declarationsFor(read, page.items);
       const results = serializedLazily(page.items, (item) =>
         listedTransaction(item, { declarations, withoutArguments: exclude_function_args }),
@@ -154,7 +154,7 @@ export const transactions = [
       const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
       const asked: { spelling: string; id: Uint8Array; found: FoundInForks | undefined }[] = [];
       for (const [spelling, id] of ids) {
-        asked.push({ spelling, id, found: await read.transactions.findInForks(id, events, query.unanchored) });
+        asked.push({ spelling, id, found: await read.transactions.findInForks(id, events) });
       }
       asked.sort((a, b) => rank(a.found) - rank(b.found));
       const entries = asked.map(async ({ spelling, id, found }) => {
@@ -182,7 +182,7 @@ export const transactions = [
     history: 'since',
     handle: async ({ params: { tx_id }, query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
-      const found = await read.transactions.findInForks(tx_id, events, query.unanchored);
+      const found = await read.transactions.findInForks(tx_id, events);
       if (found === undefined) throw notFound(UNKNOWN);
       return serialized(read, found, query.exclude_function_args);
     },
@@ -206,7 +206,7 @@ export const transactions = [
     etag: transactionTag,
     history: 'thing',
     handle: async ({ params: { tx_id }, read }) => {
-      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);
+      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
       if (found === undefined) throw notFound(NO_RAW);
       return { raw_tx: toHex(found.transaction.raw) };
     },

@@ -165,7 +165,7 @@ export const addressTransactionsV2 = [
       const found = await read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
       if (found !== undefined) return offsetPage(query, found, addressTransactionEvent);
       // A transaction of an orphaned block moved nothing.
-      const orphan = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, false);
+      const orphan = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
       if (orphan?.mined !== true) throw notFound(UNKNOWN);
       return offsetPage(query, { items: [], total: 0 }, addressTransactionEvent);
     },

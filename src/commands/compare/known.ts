@@ -456,7 +456,7 @@ const mempoolReason: KnownReason = {
   where: 'pending transactions and what is counted of them',
   here: 'what this node has in its mempool',
   there: 'what another node has',
-  routes: /mempool|microblock\/unanchored|\/nonces$|\/(stx|balances)$/,
+  routes: /mempool|\/nonces$|\/(stx|balances)$/,
   paths: [
     ...['results[*]', 'total', 'cursor.next', 'cursor.previous', 'cursor.current'],
     ...['mempool', 'mempool.*', 'next_nonce', 'possible_next_nonce', 'last_mempool_tx_nonce'],
@@ -467,7 +467,7 @@ const mempoolReason: KnownReason = {
     ...['contract_call.*', 'smart_contract.*'],
   ],
   when: (one, { route }) =>
-    /mempool|unanchored/.test(route) ? one.path !== 'results[*]' || one.isOrder || onlyOne(one) : true,
+    route.includes('mempool') ? one.path !== 'results[*]' || one.isOrder || onlyOne(one) : true,
 };
 
 /** What differs between any two servers. */

@@ -19,7 +19,6 @@ import type { ReadBlock } from '../../chain/payload-reader.ts';
 import { positionOf } from '../../chain/position.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
-import type { MicroblockWriter } from '../effects/microblock-writer.ts';
 import { blockOfPayload } from '../files/payload-source.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import type { Stored } from '../rows/statement.ts';
@@ -58,7 +57,6 @@ export interface ChainChange {
 interface Writers {
   effects: EffectsWriter;
   mempool: MempoolWriter;
-  microblocks: MicroblockWriter;
   payloads: BlockPayloads;
   sendMany: SendMany;
 }
@@ -183,10 +181,7 @@ export function chainReader(db: Database, payloads: BlockPayloads) {
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 
-export function chainWriter(
-  db: Database,
-  { effects: effectsWriter, mempool, microblocks, payloads, sendMany }: Writers,
-) {
+export function chainWriter(db: Database, { effects: effectsWriter, mempool, payloads, sendMany }: Writers) {
   const { orphans, known, blocks, tip: readTip } = chainThrough(db, payloads);
   const { stored, complete } = blocks;
   const tip = lazy(readTip);
@@ -240,11 +235,6 @@ export function chainWriter(
     );
     const heights = { before: before.height, after: tip().height };
     mempool.chainChanged(restored, applied.flatMap(transactionsOf), heights, now);
-    mempool.streamChanged(
-      microblocks.acceptedOn(tip().indexBlockHash),
-      microblocks.acceptedOn(before.indexBlockHash),
-      now,
-    );
   }
 
   return {

@@ -3,21 +3,15 @@ import type { Database } from 'bun:sqlite';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
 import { attachmentMetadata, isNameContract } from '../../chain/name-system.ts';
 import type { Network } from '../../chain/network.ts';
-import { type AnnouncedTransactions, announcedTransactions, streamedMicroblocks } from '../../chain/normalise.ts';
+import { type AnnouncedTransactions, announcedTransactions } from '../../chain/normalise.ts';
 import { isEventPath, isHostPath, type NodePayload, readPayload, WITHHELD_PATH } from '../../chain/payload-reader.ts';
-import type {
-  AttachmentsPayload,
-  DroppedPayload,
-  HistoryStartPayload,
-  MicroblocksPayload,
-} from '../../chain/payload-schemas.ts';
+import type { AttachmentsPayload, DroppedPayload, HistoryStartPayload } from '../../chain/payload-schemas.ts';
 import type { PreparedPayload } from '../../chain/prepared.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { declaredSubdomains, resolverOf, zoneRecords } from '../../codec/zonefile.ts';
 import { effectsWriter, type UnreadPrint } from '../effects/apply.ts';
 import { dictionaries } from '../effects/dictionary.ts';
-import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
 import type { Change } from '../model/change.ts';
 import { sendManyOf } from '../queries/contracts/send-many.ts';
@@ -111,7 +105,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   const names = dictionaries(db);
   const changes = changeWriter(db);
   const mempool = mempoolWriter(db, names, changes);
-  const microblocks = microblockWriter(db);
   const unknown = unknownKindLog(log);
   const effects = effectsWriter(db, names, {
     onUnreadPrint: unreadPrintLog(log),
@@ -120,7 +113,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   const chain = chainWriter(db, {
     effects,
     mempool,
-    microblocks,
     payloads: blockPayloads(db, journal),
     sendMany: sendManyOf(db),
   });
@@ -148,17 +140,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
     if (change.applied.length === 0 && height > 0) chainChanges.push({ kind: 'orphan', subject: indexBlockHash });
     return { outcome: 'applied', change };
-  }
-
-  function addMicroblocks(payload: MicroblocksPayload, journalId: number, now: number): Applied {
-    const tip = chain.tip();
-    const parent = fromHex(payload.parent_index_block_hash);
-    if (Buffer.compare(parent, tip.indexBlockHash) !== 0) return NOTHING;
-    const change = microblocks.add(streamedMicroblocks(payload, identity.networkOrTest()), parent, now, journalId);
-    if (change === null) return NOTHING;
-    mempool.streamChanged(change.joined, change.left, now);
-    for (const hash of change.added) chainChanges.push({ kind: 'microblock', subject: hash });
-    return appliedWhere(true);
   }
 
   function announce({ contents, skipped }: AnnouncedTransactions, now: number): Applied {
@@ -193,8 +174,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
         // Prepared before the chain was known, or for another one.
         if (payload.chainId !== identity.chainId()) return route(readPayload(event.path, event.text), event, journalId);
         return addBlock({ ...payload.block, read: () => payload }, identity.networkOrTest, journalId, event);
-      case 'microblocks':
-        return addMicroblocks(payload.microblocks, journalId, now);
       case 'burn_block':
         return appliedWhere(burnBlocks.add(payload.burnBlock, event.text));
       case 'mempool':

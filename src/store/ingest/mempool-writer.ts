@@ -234,24 +234,6 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * Microblocks were streamed or orphaned: `joined` are no longer pending, `left` become pending unless they are confirmed.
-     * @param now Unix microseconds
-     */
-    streamChanged(joined: readonly Uint8Array[], left: readonly Uint8Array[], now: number): void {
-      for (const txId of left) {
-        const row = rows.find(txId);
-        if (row?.state !== MINED || isMined(row)) continue;
-        rows.move(row, PENDING);
-        if (!dropEarly({ rows, drops }, txId)) rivals.resolve([txId]);
-      }
-      for (const txId of joined) {
-        const row = rows.find(txId);
-        if (row !== null) rows.move(row, MINED);
-      }
-      if (joined.length > 0 || left.length > 0) rows.touch(now);
-    },
-
-    /**
      * Removes transactions that were pending too long.
      * @param tip before the block that is being added
      * @param now Unix microseconds

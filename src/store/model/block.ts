@@ -9,8 +9,6 @@ export interface ChainTip {
   indexBlockHash: Uint8Array;
   /** Height of the newest announced Bitcoin block. */
   burnBlockHeight: number;
-  /** The last microblock streamed on the tip (Stacks 2.x). */
-  microblock: { hash: Uint8Array; sequence: number } | null;
 }
 
 /** A block by height, by either of its hashes, or the newest. */
@@ -56,7 +54,7 @@ export interface WholeBlock extends ChainBlock {
   txIds: Uint8Array[];
   /** Confirmed microblocks by sequence. */
   confirmed: ConfirmedMicroblock[];
-  /** Microblocks built on it, confirmed by the next block or not yet, by sequence. */
+  /** Microblocks built on it that the next block confirmed, by sequence. */
   streamed: Uint8Array[];
 }
 
@@ -67,15 +65,15 @@ export interface AnnouncedBlock {
   isOnChain: boolean;
 }
 
-/** A canonical microblock, or one streamed on the tip that no block has confirmed yet. */
+/** A microblock that a canonical block confirmed. */
 export interface ChainMicroblock {
   hash: Uint8Array;
   parentHash: Uint8Array;
   sequence: number;
-  /** Height of the block that confirmed it, or will. */
+  /** Height of the block that confirmed it. */
   height: number;
-  /** Hash of that block; null while there is none. */
-  blockHash: Uint8Array | null;
+  /** Hash of that block. */
+  blockHash: Uint8Array;
   parentBlock: { hash: Uint8Array; burnBlock: { hash: Uint8Array; height: number; time: number } };
   /** Transaction ids in the order of the chain. */
   txIds: Uint8Array[];

@@ -6,7 +6,7 @@ import type { ChangeKind } from '../rows/enums.ts';
 export interface Change {
   id: number;
   kind: ChangeKind;
-  /** Index block hash, microblock hash or transaction id. */
+  /** Index block hash or transaction id. */
   subject: Uint8Array;
 }
 

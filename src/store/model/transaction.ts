@@ -31,10 +31,7 @@ export interface TransactionSummary extends Spent {
   burnBlock: { height: number; time: number };
 }
 
-/**
- * A transaction with all that lists leave out. A transaction of a streamed microblock that no block has confirmed has empty
- * block hashes, and -1 for the Bitcoin block.
- */
+/** A transaction with all that lists leave out. */
 export interface TransactionDetail extends TransactionSummary {
   /** False in an orphaned block. */
   canonical: boolean;

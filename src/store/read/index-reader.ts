@@ -20,7 +20,6 @@ import { forkQueries } from '../queries/blocks/forks.ts';
 import { microblockQueries } from '../queries/blocks/microblocks.ts';
 import { inForks, orphanQueries } from '../queries/blocks/orphans.ts';
 import { stepQueries } from '../queries/blocks/steps.ts';
-import { streamedQueries, withStreamed } from '../queries/blocks/streamed.ts';
 import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
 import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
 import { windowQuery } from '../queries/blocks/windows.ts';
@@ -104,7 +103,6 @@ export function readerOf(
   const details = detailQueries(db, cache);
   const events = eventQueries(db, details);
   const orphans = orphanQueries(db, chain, journal);
-  const streamed = streamedQueries(db, journal, orphans.network);
   const {
     whole,
     announced,
@@ -115,7 +113,7 @@ export function readerOf(
   const byValues = valueSearch(db, turns, limits.values);
   const hooks = lazy(() => hookReads(db));
   const names = nameQueries(db, turns);
-  const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
+  const search = transactionSearch(db, details, limits.search);
   return {
     /** Number of the index's file; a rebuild changes it. */
     file,
@@ -158,15 +156,7 @@ export function readerOf(
     /** Blocks for charts. */
     blockSeries: blockSeries(db),
     /** Microblocks of Stacks 2.x. */
-    microblocks: {
-      ...microblockQueries(db, streamed),
-      /** Transactions of microblocks streamed on the tip, newest first. */
-      transactions: async () =>
-        streamed
-          .transactions()
-          .map(({ detail }) => detail)
-          .reverse(),
-    },
+    microblocks: microblockQueries(db),
     /** Facts that a node's RPC interface can confirm. */
     facts: factQueries(db),
     tenureRewards: tenureRewardQueries(db),
@@ -174,19 +164,16 @@ export function readerOf(
     burnBlocks: burnBlockQueries(db, blocks.range, chain.historyStart),
     transactions: {
       ...transactionQueries(db, { chain, mempool, details, cache }, limits.walkRows),
-      /**
-       * Canonical transactions and, if asked for, those of microblocks streamed on the tip.
-       */
-      search,
+      /** Canonical transactions by filters. */
+      search: async (...asked: Parameters<typeof search>) => search(...asked),
       /**
        * Transactions of a block of any fork; an orphan has none. Undefined where no fork has such a block.
        */
       inBlock,
       /**
-       * The canonical transaction, else, if asked for, one of a streamed microblock, else a pending or dropped one, else one
-       * of an orphan; undefined where the id is unknown.
+       * The canonical transaction, else a pending or dropped one, else one of an orphan; undefined where the id is unknown.
        */
-      findInForks: inForks({ details, events, mempool, orphans, streamed }),
+      findInForks: inForks({ details, events, mempool, orphans }),
     },
     events,
     mempool: {

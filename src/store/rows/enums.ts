@@ -255,7 +255,6 @@ export const storedNameOperation = enumNames(
 export const storedChange = enumNames('changes', 'kind', {
   block: 1,
   orphan: 2,
-  microblock: 3,
   admitted: 4,
   restored: 5,
   dropped: 6,

@@ -633,17 +633,6 @@ export const blockPayloadsTable = tableShape('block_payloads', ['index_block_has
   journal_id: 'integer',
 });
 
-export const streamedMicroblocksTable = tableShape('streamed_microblocks', ['microblock_hash'], {
-  microblock_hash: 'blob',
-  sequence: 'integer',
-  parent_hash: 'blob',
-  parent_index_block_hash: 'blob',
-  accepted: 'integer',
-  tx_ids: 'blob',
-  received_at: 'integer',
-  journal_id: 'integer',
-});
-
 export const attachmentsTable = tableShape('attachments', ['id'], {
   id: 'id',
   content_hash: 'blob',

@@ -32,13 +32,11 @@ import {
   announcement,
   block,
   bob,
-  carol,
   drop,
   inMicroblock,
   type MadeBlock,
   receipt,
   START,
-  stream,
   type Transaction,
   transfer,
 } from '../events/handmade.ts';
@@ -648,13 +646,7 @@ export function crowdedChain(): GrowingChain {
       });
       blocks.set(one.hash, one);
       const bitcoin = burnBlock(100 + made, `${made}`, made === 1 ? null : `${made - 1}`, paid(made));
-      const streamed = [0, 1, 2].map((sequence) => ({
-        label: `streamed ${made}.${sequence}`,
-        after: sequence === 0 ? null : `streamed ${made}.${sequence - 1}`,
-        sequence,
-        transactions: [transfer(carol, made * 3 + sequence, 300)],
-      }));
-      return { events: [...mempool(), one.event, bitcoin, stream(one, streamed)], hash: one.hash };
+      return { events: [...mempool(), one.event, bitcoin], hash: one.hash };
     },
   };
 }

@@ -17,7 +17,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   orphaned_blocks: 'what lost is exactly what the winning chain does not hold',
   orphaned_transactions: 'as orphaned_blocks',
   block_payloads: 'holds the payloads of orphaned blocks too, and places in the journal',
-  streamed_microblocks: 'what was streamed, whether a block confirmed it or not',
   attachments: 'kept whatever becomes of the block they were made in',
   old_namespaces: 'of before the chain, as they were imported',
   old_names: 'as old_namespaces',

@@ -156,8 +156,6 @@ export interface components {
             block_height: number;
             block_hash: components["schemas"]["Hash"];
             index_block_hash: components["schemas"]["Hash"];
-            microblock_hash?: components["schemas"]["Hash"];
-            microblock_sequence?: number;
             burn_block_height: number;
         };
         Status: { server_version: string; status: "ready"; chain_tip?: components["schemas"]["ChainTip"]; history_from?: number; };
@@ -2295,7 +2293,6 @@ export interface components {
         HeightOrHash2: string;
         Height3: number;
         Unanchored3: boolean;
-        Unanchored4: boolean;
         Page: number;
         Name: string;
         Tld: string;
@@ -3037,7 +3034,7 @@ export interface operations {
     };
     getNameInfo: {
         parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored4"]; };
+            query?: { unanchored?: components["parameters"]["Unanchored"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { name: components["parameters"]["Name"]; };
         };
@@ -3056,7 +3053,7 @@ export interface operations {
     };
     getNameSubdomains: {
         parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored4"]; };
+            query?: { unanchored?: components["parameters"]["Unanchored"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { name: components["parameters"]["Name"]; };
         };
@@ -3073,7 +3070,7 @@ export interface operations {
     };
     getNamesOwnedByAddress: {
         parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored4"]; };
+            query?: { unanchored?: components["parameters"]["Unanchored"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { blockchain: string; address: string; };
         };
@@ -3090,7 +3087,7 @@ export interface operations {
     };
     getAllNamespaces: {
         parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored4"]; };
+            query?: { unanchored?: components["parameters"]["Unanchored"]; };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
         responses: {

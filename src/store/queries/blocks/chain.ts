@@ -6,14 +6,8 @@ import { type ChainCache, noChainCache } from '../chain-cache.ts';
 
 export const sql = {
   chainId: 'SELECT chain_id FROM progress',
-  tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height,
-               m.microblock_hash, m.sequence AS microblock_sequence
-          FROM blocks b CROSS JOIN progress p
-          LEFT JOIN streamed_microblocks m
-                 ON m.microblock_hash = (SELECT microblock_hash FROM streamed_microblocks
-                                          WHERE parent_index_block_hash = b.index_block_hash AND accepted = 1
-                                          ORDER BY sequence DESC LIMIT 1)
-         ORDER BY b.height DESC LIMIT 1`,
+  tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height
+          FROM blocks b CROSS JOIN progress p ORDER BY b.height DESC LIMIT 1`,
   // Rows are in the order in which blocks were received.
   newestArrival: `SELECT index_block_hash FROM block_payloads
                    WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
@@ -26,12 +20,7 @@ export const sql = {
     'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
 };
 
-interface TipRow
-  extends Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'>,
-    Stored<'progress', 'burn_block_height'> {
-  microblock_hash: Uint8Array | null;
-  microblock_sequence: number | null;
-}
+type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'> & Stored<'progress', 'burn_block_height'>;
 
 /** `transactions`: number of transactions in lists of the block. */
 type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>;
@@ -109,10 +98,6 @@ export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
         blockHash: row.block_hash,
         indexBlockHash: row.index_block_hash,
         burnBlockHeight: row.burn_block_height,
-        microblock:
-          row.microblock_hash === null || row.microblock_sequence === null
-            ? null
-            : { hash: row.microblock_hash, sequence: row.microblock_sequence },
       };
     }),
   };

@@ -1,10 +1,9 @@
-/** Microblocks of the canonical chain (Stacks 2.x), and those streamed on its tip. */
+/** Microblocks that the canonical chain confirmed (Stacks 2.x). */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { ChainMicroblock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import type { StreamedQueries } from './streamed.ts';
 
 // The parent of the index's first block isn't in the index: only the block's own columns about its parent are known.
 const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.parent_block_hash, p.burn_block_hash,
@@ -32,7 +31,7 @@ interface Row
 /** Stands for an unknown hash. */
 const NO_HASH = new Uint8Array(0);
 
-export function microblockQueries(db: Database, streamed: StreamedQueries) {
+export function microblockQueries(db: Database) {
   const total = prepared<{ total: number | null }, []>(db, sql.total);
   const range = prepared<Row, [number, number]>(db, sql.range);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
@@ -58,39 +57,17 @@ export function microblockQueries(db: Database, streamed: StreamedQueries) {
     };
   }
 
-  /** Microblocks streamed on the tip, the last first. */
-  function waiting(): ChainMicroblock[] {
-    const parent = streamed.parent();
-    if (parent === null) return [];
-    return streamed
-      .microblocks()
-      .map(({ hash, parentHash, sequence, burnBlock, transactions: held }) => ({
-        hash,
-        parentHash,
-        sequence,
-        height: parent.height + 1,
-        blockHash: null,
-        parentBlock: { hash: parent.block_hash, burnBlock },
-        txIds: held.map(({ txId }) => txId),
-      }))
-      .reverse();
-  }
-
   return {
     /** Newest first. */
     async page(limit: number, offset: number): Promise<OffsetPage<ChainMicroblock>> {
-      const ahead = waiting();
-      const items = ahead.slice(offset, offset + limit);
       const ordinals = total.get()?.total ?? 0;
-      const last = ordinals - Math.max(0, offset - ahead.length);
-      const first = last - (limit - items.length) + 1;
-      return { items: [...items, ...range.all(first, last).map(confirmed)], total: ahead.length + ordinals };
+      const last = ordinals - offset;
+      return { items: range.all(last - limit + 1, last).map(confirmed), total: ordinals };
     },
 
     async find(hash: Uint8Array): Promise<ChainMicroblock | undefined> {
       const row = byHash.get(hash);
-      if (row !== null) return confirmed(row);
-      return waiting().find((of) => Buffer.compare(of.hash, hash) === 0);
+      return row === null ? undefined : confirmed(row);
     },
   };
 }

@@ -10,7 +10,6 @@ import type { MempoolQueries } from '../mempool.ts';
 import { type DetailQueries, detailInBlock, indexedEvents } from '../transactions/details.ts';
 import type { EventQueries } from '../transactions/events.ts';
 import type { ChainQueries } from './chain.ts';
-import type { StreamedQueries } from './streamed.ts';
 
 const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
 
@@ -108,24 +107,15 @@ interface Sources {
   events: EventQueries;
   mempool: MempoolQueries;
   orphans: OrphanQueries;
-  streamed: StreamedQueries;
 }
 
 export const inForks =
-  ({ details, events, mempool, orphans, streamed }: Sources) =>
-  async (
-    txId: Uint8Array,
-    { limit, offset }: { limit: number; offset: number },
-    withStreamed: boolean,
-  ): Promise<FoundInForks | undefined> => {
+  ({ details, events, mempool, orphans }: Sources) =>
+  async (txId: Uint8Array, { limit, offset }: { limit: number; offset: number }): Promise<FoundInForks | undefined> => {
     const part = (of: TransactionEvent[]) => of.slice(offset, offset + limit);
     const canonical = details.find(txId);
     if (canonical !== undefined) {
       return { mined: true, transaction: canonical, events: events.page(txId, limit, offset) };
-    }
-    const waiting = withStreamed ? streamed.find(txId) : undefined;
-    if (waiting !== undefined) {
-      return { mined: true, transaction: waiting.detail, events: part(indexedEvents(waiting.transaction)) };
     }
     const pending = mempool.find(txId);
     if (pending !== undefined) return { mined: false, transaction: pending };

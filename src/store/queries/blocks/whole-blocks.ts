@@ -26,8 +26,6 @@ export const sql = {
                        FROM blocks WHERE height = ?1`,
   holds: 'SELECT tx_id, microblock_hash FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position',
   confirmed: 'SELECT hash FROM microblocks WHERE height = ?1 ORDER BY ordinal',
-  waiting: `SELECT microblock_hash AS hash FROM streamed_microblocks
-             WHERE parent_index_block_hash = ?1 AND accepted = 1 ORDER BY sequence`,
   count: 'SELECT transactions FROM blocks WHERE height = ?1',
   ascending: `SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2
                ORDER BY position LIMIT ?3 OFFSET ?4`,
@@ -115,7 +113,6 @@ export function wholeBlockQueries(
   const parentOf = prepared<Microblock, [number]>(db, sql.parentMicroblock);
   const holds = prepared<Stored<'transactions', 'tx_id' | 'microblock_hash'>, [number, number]>(db, sql.holds);
   const streamedOn = prepared<HashRow, [number]>(db, sql.confirmed);
-  const waiting = prepared<HashRow, [Uint8Array]>(db, sql.waiting);
   const count = prepared<Stored<'blocks', 'transactions'>, [number]>(db, sql.count);
   const ascending = prepared<Stored<'transactions', 'position'>, [number, number, number, number]>(db, sql.ascending);
   const descending = prepared<Stored<'transactions', 'position'>, [number, number, number, number]>(db, sql.descending);
@@ -136,7 +133,7 @@ export function wholeBlockQueries(
     return 'burnHeight' in search && search.burnHeight <= start.burnBlockHeight;
   }
 
-  function whole(height: number, tipHeight: number): WholeBlock | undefined {
+  function whole(height: number): WholeBlock | undefined {
     const block = range(height, height)[0];
     if (block === undefined) return undefined;
     const { first, last } = positionsOf(height);
@@ -147,9 +144,7 @@ export function wholeBlockQueries(
       parentMicroblock: parentMicroblock(parentOf.get(height)),
       txIds: rows.map(({ tx_id }) => tx_id),
       confirmed: confirmedBy(rows.map(({ microblock_hash }) => microblock_hash)),
-      streamed: (height === tipHeight ? waiting.all(block.indexHash) : streamedOn.all(height + 1)).map(
-        ({ hash }) => hash,
-      ),
+      streamed: streamedOn.all(height + 1).map(({ hash }) => hash),
     };
   }
 
@@ -159,7 +154,7 @@ export function wholeBlockQueries(
     /** The canonical block of a search, else the highest orphan. */
     async whole(search: BlockSearch): Promise<WholeBlock | undefined> {
       const height = canonicalHeight(search);
-      if (height !== undefined) return whole(height, tipHeight());
+      if (height !== undefined) return whole(height);
       const orphan = isOlder(search) ? undefined : orphans.block(search);
       return orphan === undefined ? undefined : beside(ofPayload(orphan));
     },
@@ -171,7 +166,7 @@ export function wholeBlockQueries(
     async announced(indexHash: Uint8Array, canonical: boolean): Promise<AnnouncedBlock | undefined> {
       const height = canonicalHeight({ indexHash });
       const orphan = height === undefined ? orphans.block({ indexHash }) : undefined;
-      const block = height === undefined ? orphan && ofPayload(orphan) : whole(height, tipHeight());
+      const block = height === undefined ? orphan && ofPayload(orphan) : whole(height);
       if (block === undefined) return undefined;
       return { block: canonical ? block : beside(block), isOnChain: height !== undefined };
     },
@@ -182,7 +177,7 @@ export function wholeBlockQueries(
       const [first, last] = [firstHeight(), tipHeight()];
       const items: WholeBlock[] = [];
       for (let height = last - offset; height >= first && items.length < limit; height--) {
-        const block = whole(height, last);
+        const block = whole(height);
         if (block !== undefined) items.push(block);
         await pause();
       }
