@@ -107,6 +107,25 @@ test('an engine that ends while a changed contract is tried is said, and the cha
   expect((await own.steer('/stackside/v1/devnet/mine')).blocks[0]?.height).toBe(tip.height + 1);
 });
 
+test('a changed contract is deployed again, and the transactions after it are mined again and counted', async () => {
+  using watched = await standInEngine();
+  const [file, logged] = [join(watched.path, 'one.clar'), [] as LogEvent[]];
+  await Bun.write(file, '(ok true)');
+  await Bun.write(join(watched.path, 'Clarinet.toml'), '[project]\n[contracts.one]\npath = "one.clar"\n');
+  const createLog = () => (event: LogEvent) => void logged.push(event);
+  await using own = await demo({ clarity: watched.path, watch: 'true' }, { ...realEnvironment, createLog });
+  for (const name of ['first', 'second']) {
+    await own.post<Steered>('/stackside/v1/devnet/deploy', { name, source: '(print 1)' });
+  }
+  await Bun.write(file, '(ok false)');
+  await until(() => logged.some(({ event }) => event === 'contracts_deployed'), 'the new deployment');
+  expect(logged.find(({ event }) => event === 'contracts_deployed')).toMatchObject({
+    contracts: ['one'],
+    mined: 2,
+    dropped: 0,
+  });
+});
+
 test('an engine that is stopped has no process any more, and refuses messages', async () => {
   using engines = await standInEngine();
   const module = new URL('../../src/devnet/clarity/engine-process.ts', import.meta.url);
