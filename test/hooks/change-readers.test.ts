@@ -12,7 +12,7 @@ import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { routeContext } from '../api/route-context.ts';
 import { openApi } from '../support/api/api.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
@@ -240,15 +240,21 @@ test('a request that waits is answered by the next block that matches, and a str
   stream.leave();
 });
 
-test('a request that waits for changes is answered without one once its time is over, and not before', async () => {
-  using directory = ingestOf(chain.map(received));
+test('a request that waits is answered once its time is over or a block comes, and not before', async () => {
+  using directory = ingestOf(chain.slice(0, -30).map(received));
   const snapshots = openSnapshots(directory.path);
   let [now, looks] = [0, 0];
-  const after: Clock['after'] = (milliseconds, call) =>
-    systemClock.after(milliseconds, () => {
+  // Each wait is over with the next turn, whatever its length.
+  const after: Clock['after'] = (_, call) => {
+    let isCancelled = false;
+    void systemClock.turn().then(() => {
       looks += 1;
-      call();
+      if (!isCancelled) call();
     });
+    return () => {
+      isCancelled = true;
+    };
+  };
   const [route] = changeRoutes({
     ...{
       snapshots,
@@ -260,17 +266,29 @@ test('a request that waits for changes is answered without one once its time is 
   });
   const serve = route!.serve(routeContext({ snapshots }));
   let isAnswered = false;
-  const answer = Promise.resolve(serve(new Request(`http://localhost${PATH}?after=tip&wait=30`))).then((response) => {
+  const ask = async (): Promise<Change> => {
+    const response = await serve(new Request(`http://localhost${PATH}?after=tip&wait=30`));
     isAnswered = true;
-    return response;
-  });
+    return response.json();
+  };
+  const answer = ask();
   await until(() => isAnswered || looks > 2);
   now = 29_999;
   const seen = looks;
   await until(() => isAnswered || looks > seen + 2);
   expect(isAnswered).toBe(false);
   now = 30_000;
-  expect(((await (await answer).json()) as Change).results).toEqual([]);
+  expect((await answer).results).toEqual([]);
+
+  isAnswered = false;
+  const next = ask();
+  const begun = looks;
+  await until(() => isAnswered || looks > begun + 2);
+  expect(isAnswered).toBe(false);
+  using open = openAt(directory.path);
+  for (const event of chain.slice(-30)) open.ingest.receive(received(event));
+  open.ingest.publish();
+  expect((await next).results.length).toBeGreaterThan(0);
   snapshots.close();
 });
 
