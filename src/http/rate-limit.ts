@@ -66,10 +66,10 @@ const SET_BACK_MS = 30 * 86_400_000;
 /** What is before the slots: a seed, so that nobody knows which clients share slots, and the moment that times count from. */
 const [SEED, BEGAN, FIRST] = [0, 1, 2];
 
-/** A slot has a fingerprint of the client in its high bits, and a time in its low ones: 40 bits of 1/16 ms are two years. */
-const TIME_BITS = 40n;
+/** A slot has a fingerprint of the client in its high bits, and a time in its low ones: 46 bits of 1/1024 ms are two years. */
+const TIME_BITS = 46n;
 const TIME_MASK = (1n << TIME_BITS) - 1n;
-const TICKS_A_MS = 16;
+const TICKS_A_MS = 1_024;
 const TICKS_A_MINUTE = 60_000 * TICKS_A_MS;
 const TICKS_A_SECOND = 1_000 * TICKS_A_MS;
 

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ApiError } from '../../src/http/errors.ts';
 import {
+  MOST_PER_MINUTE,
   RateLimitError,
   RateLimiter,
   type RateLimiterOptions,
@@ -34,6 +35,14 @@ test('a client has its minute at once, then a request each time its share has pa
   expect(counts.charge(client, 1)).toMatchObject({ isAllowed: true, remaining: 59 });
 });
 
+test('lets all but a thousandth of the largest limit pass', () => {
+  const { table: counts } = table();
+  const client = { id: 'a', perMinute: MOST_PER_MINUTE };
+  let allowed = 0;
+  while (counts.charge(client, 1).isAllowed) allowed++;
+  expect(allowed).toBeWithin(MOST_PER_MINUTE * 0.999, MOST_PER_MINUTE + 1);
+});
+
 test('a dear request counts as several, and one that costs more than there is waits for all of it', () => {
   const { time, table: counts } = table();
   const client = { id: 'a', perMinute: 30 };
@@ -55,7 +64,7 @@ test('no minute has more than twice the limit, and whoever keeps to the limit is
         time.now += after;
         used = Math.max(0, used - (after * perMinute) / 60_000);
         const quota = counts.charge({ id: 'one', perMinute }, cost);
-        // Shares are whole sixteenths of a millisecond.
+        // Shares are whole 1024ths of a millisecond.
         if (used + cost <= perMinute * 0.999) expect(quota.isAllowed).toBe(true);
         if (used + cost > perMinute * 1.001) expect(quota.isAllowed).toBe(false);
         if (!quota.isAllowed) continue;
