@@ -9,6 +9,9 @@ import type { Route } from './route.ts';
 const HOOKS = /^\/chainhooks(\/|$)/;
 const MANAGEMENT = /^\/chainhooks\//;
 
+/** Seconds for which a browser may reuse the answer: a day, though browsers have lower limits of their own. */
+const MAX_AGE_SECONDS = '86400';
+
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The routes' methods as a header lists them. HEAD needs no route. */
@@ -40,6 +43,7 @@ export function cors(
         return respond.json(403, problem(403, "Web pages of other origins can't manage chainhooks"));
       }
       const headers = new Headers(respond.common());
+      headers.set('access-control-max-age', MAX_AGE_SECONDS);
       headers.set('access-control-allow-methods', HOOKS.test(path) ? hookMethods : otherMethods);
       headers.set('vary', 'Access-Control-Request-Headers');
       const wanted = asked.get('access-control-request-headers');

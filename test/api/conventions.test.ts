@@ -285,6 +285,7 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(response.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST');
+    expect(response.headers.get('access-control-max-age')).toBe('86400');
     expect(response.headers.get('access-control-allow-headers')).toBe('x-one, x-two');
     expect(response.headers.get('vary')).toBe('Access-Control-Request-Headers');
     expect(await response.text()).toBe('');
