@@ -11,6 +11,7 @@ import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { TURN_MS, turnAfter } from '../base/turns.ts';
 import { toHex } from '../codec/hex.ts';
 import { jsonOf } from '../http/json.ts';
+import type { ChainBlock } from '../store/model/block.ts';
 import type { Change, NftMove } from '../store/model/change.ts';
 import { IndexUnavailableError } from '../store/model/read-errors.ts';
 import type { FoundInForks } from '../store/model/transaction.ts';
@@ -22,6 +23,7 @@ import {
   nftCollectionTopic,
   plainTopic,
   principalTopic,
+  type Topic,
   topicKinds,
   transactionTopic,
 } from './topics.ts';
@@ -47,7 +49,7 @@ interface FeedOptions {
 /** Polls while there are subscribers. @returns a function that ends it after the poll in progress */
 export function startFeed(options: FeedOptions): () => Promise<void> {
   const { snapshots, subscriptions, log, clock = systemClock } = options;
-  const messagesOf = changeMessages(subscriptions);
+  const messagesOf = changeMessages(subscriptions, clock);
   /**
    * The index file of the last poll, and its newest change. Changes that a new file begins with are not pushed, nor are those
    * before the first subscription.
@@ -161,7 +163,41 @@ const nftEvent = (move: NftMove) => ({
 });
 
 /** Creates the function that turns changes into messages. Data without subscribers is not read. */
-export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>) {
+export function changeMessages(
+  { has, any, topics }: Pick<Subscriptions, 'has' | 'any' | 'topics'>,
+  clock: Clock = systemClock,
+) {
+  /** The last block that was on the chain when its messages were made; null before the first. */
+  let told: { indexHash: Uint8Array; burnHeight: number } | null = null;
+
+  const balanceText = (read: Reader, principal: string, height: number): string =>
+    JSON.stringify(stxBalanceWithTotals(read.principals.stxHistory(principal, height), false));
+  const balanceMessage = (topic: Topic, principal: string, text: string): Message =>
+    new Message({ topic, text, members: { address: principal }, leading: [principal] });
+
+  /**
+   * The messages for balances that a block changed although their principals take no part in it: a lock ended with the Bitcoin
+   * block, or a fork took transactions back. After a fork every subscriber gets a message. The cost depends only on the number
+   * of subscribed principals.
+   * @param parties principals that have a message of the block already
+   */
+  async function* ofOtherBalances(
+    read: Reader,
+    { height, parentIndexHash, burnBlock }: ChainBlock,
+    parties: ReadonlySet<string>,
+  ): AsyncGenerator<Message> {
+    const isGrowth = told !== null && Buffer.compare(told.indexHash, parentIndexHash) === 0;
+    if ((isGrowth && told?.burnHeight === burnBlock.height) || read.chain.historyFrom() !== null) return;
+    const turn = turnAfter(TURN_MS, clock);
+    for (const topic of topics('address-stx-balance')) {
+      await turn();
+      const principal = topic.key.slice(`${topic.kind}:`.length);
+      if (parties.has(principal)) continue;
+      const text = balanceText(read, principal, height);
+      if (!isGrowth || text !== balanceText(read, principal, height - 1)) yield balanceMessage(topic, principal, text);
+    }
+  }
+
   /** The message for a transaction's present state. */
   async function* ofTransaction(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
     const topic = transactionTopic(toHex(txId));
@@ -211,9 +247,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     }
     const balanceTopic = principalTopic('address-stx-balance', principal);
     if (read.chain.historyFrom() === null && has(balanceTopic)) {
-      const history = read.principals.stxHistory(principal, height);
-      const text = JSON.stringify(stxBalanceWithTotals(history, false));
-      yield new Message({ topic: balanceTopic, text, members: { address: principal }, leading: [principal] });
+      yield balanceMessage(balanceTopic, principal, balanceText(read, principal, height));
     }
   }
 
@@ -248,7 +282,9 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     if (any('address-transaction', 'address-stx-balance')) {
       const { principals } = await read.changes.parties(height);
       for (const principal of principals) yield* ofPrincipal(read, principal, height);
+      yield* ofOtherBalances(read, block, new Set(principals));
     }
+    told = { indexHash: indexBlockHash, burnHeight: block.burnBlock.height };
     if (any('nft-event', 'nft-asset-event', 'nft-collection-event')) yield* ofNfts(read, height);
   }
 

@@ -32,6 +32,8 @@ export interface Subscriptions {
   /** Whether any subscription has one of these kinds of topics. */
   any(...kinds: readonly TopicKind[]): boolean;
   has(topic: Topic): boolean;
+  /** Returns the topics of a kind that have subscribers. */
+  topics(kind: TopicKind): Topic[];
   /** Sends a message to every subscriber of its topic. @returns the number of subscribers */
   publish(message: Message): number;
   /** The number of subscriptions, by kind of topic. */
@@ -132,6 +134,8 @@ export function subscriptions(): Subscriptions {
 
     any: (...kinds) => kinds.some((kind) => counts[kind] > 0),
     has: ({ key }) => byKey.has(key),
+    topics: (kind) =>
+      counts[kind] === 0 ? [] : [...byKey.values()].flatMap(({ topic }) => (topic.kind === kind ? topic : [])),
 
     publish(message) {
       const subscribed = byKey.get(message.topic.key);

@@ -13,7 +13,7 @@ export interface Change {
 /** Transactions and principals of a block, in the order of their first occurrence. */
 export interface BlockParties {
   txIds: Uint8Array[];
-  /** Senders, sponsors, recipients, contracts, and the parties of asset events and locks. */
+  /** Senders, sponsors, recipients, contracts, the parties of asset events and locks, and recipients of matured rewards. */
   principals: string[];
 }
 

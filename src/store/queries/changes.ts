@@ -14,6 +14,7 @@ export const sql = {
   // Logs of contracts name no principals.
   events: `SELECT position, sender_id, recipient_id FROM events
             WHERE position BETWEEN ?1 AND ?2 AND kind > ${EVENT_KIND.log} ORDER BY position, event_index`,
+  rewarded: 'SELECT recipient_id FROM miner_rewards WHERE height = ?1 ORDER BY reward_index',
   address: 'SELECT address FROM principals WHERE id = ?1',
   nftEvents: `SELECT t.tx_id, t.tx_index, e.event_index, e.kind, asset.identifier AS asset, e.value,
                      sender.address AS sender, recipient.address AS recipient
@@ -43,6 +44,7 @@ export function changeQueries(db: Database) {
   const after = prepared<Stored<'changes', 'id' | 'kind' | 'subject'>, [number, number]>(db, sql.after);
   const transactions = prepared<TransactionRow, [number, number]>(db, sql.transactions);
   const events = prepared<EventRow, [number, number]>(db, sql.events);
+  const rewarded = prepared<Stored<'miner_rewards', 'recipient_id'>, [number]>(db, sql.rewarded);
   const address = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
   const nftEvents = prepared<NftRow, [number, number]>(db, sql.nftEvents);
 
@@ -54,7 +56,7 @@ export function changeQueries(db: Database) {
     after: async (id: number, limit: number): Promise<Change[]> =>
       after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.nameOf(row.kind), subject: row.subject })),
 
-    /** Principals that take part in transactions or asset events of a canonical block. */
+    /** Principals that take part in transactions or asset events of a canonical block, or whose rewards matured in it. */
     async parties(height: number): Promise<BlockParties> {
       const { first, last } = positionsOf(height);
       const rows = transactions.all(first, last);
@@ -76,6 +78,7 @@ export function changeQueries(db: Database) {
         }
         for (const id of [contract_id, recipient_id]) add(id);
       }
+      for (const { recipient_id } of rewarded.all(height)) add(recipient_id);
       return { txIds: rows.map(({ tx_id }) => tx_id), principals: addresses };
     },
 
