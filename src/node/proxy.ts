@@ -2,11 +2,12 @@
  * Proxies that forward requests unchanged and stream answers back: to the node's RPC interface, and to other services below
  * path prefixes.
  */
+import { networkInterfaces } from 'node:os';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import type { Forward } from '../http/forward.ts';
-import { hostCheck } from '../http/hosts.ts';
+import { hostCheck, parseAddress, unmapped } from '../http/hosts.ts';
 import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
 import { bodyToPassOn, headersWithout, upstream } from '../http/upstream.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -175,16 +176,39 @@ export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
   return isWhole ? prefixes : null;
 }
 
+/** Returns the bytes of an IP address in hex, an IPv6 address in brackets or without; null for a name. */
+function addressHex(host: string): string | null {
+  const address = parseAddress(host.replace(/^\[|\]$/g, ''));
+  return address === null ? null : unmapped(address).toHex();
+}
+
+/** Addresses of this machine. */
+const machineAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
+
 /**
  * Refuses prefixes that lead to the API itself, whose requests would loop.
  * @param api address at which the API listens
+ * @param ofMachine addresses at which an API of 0.0.0.0 or :: listens
  * @throws OperatorError
  */
-export function requireOtherServers(prefixes: readonly ProxyPrefix[], api: { host: string; port: number }): void {
-  const isOwn = hostCheck({ names: [api.host], addresses: 'loopback' });
+export function requireOtherServers(
+  prefixes: readonly ProxyPrefix[],
+  api: { host: string; port: number },
+  ofMachine: readonly string[] = machineAddresses(),
+): void {
+  const isOwnName = hostCheck({ names: [api.host], addresses: 'loopback' });
+  const listening = addressHex(api.host);
+  const isAny = listening !== null && /^0*$/.test(listening);
+  const own = new Set([listening, ...(isAny ? ofMachine.map(addressHex) : [])]);
+  const isOwnAddress = (hostname: string): boolean => {
+    const address = addressHex(hostname);
+    return address !== null && own.has(address);
+  };
   for (const { prefix, url } of prefixes) {
-    const { protocol, host, port } = new URL(url);
-    if (protocol !== 'http:' || Number(port || 80) !== api.port || !isOwn(host)) continue;
+    const { protocol, host, hostname, port } = new URL(url);
+    if (protocol !== 'http:' || Number(port || 80) !== api.port) continue;
+    if (!isOwnName(host) && !isOwnAddress(hostname)) continue;
     throw new OperatorError(
       `--proxy-prefix ${prefix} leads to ${url}, which is the API itself.`,
       'Give the URL of the other service.',

@@ -1,7 +1,7 @@
 /** Other services behind prefixes of this server's paths. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { LogEvent } from '../../src/log.ts';
-import { parseProxyPrefixes, prefixProxy } from '../../src/node/proxy.ts';
+import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../src/node/proxy.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
@@ -168,6 +168,20 @@ test.each(['/metadata', '/metadata/v1'])(
 test('one that leads to the API itself is refused at the start', async () => {
   const given = { apiPort: '3998', proxyPrefix: '/metadata=http://localhost:3998/x' };
   await expect(serving(given)).rejects.toThrow('which is the API itself');
+});
+
+test.each([
+  ['192.0.2.7', 'http://192.0.2.7:3998', true],
+  ['0.0.0.0', 'http://192.0.2.7:3998/x', true],
+  ['::', 'http://[2001:db8::7]:3998', true],
+  ['0.0.0.0', 'http://0.0.0.0:3998', true],
+  ['0.0.0.0', 'http://192.0.2.8:3998', false],
+  ['127.0.0.1', 'http://192.0.2.7:3998', false],
+  ['0.0.0.0', 'http://192.0.2.7:3997', false],
+])('an API at %s port 3998 refuses a prefix that leads to %s: %p', (host, url, isRefused) => {
+  const start = () => requireOtherServers([{ prefix: '/a', url }], { host, port: 3998 }, ['192.0.2.7', '2001:db8::7']);
+  if (isRefused) expect(start).toThrow('which is the API itself');
+  else expect(start).not.toThrow();
 });
 
 test('prefixes are read, or refused', () => {
