@@ -61,6 +61,7 @@ export const dataSettings = group('Data and chain', {
   network: setting({
     commands: ['serve', 'import', 'fill', 'restore'],
     flag: '--network <name|id>',
+    alias: '--chain-id <id>',
     variables: ['STACKSIDE_NETWORK', 'STACKS_CHAIN_ID'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),
     read: (text) => networks[text] ?? (/^0x[0-9a-fA-F]{1,8}$/.test(text) ? Number(text) : integer(text)),

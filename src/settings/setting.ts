@@ -37,6 +37,8 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   commands: readonly C[];
   /** Null if only variables set it: other users of the machine can see a program's flags, and so secrets in them. */
   flag: string | null;
+  /** A second spelling of the flag, which help doesn't show. */
+  alias?: string;
   /**
    * Variables that are read if the flag isn't given. The first one that is set is used; the first in the list is Stackside's
    * own.

@@ -43,6 +43,12 @@ function optionOf(flag: string, declared: Grouped, command: CommandName): Option
   return option.helpGroup(`${declared.group}:`);
 }
 
+/** The option of a flag, and the one of its second spelling. Only one of the two may be given. */
+const spellingsOf = (setting: SettingName, option: Option, alias: string | undefined): SettingFlag[] => [
+  { setting, option },
+  ...(alias === undefined ? [] : [{ setting, option: new Option(alias).hideHelp().conflicts(option.attributeName()) }]),
+];
+
 /** A setting without a flag, as help prints it. */
 interface VariableHelp {
   variable: string;
@@ -171,7 +177,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   for (const [syntax, help] of expected) made.argument(syntax, help);
   for (const option of options) made.addOption(option);
   const flags = settingsOfCommand(settingsOf).flatMap(([setting, one]): SettingFlag[] =>
-    one.flag === null ? [] : [{ setting, option: optionOf(one.flag, one, settingsOf) }],
+    one.flag === null ? [] : spellingsOf(setting, optionOf(one.flag, one, settingsOf), one.alias),
   );
   for (const { option } of flags) made.addOption(option);
   made.settingsOf = settingsOf;
