@@ -181,16 +181,6 @@ export const BlockPayload = Type.Object({
 });
 export type BlockPayload = Static<typeof BlockPayload>;
 
-export const MicroblocksPayload = Type.Object({
-  parent_index_block_hash: Hash,
-  burn_block_hash: Hash,
-  burn_block_height: Height,
-  burn_block_timestamp: Seconds,
-  transactions: Type.Array(TransactionPayload),
-  events: Type.Array(EventPayload),
-});
-export type MicroblocksPayload = Static<typeof MicroblocksPayload>;
-
 const BitcoinPayment = Type.Object({ recipient: Type.String(), amt: BigUnsigned });
 
 export const BurnBlockPayload = Type.Object({
@@ -283,5 +273,5 @@ function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> 
  * Names and maxima of all payloads' JSON numbers that may exceed a double. `JSON.parse` would round them.
  */
 export const LARGE_NUMBERS: ReadonlyMap<string, bigint> = new Map(
-  [BlockPayload, MicroblocksPayload, BurnBlockPayload].flatMap((schema) => [...largeNumbers(schema)]),
+  [BlockPayload, BurnBlockPayload].flatMap((schema) => [...largeNumbers(schema)]),
 );

@@ -139,7 +139,7 @@ type Surroundings = Pick<
 >;
 
 /** @param surroundings the transaction's block and its parents */
-export const detailFromPayload = (transaction: ChainTransaction, surroundings: Surroundings): TransactionDetail => ({
+const detailFromPayload = (transaction: ChainTransaction, surroundings: Surroundings): TransactionDetail => ({
   txId: transaction.txId,
   // Operations made on Bitcoin spend no nonce; the API shows 0.
   sender: transaction.bitcoinOperation ? { ...transaction.sender, nonce: 0n } : transaction.sender,
