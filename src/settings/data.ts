@@ -81,16 +81,6 @@ export const dataSettings = group('Data and chain', {
   }),
   sendManyMainnet: sendMany('mainnet', 'PM'),
   sendManyTestnet: sendMany('testnet', 'TN'),
-  importThreads: setting({
-    commands: ['import', 'rebuild'],
-    flag: '--import-threads <number>',
-    variables: ['STACKSIDE_IMPORT_THREADS'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 64 })], { default: null }),
-    read: integer,
-    absent: 'one less than there are cores, 8 at most',
-    help: 'Number of threads that read and decode events ahead of the one that writes them; 0 does all on one thread',
-    accepts: 'a number from 0 to 64',
-  }),
   archive: setting({
     commands: servers,
     flag: '--archive <dir|s3://bucket/key>',

@@ -35,15 +35,6 @@ export const eventSettings = group('Events from the node', {
     help: "Port that receives the node's events; 0 picks a free port",
     accepts: 'a number from 0 to 65535',
   }),
-  eventBodyLimit: setting({
-    commands: servers,
-    flag: '--event-body-limit <bytes>',
-    variables: ['STACKSIDE_EVENT_BODY_LIMIT', 'STACKS_CORE_EVENT_BODY_LIMIT'],
-    type: Type.Integer({ minimum: 1_000_000, maximum: 2_000_000_000, default: 500_000_000 }),
-    read: integer,
-    help: 'Maximum size of an event, in bytes',
-    accepts: 'a number of bytes from 1000000 to 2000000000',
-  }),
 });
 
 /** The publisher's own variable of the URL, which its clients share. It is used only if streaming is on. */

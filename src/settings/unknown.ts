@@ -19,6 +19,7 @@ export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
 const unsupportedVariables: Readonly<Record<string, string>> = {
   CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
   STACKS_API_STORE_RAW_EVENTS: 'Stackside always keeps the events in its journal.',
+  STACKS_CORE_EVENT_BODY_LIMIT: 'The limit is 500 MB.',
   STACKS_CORE_PROXY_BODY_LIMIT: 'The limit is 10 MB.',
   STACKS_CORE_FEE_ESTIMATION_MODIFIER: 'The factor is 1.',
   STACKS_CORE_FEE_PAST_TENURE_FULLNESS_WINDOW: 'Stackside examines 5 tenures.',

@@ -41,11 +41,11 @@ async function quietly(work: () => Promise<void>): Promise<void> {
 async function imported(
   directory: string,
   file: string,
-  importThreads: number,
+  threads: number,
   how: Partial<ImportOptions> = {},
 ): Promise<void> {
-  const settings = { ...readSettings({ data: directory, logLevel: 'silent' }, {}), importThreads };
-  const options = { skipBad: false, restart: false, aheadFrom: 0, ...how };
+  const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
+  const options = { skipBad: false, restart: false, aheadFrom: 0, threads, ...how };
   await quietly(() => runImport(settings, [file], options));
 }
 
@@ -153,9 +153,9 @@ const contentOf = (file: string) => {
 };
 
 /** Rebuilds an index, and returns all that it then has. */
-async function rebuilt(directory: string, importThreads: number) {
-  const settings = { ...readSettings({ data: directory, logLevel: 'silent' }, {}), importThreads };
-  await quietly(() => runRebuild(settings, { force: false, beside: false }));
+async function rebuilt(directory: string, threads: number) {
+  const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
+  await quietly(() => runRebuild(settings, { force: false, beside: false, threads }));
   return everything(directory);
 }
 

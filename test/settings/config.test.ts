@@ -76,7 +76,6 @@ describe('settings', () => {
     [{ snpKeyPrefix: 'a b' }, {}, '--snp-key-prefix is "a b".'],
     [{}, { STACKSIDE_API_PORT: 'x' }, 'STACKSIDE_API_PORT is "x".'],
     [{ data: '' }, {}, '--data is "".'],
-    [{ eventBodyLimit: '10' }, {}, '--event-body-limit is "10".'],
     [{ hookAccess: 'closed' }, {}, '--hook-access is "closed".'],
     [{ allowedHosts: 'https://api.example.org' }, {}, '--allowed-hosts is "https://api.example.org".'],
     [{ deprecated: '2027-02-30' }, {}, '--deprecated is "2027-02-30".'],

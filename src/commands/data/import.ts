@@ -15,7 +15,7 @@ import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { interruptible } from '../cli/output.ts';
 import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
 import { type Input, openInput, requireInput } from './input.ts';
-import { readAhead, threadsOf } from './read-ahead.ts';
+import { readAhead, threadsOfCores } from './read-ahead.ts';
 import { type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
 import { type Disorder, disorderIn, inputInOrder, SeenIds } from './row-order.ts';
 
@@ -30,6 +30,8 @@ export interface ImportOptions {
   aheadFrom?: number;
   /** What these threads run; tests give another. */
   thread?: URL;
+  /** Number of these threads, for tests; by default, the cores decide. */
+  threads?: number;
 }
 
 /**
@@ -277,7 +279,7 @@ async function importFile(
 
 /** Imports recordings in the given order. */
 export async function runImport(
-  settings: Omit<SettingsOf<'import'>, 'importThreads'> & Partial<Pick<SettingsOf<'import'>, 'importThreads'>>,
+  settings: SettingsOf<'import'>,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {
@@ -295,7 +297,7 @@ export async function runImport(
     await interruptible(ingest.close, async () => {
       for (const file of files) {
         const report = progressReport(file, process.stderr);
-        const counts = await importFile(ingest, file, options, threadsOf(settings), report);
+        const counts = await importFile(ingest, file, options, options.threads ?? threadsOfCores(), report);
         report.done();
         process.stdout.write(
           `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +

@@ -34,9 +34,8 @@ export type FromReader =
 /** More threads would wait for the writer. */
 const MOST_THREADS = 8;
 
-/** The number of threads that a setting means. */
-export const threadsOf = ({ importThreads }: { importThreads?: number | null }): number =>
-  importThreads ?? Math.min(MOST_THREADS, availableParallelism() - 1);
+/** Returns how many threads read ahead on this machine: the writer keeps one core. With 0, the writer reads by itself. */
+export const threadsOfCores = (): number => Math.min(MOST_THREADS, availableParallelism() - 1);
 
 class Reader {
   readonly #worker: Worker;
@@ -53,7 +52,7 @@ class Reader {
     const ended = (cause: unknown): void => {
       this.#failure ??= new PassingError(
         'A thread that reads ahead ended before the end of what it reads.',
-        'Repeat the command; with --import-threads 0 no other thread reads.',
+        'Repeat the command.',
         { cause },
       );
       this.#wake();

@@ -6,7 +6,7 @@ import { sendManyIn } from '../../settings/data.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type RebuildOptions, rebuildIndex, rebuildIndexAhead } from '../../store/ingest/rebuild.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
-import { readAhead, threadsOf } from './read-ahead.ts';
+import { readAhead, threadsOfCores } from './read-ahead.ts';
 
 /** Options of a rebuild. */
 interface RebuildCommand {
@@ -14,6 +14,8 @@ interface RebuildCommand {
   force: boolean;
   /** Whether another process may serve the present index meanwhile. */
   beside: boolean;
+  /** Number of threads that read ahead, for tests; by default, the cores decide. */
+  threads?: number;
 }
 
 /** Replays a journal that threads read ahead. */
@@ -24,7 +26,10 @@ async function replayed(ingest: Ingest, directory: string, threads: number): Pro
 }
 
 /** Makes a new index from the journal. */
-export async function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): Promise<void> {
+export async function runRebuild(
+  settings: SettingsOf<'rebuild'>,
+  { force, beside, threads = threadsOfCores() }: RebuildCommand,
+): Promise<void> {
   const { making, done } = secondaryIndexReport();
   const options: RebuildOptions = {
     making,
@@ -36,7 +41,6 @@ export async function runRebuild(settings: SettingsOf<'rebuild'>, { force, besid
     force,
     beside,
   };
-  const threads = threadsOf(settings);
   const { tipHeight, isInstalled } =
     threads === 0
       ? rebuildIndex(options)

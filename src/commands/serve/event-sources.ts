@@ -79,12 +79,15 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
   return { port: receiver?.url ?? null, url, stalled: () => subscriber.failing() };
 }
 
+/** Maximum size of an event's body. */
+const MAX_EVENT_BYTES = 500_000_000;
+
 function openPort({ settings, environment, operations, log, turns, closing }: EventSourcesOptions, intake: Intake) {
   const { clock, listen } = environment;
   const receiver = startReceiver({
     hostname: settings.eventHost,
     port: settings.eventPort,
-    bodyLimit: settings.eventBodyLimit,
+    bodyLimit: MAX_EVENT_BYTES,
     intake,
     log,
     otherwise: operationAnswer(operations),
