@@ -125,16 +125,6 @@ export const nodeSettings = group('Requests to the node', {
     help: 'Block at which an empty index begins, beside a node that has the blocks below; tip: the next block after that of the node',
     accepts: 'a height, or tip',
   }),
-  maxTipAge: setting({
-    commands: servers,
-    flag: '--max-tip-age <seconds>',
-    variables: ['STACKSIDE_MAX_TIP_AGE'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 31_536_000 })], { default: null }),
-    read: integer,
-    absent: '3600 on mainnet, no limit elsewhere',
-    help: "Age of the newest block above which /ready answers 503 while the node's RPC interface can't be reached; 0 for no limit",
-    accepts: 'a number of seconds from 0 to 31536000',
-  }),
   proxyPrefix: setting({
     commands: servers,
     flag: '--proxy-prefix <prefix=url>',

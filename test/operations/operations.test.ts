@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
-import { MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { askHealth } from '../../src/commands/cli/client.ts';
 import { spanText } from '../../src/commands/cli/progress.ts';
-import { tipAgeLimit } from '../../src/commands/serve/operations.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
@@ -180,11 +178,11 @@ describe('over a chain', () => {
   });
 });
 
-test("where the node can't be reached, the age of the tip says whether it is fresh", async () => {
+test("if the node can't be reached, mainnet's tip is stale after an hour", async () => {
   const time = { now: 0 };
   const clock = { ...systemClock, now: () => time.now };
-  await using alone = await serving({ maxTipAge: '3600' }, undefined, {}, { clock });
-  await alone.post(events.slice(0, 20));
+  await using alone = await serving({}, undefined, {}, { clock });
+  await alone.post([...devnetEvents({ network: 'mainnet', seed: 5, blocks: 3 })]);
   const { block_time: tip } = (await (await alone.get('/extended/v2/blocks/latest')).json()) as { block_time: number };
   expect(tip).toBeGreaterThan(0);
   const readyAt = async (age: number) => {
@@ -204,10 +202,16 @@ test("where the node can't be reached, the age of the tip says whether it is fre
   expect(await readyAt(-60)).toMatchObject({ status: 200, body: { tip_age_seconds: 0 } });
 });
 
-test('mainnet alone has a limit of its own, and a limit of 0 is none', () => {
-  expect([tipAgeLimit(null, MAINNET_CHAIN_ID), tipAgeLimit(null, TESTNET_CHAIN_ID)]).toEqual([3_600, null]);
-  expect([tipAgeLimit(0, MAINNET_CHAIN_ID), tipAgeLimit(60, MAINNET_CHAIN_ID)]).toEqual([null, 60]);
-  expect([tipAgeLimit(0, TESTNET_CHAIN_ID), tipAgeLimit(60, TESTNET_CHAIN_ID)]).toEqual([null, 60]);
+test("if the node can't be reached, a testnet's tip is never stale", async () => {
+  const time = { now: 0 };
+  const clock = { ...systemClock, now: () => time.now };
+  await using alone = await serving({}, undefined, {}, { clock });
+  await alone.post(events.slice(0, 20));
+  const { block_time: tip } = (await (await alone.get('/extended/v2/blocks/latest')).json()) as { block_time: number };
+  time.now = (tip + 31_536_000) * 1_000;
+  const response = await alone.get('/ready');
+  const body = { ready: true, node_height: null, tip_age_seconds: 31_536_000 };
+  expect({ status: response.status, body: await response.json() }).toMatchObject({ status: 200, body });
 });
 
 test.each([

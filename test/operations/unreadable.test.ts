@@ -25,7 +25,6 @@ test.each([
     health: null,
     threads: async () => [],
     stalled: () => null,
-    maxTipAge: null,
     behind: () => null,
     now: () => 0,
   });
@@ -41,7 +40,6 @@ test('a mistake of ours is not taken for an index that fails', async () => {
     snapshots: failing(mistake),
     node: nodeRpc(NO_NODE),
     stalled: () => null,
-    maxTipAge: null,
     behind: () => null,
     now: () => 0,
   };

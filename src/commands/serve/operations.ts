@@ -24,8 +24,6 @@ interface ReadinessOptions {
   behind: () => string | null;
   /** Why no events come; null if they do. */
   stalled: () => string | null;
-  /** The `--max-tip-age` setting. */
-  maxTipAge: number | null;
   /** The clock, in Unix milliseconds. */
   now: () => number;
 }
@@ -66,14 +64,9 @@ export async function readOrReason<T>(
  */
 const MAINNET_TIP_AGE = 3_600;
 
-/**
- * Maximum age of the newest block in seconds if the node's height is unknown; null for no limit.
- * @param setting the `--max-tip-age` setting: 0 for no limit, null for the network's default
- */
-export function tipAgeLimit(setting: number | null, chainId: number): number | null {
-  if (setting !== null) return setting === 0 ? null : setting;
-  return networkOf(chainId).kind === 'mainnet' ? MAINNET_TIP_AGE : null;
-}
+/** Maximum age of the newest block in seconds if the node's height is unknown; null for no limit. */
+const tipAgeLimit = (chainId: number): number | null =>
+  networkOf(chainId).kind === 'mainnet' ? MAINNET_TIP_AGE : null;
 
 interface Tip {
   height: number;
@@ -86,13 +79,13 @@ type Finding = Pick<Readiness, 'state' | 'reason'>;
 const READY: Finding = { state: 'ready', reason: null };
 
 /** Whether the tip is recent enough. */
-function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number | null): Finding {
+function freshness(tip: Tip | null, nodeHeight: number | null): Finding {
   if (tip === null) return { state: 'empty', reason: 'No block was indexed yet.' };
   if (nodeHeight !== null) {
     if (nodeHeight - tip.height <= BLOCKS_BEHIND) return READY;
     return { state: 'behind', reason: `The index is at block ${tip.height}, and the node is at block ${nodeHeight}.` };
   }
-  const limit = tipAgeLimit(maxTipAge, tip.chainId);
+  const limit = tipAgeLimit(tip.chainId);
   if (limit === null || tip.age <= limit) return READY;
   const reason = `The newest block is ${spanText(tip.age)} old, and the node's RPC interface can't be reached.`;
   return { state: 'stale', reason };
@@ -103,7 +96,7 @@ const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text
 
 /** The state of a server, with the reason if it isn't ready. */
 async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
-  const { snapshots, node, health, behind, maxTipAge, now } = options;
+  const { snapshots, node, health, behind, now } = options;
   const reading = snapshots.read(async (read): Promise<Tip | null> => {
     const block = read.blocks.find('latest');
     if (block === undefined) return null;
@@ -122,7 +115,7 @@ async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
     const lag = behind();
     if (lag !== null) return { state: 'behind', reason: lag };
     if (stalled !== null) return { state: 'stalled', reason: `No events come: ${stalled}` };
-    return freshness(tip, nodeHeight, maxTipAge);
+    return freshness(tip, nodeHeight);
   };
   const { state, reason } = finding();
   return {
@@ -146,8 +139,6 @@ export interface OperationsOptions {
   behind: () => string | null;
   /** Why no events come; null if they do. */
   stalled: () => string | null;
-  /** The `--max-tip-age` setting. */
-  maxTipAge: number | null;
   /** The clock, in Unix milliseconds. */
   now: () => number;
   /** Metrics of the API threads; empty without threads. */

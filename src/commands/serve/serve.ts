@@ -451,7 +451,6 @@ async function startServer(
       health: ingest?.health ?? null,
       behind: () => cluster?.behind() ?? null,
       stalled: () => events?.stalled() ?? null,
-      maxTipAge: settings.maxTipAge,
       now: clock.now,
       threads: metrics,
     });
