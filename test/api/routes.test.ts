@@ -12,19 +12,9 @@ import { responder } from '../../src/http/respond.ts';
 import { addRoutes, route } from '../../src/http/route.ts';
 import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
-import {
-  alice,
-  block,
-  bob,
-  drop,
-  hashOf,
-  microblockHash,
-  receipt,
-  stream,
-  transfer,
-} from '../support/events/handmade.ts';
+import { alice, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
 import { routeContext } from './route-context.ts';
-import { ADDRESS, bytes, CONTRACT, chainBlocks, hash, MISTYPED, OTHER, sampleEvents, waiting } from './sample-chain.ts';
+import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, OTHER, sampleEvents, waiting } from './sample-chain.ts';
 import { isOfStaking, sampleRoutes } from './sample-routes.ts';
 import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
@@ -153,18 +143,6 @@ describe('GET /extended', () => {
     const { json } = testApp(emptyIndex());
     const { body } = await json('/extended');
     expect(Object.keys(body)).toEqual(['server_version', 'status']);
-  });
-
-  test('names the microblock on the tip', async () => {
-    const [, , tip] = chainBlocks();
-    const microblock = { label: 'on the tip', after: null, sequence: 0, transactions: [waiting[0]] };
-    const { json } = testApp(memoryIndex([...sampleEvents(), stream(tip, [microblock])]));
-    const { chain_tip } = (await json('/extended')).body as { chain_tip: object };
-    expect(Object.entries(chain_tip).slice(3)).toEqual([
-      ['microblock_hash', microblockHash('on the tip')],
-      ['microblock_sequence', 0],
-      ['burn_block_height', 103],
-    ]);
   });
 });
 

@@ -1,5 +1,7 @@
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 
@@ -87,11 +89,15 @@ describe('changes', () => {
     snapshots.close();
   });
 
-  test('of a block name everyone its transactions concern', async () => {
+  test('of a block name everyone whom its transactions or matured rewards concern', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     for (const event of events) open.ingest.apply(received(event));
     open.ingest.commit();
+    using db = new Database(indexPath(open.directory), { readonly: true });
+    const rewarded = db.query<{ address: string }, [number]>(
+      'SELECT p.address FROM miner_rewards r JOIN principals p ON p.id = r.recipient_id WHERE r.height = ?1',
+    );
     await snapshots.read(async (read) => {
       const tip = (await read.chain.tip())?.height ?? 0;
       for (let height = 1; height <= tip; height++) {
@@ -99,8 +105,9 @@ describe('changes', () => {
         const page = await read.transactions.ofBlock({ height }, 50, null);
         expect(txIds.map((id) => id.toHex())).toEqual((page?.items ?? []).map(({ txId }) => txId.toHex()).reverse());
         expect(new Set(principals).size).toBe(principals.length);
-        // Each has the block among its own transactions.
+        // Each has the block among its own transactions, or a reward that matured in it.
         for (const principal of principals) {
+          if (rewarded.all(height).some(({ address }) => address === principal)) continue;
           const own = await read.transactions.ofPrincipal(principal, 50, null);
           const locksOnly = own.items.length === 0;
           if (own.total <= 50 && !locksOnly) {

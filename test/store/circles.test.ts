@@ -2,21 +2,9 @@
 import { expect, test } from 'bun:test';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { openNew } from '../support/data/ingest.ts';
-import { alice, block, bob, hashOf, type MadeBlock, stream, transfer } from '../support/events/handmade.ts';
+import { block, hashOf, type MadeBlock } from '../support/events/handmade.ts';
 import { burnBlock } from '../support/events/pox.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
-
-test('microblocks that follow each other are no chain', () => {
-  using open = openNew();
-  const anchor = block(null, 'anchor', [], { signer_bitvec: null });
-  open.ingest.receive(anchor.event);
-  const circle = [
-    { label: 'left', after: 'right', sequence: 1, transactions: [transfer(alice, 0, 200)] },
-    { label: 'right', after: 'left', sequence: 2, transactions: [transfer(bob, 0, 200)] },
-  ];
-  expect(open.ingest.receive(stream(anchor, circle))).toBe('repeated');
-  expect(open.ingest.receive(stream(anchor, [{ ...circle[0]!, after: 'left' }]))).toBe('repeated');
-});
 
 test('Bitcoin blocks that are each other’s parents are no branch', () => {
   using open = openNew();

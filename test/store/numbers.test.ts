@@ -14,7 +14,6 @@ import {
   receipt,
   START,
   sponsor,
-  stream,
   transfer,
 } from '../support/events/handmade.ts';
 import { jsonOf } from '../support/events/payload-text.ts';
@@ -110,7 +109,6 @@ const events: Record<string, ReceivedEvent> = {
       ],
     },
   ).event,
-  microblocks: stream(first, [{ label: 'm', after: null, sequence: 0, transactions: [transfer(alice, 0, 300)] }]),
   burn_block: {
     path: '/new_burn_block',
     text: jsonOf({
