@@ -1,6 +1,7 @@
 /** A client of the node's RPC interface. */
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
 import { indexBlockHash } from '../codec/nakamoto-block.ts';
 import { directFetch, UnreachableError } from '../http/direct-fetch.ts';
@@ -47,8 +48,12 @@ export interface NodeRpc {
 const TIMEOUT_MS = 5_000;
 const INFO_FRESH_MS = 200;
 
-/** A client of the node's RPC interface. @param url without a trailing slash */
-export function nodeRpc(url: string): NodeRpc {
+/**
+ * Makes a client of the node's RPC interface.
+ * @param url without a trailing slash
+ * @param clock its monotonic time decides how long an answer counts as new, because the wall clock may be set back
+ */
+export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClock): NodeRpc {
   let known: { at: number; info: Promise<NodeInfo> } | null = null;
 
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
@@ -87,7 +92,8 @@ export function nodeRpc(url: string): NodeRpc {
     request,
     json: async (path) => (await answered(path)).body,
     info() {
-      if (known === null || Date.now() - known.at > INFO_FRESH_MS) known = { at: Date.now(), info: ask() };
+      const at = clock.monotonic();
+      if (known === null || at - known.at > INFO_FRESH_MS) known = { at, info: ask() };
       return known.info;
     },
   };
