@@ -329,7 +329,9 @@ const blockFact = (
     }),
     async node(node) {
       const decoded = await sent(node);
-      if (decoded === null || decoded instanceof NoAnswer) return decoded;
+      // A missing block is no difference: a simulated node serves only its newest blocks.
+      if (decoded === null) return new NoAnswer("the node doesn't have this block");
+      if (decoded instanceof NoAnswer) return decoded;
       if (!decoded.ok) return { id, bytes: decoded.error.message };
       const { header, blockId, transactionCount, transactions: theirs } = decoded.value;
       return {

@@ -252,11 +252,6 @@ describe('a lie is found, with its subject and the block from which on it is tol
       name: 'it',
       lie: on(/contracts\/source/, () => new Response('No contract source data found', { status: 404 })),
     },
-    'a block that is not there': {
-      kind: 'blocks',
-      name: 'it',
-      lie: on(/v3\/blocks/, () => new Response('No such block', { status: 404 })),
-    },
   };
   test.each(Object.entries(lies))('%s', async (_, { kind, name, first, lie }) => {
     const found = differences(await compared(snapshots, rpcOf(node, lie)));
@@ -307,6 +302,18 @@ describe('what is no answer is no difference', () => {
     expect(unanswered(await compared(snapshots, rpcOf(node, first), 2), 'transactions')).toEqual([
       ['an entry of another block', 2],
     ]);
+  });
+
+  test('a block that the node does not have is not compared, and the others are', async () => {
+    let isFirst = true;
+    const lacking = on(/v3\/blocks/, (_, answer) => {
+      if (!isFirst) return answer;
+      isFirst = false;
+      return new Response('No such block', { status: 404 });
+    });
+    const found = await compared(snapshots, rpcOf(node, lacking), 3);
+    expect(differences(found)).toEqual([]);
+    expect(unanswered(found, 'blocks')).toEqual([["the node doesn't have this block", 1]]);
   });
 
   test('JSON of another form', async () => {
