@@ -1,6 +1,14 @@
 /** Settings of the faucets of test networks. They have no flags: some are secrets, and the others belong to them. */
 import { Type } from '@sinclair/typebox';
+import { decoded } from '../http/request-url.ts';
 import { group, PRIVATE_KEY, setting, urlOrNone, withoutSlash, yesOrNo } from './setting.ts';
+
+/** Returns a URL without slashes at its end; false if it, or the escapes in its user or password, can't be read. */
+function urlWithCredentials(text: string): string | false {
+  const url = URL.parse(text);
+  const isReadable = url !== null && decoded(url.username) !== null && decoded(url.password) !== null;
+  return isReadable && withoutSlash(text);
+}
 
 export const faucetSettings = group('Faucets', {
   stxFaucet: setting({
@@ -76,7 +84,7 @@ export const faucetSettings = group('Faucets', {
     variables: ['STACKSIDE_BTC_RPC'],
     hostAndPort: [['BTC_RPC_HOST', 'BTC_RPC_PORT', 'BTC_RPC_USER', 'BTC_RPC_PW']],
     type: urlOrNone(),
-    read: withoutSlash,
+    read: urlWithCredentials,
     help: "URL of the Bitcoin node's RPC interface with user and password, for the BTC faucet",
     accepts: 'the URL of an HTTP server, such as http://user:password@127.0.0.1:18443',
   }),

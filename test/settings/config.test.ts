@@ -81,6 +81,8 @@ describe('settings', () => {
     [{ deprecated: '2027-02-30' }, {}, '--deprecated is "2027-02-30".'],
     [{ deprecated: '2027-06-30T12:00' }, {}, '--deprecated is "2027-06-30T12:00".'],
     [{}, { STACKSIDE_DEPRECATED: '2027-02-29T00:00:00Z' }, 'STACKSIDE_DEPRECATED is "2027-02-29T00:00:00Z".'],
+    [{}, { STACKSIDE_BTC_RPC: 'http://user:a%zz@bitcoin' }, 'STACKSIDE_BTC_RPC is "http://user:***@bitcoin".'],
+    [{}, { STACKSIDE_BTC_RPC: 'http://user:a/b@bitcoin' }, 'STACKSIDE_BTC_RPC is "http://user:***@bitcoin".'],
     [{ logLevel: 'loud' }, {}, '--log-level is "loud".'],
     [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
     [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],
