@@ -90,13 +90,20 @@ test('a directory without an engine is refused with the command that installs on
   });
 });
 
-test('an engine that ends while a changed contract is tried is said, and the chain goes on', async () => {
-  using watched = await standInEngine();
-  const [file, logged] = [join(watched.path, 'one.clar'), [] as LogEvent[]];
+/** Starts a demo that watches a project with one contract; returns it with the contract's file and the demo's log. */
+async function watchedDemo(directory: string) {
+  const [file, logged] = [join(directory, 'one.clar'), [] as LogEvent[]];
   await Bun.write(file, '(ok true)');
-  await Bun.write(join(watched.path, 'Clarinet.toml'), '[project]\n[contracts.one]\npath = "one.clar"\n');
+  await Bun.write(join(directory, 'Clarinet.toml'), '[project]\n[contracts.one]\npath = "one.clar"\n');
   const createLog = () => (event: LogEvent) => void logged.push(event);
-  await using own = await demo({ clarity: watched.path, watch: 'true' }, { ...realEnvironment, createLog });
+  const own = await demo({ clarity: directory, watch: 'true' }, { ...realEnvironment, createLog });
+  return { own, file, logged, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
+}
+
+test('an engine that ends while a changed contract is tried is said, and the chain goes on', async () => {
+  using project = await standInEngine();
+  await using watched = await watchedDemo(project.path);
+  const { own, file, logged } = watched;
   const { tip } = await own.json<Steered>('/stackside/v1/devnet');
   await Bun.write(file, '(die)');
   await until(() => logged.some(({ event }) => event === 'contracts_refused'), 'the word of the engine');
@@ -108,12 +115,9 @@ test('an engine that ends while a changed contract is tried is said, and the cha
 });
 
 test('a changed contract is deployed again, and the transactions after it are mined again and counted', async () => {
-  using watched = await standInEngine();
-  const [file, logged] = [join(watched.path, 'one.clar'), [] as LogEvent[]];
-  await Bun.write(file, '(ok true)');
-  await Bun.write(join(watched.path, 'Clarinet.toml'), '[project]\n[contracts.one]\npath = "one.clar"\n');
-  const createLog = () => (event: LogEvent) => void logged.push(event);
-  await using own = await demo({ clarity: watched.path, watch: 'true' }, { ...realEnvironment, createLog });
+  using project = await standInEngine();
+  await using watched = await watchedDemo(project.path);
+  const { own, file, logged } = watched;
   for (const name of ['first', 'second']) {
     await own.post<Steered>('/stackside/v1/devnet/deploy', { name, source: '(print 1)' });
   }
