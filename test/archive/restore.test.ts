@@ -180,7 +180,7 @@ test('a restore that was stopped anywhere goes on', async () => {
     };
     await restoredFrom(stopping, into).catch((error: unknown) => expect(error).toBeInstanceOf(OperatorError));
     if (!existsSync(join(into, 'restore'))) break;
-    expect(() => openAt(into)).toThrow('is not finished');
+    expect(() => openAt(into)).toThrow('an unfinished restore');
   }
   await restoredFrom(place, into).catch((error: OperatorError) =>
     expect(error.message).toContain('holds data already'),
@@ -203,13 +203,13 @@ test('another end or another archive is refused where a restore is not finished'
   rmSync(join(path, segments[2]!));
   const into = folder();
   await refusal(restoredFrom(place, into));
-  expect(await refusal(restoredFrom(place, into, { until: { entry: 3 } }))).toContain('is not finished');
+  expect(await refusal(restoredFrom(place, into, { until: { entry: 3 } }))).toContain('an unfinished restore');
   const foreign = folder();
   await archive(
     kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })))),
     directoryFiles(foreign),
   );
-  expect(await refusal(restoredFrom(directoryFiles(foreign), into))).toContain('is not finished');
+  expect(await refusal(restoredFrom(directoryFiles(foreign), into))).toContain('an unfinished restore');
 });
 
 test('no archive, another chain, and a newer format are refused by name', async () => {

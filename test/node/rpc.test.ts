@@ -1,4 +1,4 @@
-/** The node's tip is asked for again after a moment, whatever the wall clock says. */
+/** How long the client keeps the node's tip. */
 import { expect, setSystemTime, test } from 'bun:test';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';

@@ -44,7 +44,7 @@ async function fillToTip(
   const chainId = ingest.chainId();
   if (chainId === null) {
     throw new OperatorError(
-      `The index in ${directory} has no block yet, so that nothing says where to begin.`,
+      `The index in ${directory} has no block yet, so there is no gap to fill.`,
       'Import a recording, restore a backup, or let a node with an observer from its first block on post to stackside serve.',
     );
   }

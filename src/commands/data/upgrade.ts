@@ -28,7 +28,7 @@ export function upgradeReport(directory: string): UpgradeReport {
 
 type FilePlan = UpgradePlan['index'] | NonNullable<UpgradePlan['journal']>;
 
-/** Returns what happens to a file, as a phrase. @param what its version is of: `schema` or `version` */
+/** Describes what happens to a file. @param what `schema` or `version`, the word before the number */
 function fateText(what: string, { version, known, fate }: FilePlan): string {
   switch (fate) {
     case 'made':
@@ -40,7 +40,7 @@ function fateText(what: string, { version, known, fate }: FilePlan): string {
     case 'unreleased':
       return `${what} ${version} was written by an unreleased program`;
     case 'newer':
-      return `${what} ${version} was written by a newer program; this one knows ${known}`;
+      return `${what} ${version} was written by a newer program; this one supports ${known}`;
   }
 }
 

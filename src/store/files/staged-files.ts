@@ -33,8 +33,8 @@ export function beginMaking(directory: string, marker: Uint8Array): void {
   if (existsSync(path)) {
     if (readFileSync(path).equals(marker)) return;
     throw new OperatorError(
-      `A restore of another archive, or to another entry, into ${directory} is not finished.`,
-      'Go on with what was begun, or remove the directory to begin anew.',
+      `${directory} contains an unfinished restore of another archive, or to another entry.`,
+      'Finish that restore, or delete the directory to start over.',
     );
   }
   makePrivateDirectory(stagingOf(directory));

@@ -18,7 +18,7 @@ export const isUnfinished = (directory: string): boolean => existsSync(markerPat
 export function requireFinished(directory: string): void {
   if (!isUnfinished(directory)) return;
   throw new OperatorError(
-    `A restore into ${directory} was begun and is not finished.`,
-    'Run stackside restore again, which goes on where it broke off; or remove the directory to begin anew.',
+    `${directory} contains an unfinished restore.`,
+    'Run stackside restore again to continue it, or delete the directory to start over.',
   );
 }

@@ -1,7 +1,7 @@
 /**
- * What the node said of tokens, as commands: a rebuild asks nobody anew. An answer of the node counts where the block
- * at which the node was asked is still on the chain, and no later one says something of the token; otherwise nothing changes, and
- * the token is asked about again.
+ * Stores the node's answers about tokens as commands, so that a rebuild doesn't query the node. An answer counts if the block at
+ * which the node was queried is still on the chain and no later block changed the token. Otherwise nothing changes, and Stackside
+ * queries the node again.
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../chain/position.ts';

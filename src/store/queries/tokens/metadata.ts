@@ -1,4 +1,4 @@
-/** Contracts of tokens, and what is known of their tokens: facts of the chain, and what is still asked. */
+/** Reads token contracts, the metadata of their tokens, and the pending lookups. */
 import type { Database } from 'bun:sqlite';
 import type { OffsetPage } from '../../model/page.ts';
 import type {
