@@ -943,7 +943,7 @@ CREATE TABLE burn_blocks (
   hash        BLOB NOT NULL,
   parent_hash BLOB,
   payload     BLOB NOT NULL,
-  -- 1: filled from the node's RPC interface, which doesn't tell payouts, slot holders and pox transactions; 0: announced
+  -- 1: filled from the node's RPC interface, which has no payouts, slot holders or pox transactions; 0: announced by the node
   is_filled   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX burn_blocks_by_hash ON burn_blocks (hash);
@@ -1378,9 +1378,12 @@ CREATE TABLE progress (
   -- greater with every change of the mempool, and at least the change's time in Unix microseconds: for ETags
   mempool_version   INTEGER NOT NULL,
   -- the same of what commands say of tokens
-  tokens_version    INTEGER NOT NULL
+  tokens_version    INTEGER NOT NULL,
+  -- how often an event changed blocks below the tip without a fork: the node's own event of a filled block, or a filled
+  -- Bitcoin block between others; for ETags and caches
+  completions       INTEGER NOT NULL
 ) STRICT;
-INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0);
+INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0);
 
 -- Where an index begins that knows nothing below a block: one row, written before the first block. An index that has the chain
 -- from its beginning has no row here.

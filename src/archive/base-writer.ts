@@ -82,7 +82,10 @@ export interface BaseWriterOptions {
   size?: PartSize;
 }
 
-/** The newest base whose parts may be taken over: of this log and schema, with a tip that is still canonical. */
+/**
+ * The newest base whose parts may be taken over: of this log and schema, with a tip that is still canonical, and no block that was
+ * completed since.
+ */
 async function earlierBase(
   { place, snapshot, journal }: BaseWriterOptions,
   state: BaseState,
@@ -96,7 +99,7 @@ async function earlierBase(
       if (error instanceof ArchiveDamagedError) return null;
       throw error;
     });
-    if (base === null || base.schema !== state.schema) continue;
+    if (base === null || base.schema !== state.schema || base.completions !== state.completions) continue;
     if (snapshot.isCanonical(base.height, Uint8Array.fromHex(base.index_block_hash))) return base;
   }
   return null;
@@ -140,7 +143,7 @@ function manifestOf(
 ): BaseManifest {
   const entry = journal.read(state.position.id);
   if (entry === undefined) throw journal.missing(state.position.id);
-  const { schema, position, chainId, tip, highest, sendMany } = state;
+  const { schema, position, chainId, tip, highest, completions, sendMany } = state;
   return {
     format: BASE_FORMAT,
     program,
@@ -153,6 +156,7 @@ function manifestOf(
     height: tip.height,
     index_block_hash: tip.indexBlockHash.toHex(),
     highest,
+    completions,
     send_many: { mainnet: sendMany.mainnet, testnet: sendMany.testnet },
     tables,
   };

@@ -77,6 +77,8 @@ const Manifest = Type.Object({
   height: Size,
   index_block_hash: Hex,
   highest: Size,
+  /** How often known blocks were completed: rows of canonical blocks are the same as long as this number is. */
+  completions: Size,
   /** The send-many contracts that the rows were made with; null for the usual one. */
   send_many: Type.Object({ mainnet: Contract, testnet: Contract }),
   tables: Type.Array(Table, { maxItems: 1_000 }),

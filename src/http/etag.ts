@@ -20,16 +20,22 @@ export const tagOf = (version: string) => {
   return (state: string): string => `${state}-${program}`;
 };
 
+/** The end of tags that name a block: known blocks can be completed while the tip stays. Empty if none was completed. */
+const completed = (read: Reader): string => {
+  const completions = read.chain.tip()?.completions ?? 0;
+  return completions === 0 ? '' : `-${completions}`;
+};
+
 /** The tag of answers that change only with canonical blocks. */
 export const chainTip = (read: Reader): string | null => {
   const tip = read.chain.tip();
-  return tip === null ? null : `0x${tip.indexBlockHash.toHex()}`;
+  return tip === null ? null : `0x${tip.indexBlockHash.toHex()}${completed(read)}`;
 };
 
 /** The tag of answers that change with Bitcoin's height as well, such as locks that end. */
 export const chainAndBurnTip = (read: Reader): string | null => {
   const tip = read.chain.tip();
-  return tip === null ? null : `${tip.indexBlockHash.toHex()}-${tip.burnBlockHeight}`;
+  return tip === null ? null : `${tip.indexBlockHash.toHex()}-${tip.burnBlockHeight}${completed(read)}`;
 };
 
 /** The tag of answers about any fork: an orphan may arrive without a change of the tip. */
@@ -91,21 +97,21 @@ export const principalAndMempool = (read: Reader): string | null => {
 export const transaction = (read: Reader, { tx_id }: { tx_id: Uint8Array }): string | null => {
   const state = read.transactions.state(tx_id);
   if (state === undefined) return null;
-  if (state.indexBlockHash !== null) return `${state.indexBlockHash.toHex()}-${state.status}`;
+  if (state.indexBlockHash !== null) return `${state.indexBlockHash.toHex()}-${state.status}${completed(read)}`;
   const tip = read.chain.tip();
   return tip === null ? null : `${state.status}-${read.mempool.version()}`;
 };
 
-/** The tag of answers about a canonical block, whose content never changes. */
+/** The tag of answers about a canonical block, whose content changes only if it was filled and is completed. */
 export const block = (read: Reader, params: { height_or_hash: BlockId }): string | null => {
   const hash = read.chain.blockHash(params.height_or_hash);
-  return hash === undefined ? null : `${hash.toHex()}-canonical`;
+  return hash === undefined ? null : `${hash.toHex()}-canonical${completed(read)}`;
 };
 
 /** The tag of an answer about the newest block at or before a time, in Unix seconds. */
 export const blockAt = (read: Reader, { timestamp }: { timestamp: number }): string | null => {
   const found = read.blocks.at(timestamp);
-  return found === undefined ? null : `${found.indexHash.toHex()}-canonical`;
+  return found === undefined ? null : `${found.indexHash.toHex()}-canonical${completed(read)}`;
 };
 
 /**

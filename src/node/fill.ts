@@ -1,6 +1,7 @@
 /**
  * Fills a gap in the chain: blocks that the node never sends again, since it got an answer for them, or since it had no
- * observer then. They are made from its RPC interface (`replay.ts`) and accepted like events that it posts.
+ * observer then. They are made from its RPC interface (`replay.ts`) and accepted like events that it posts. If the node posts
+ * such a block after all, its event completes the block (`store/ingest/chain-writer.ts`, `burn-block-writer.ts`).
  */
 import { lazy } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
@@ -21,7 +22,7 @@ import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy
 /** Log events of a server that fills gaps. */
 export type FillEvent =
   | { event: 'gap_filling'; to_height: number; index_block_hash: string }
-  /** `burn_blocks` were filled without their payouts. */
+  /** `burn_blocks` is the number of Bitcoin blocks that were filled, which have no payouts. */
   | { event: 'gap_filled'; blocks: number; burn_blocks: number; height: number }
   | { event: 'gap_not_filled'; reason: string };
 
@@ -47,7 +48,7 @@ export interface FillOptions {
 /** What was filled. */
 export interface Filled {
   blocks: number;
-  /** Bitcoin blocks, which lack their payouts. */
+  /** Bitcoin blocks, which have no payouts. */
   burnBlocks: number;
   /** Height of the last block. */
   height: number;
@@ -201,27 +202,38 @@ export async function fillTo(
     return ids.reverse();
   }
 
-  /** Fills the Bitcoin blocks that the index lacks between two heights, the highest first, so that each has its child. */
-  async function fillBurnBlocks(above: number, upTo: number): Promise<void> {
-    for (let height = upTo; height > above; height--) {
-      const sortition = await sortitionBy(node, `/burn_height/${height}`);
-      if (sortition instanceof NoAnswer) continue;
-      const known = await snapshots.read((reader) => reader.burnRewards.hashAt(height));
-      if (known !== null && toHex(known) === sortition.burn_block_hash) continue;
-      const parent = await sortitionBy(node, `/burn_height/${height - 1}`);
-      if (parent instanceof NoAnswer) continue;
-      await receive(
-        event('/new_burn_block', {
-          filled_from: FILLED_FROM,
-          burn_amount: 0,
-          burn_block_hash: sortition.burn_block_hash,
-          burn_block_height: height,
-          consensus_hash: sortition.consensus_hash,
-          parent_burn_block_hash: parent.burn_block_hash,
-          reward_recipients: [],
-        }),
-      );
-      filled.burnBlocks += 1;
+  /**
+   * Fills the Bitcoin blocks that the index lacks, highest first. The node itself posts those that it sees from now on.
+   * @param above a height below the first block that is filled
+   */
+  async function fillBurnBlocks(above: number): Promise<void> {
+    const newest = await sortitionBy(node);
+    let found = newest;
+    while (!(found instanceof NoAnswer)) {
+      signal?.throwIfAborted();
+      const { burn_block_hash, burn_block_height, consensus_hash } = found;
+      const below = await sortitionBy(node, `/burn_height/${burn_block_height - 1}`);
+      const known = await snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
+      if (!(below instanceof NoAnswer) && (known === null || toHex(known) !== burn_block_hash)) {
+        await receive(
+          event('/new_burn_block', {
+            filled_from: FILLED_FROM,
+            burn_amount: 0,
+            burn_block_hash,
+            burn_block_height,
+            consensus_hash,
+            parent_burn_block_hash: below.burn_block_hash,
+            reward_recipients: [],
+          }),
+        );
+        filled.burnBlocks += 1;
+      }
+      const next = await snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, above));
+      if (next === null) return;
+      found =
+        !(below instanceof NoAnswer) && next === burn_block_height - 1
+          ? below
+          : await sortitionBy(node, `/burn_height/${next}`);
     }
   }
 
@@ -239,8 +251,9 @@ export async function fillTo(
       signal?.throwIfAborted();
       const decoded = await blockOf(node, id, goal.height);
       const below: Parent = parent ?? (await parentOf(decoded));
+      // Bitcoin blocks come first: if the fill is interrupted, the block after the gap is still refused, and the next fill goes on.
+      if (parent === null) await fillBurnBlocks(below.burnBlockHeight);
       const { text, block, compared } = await maker.make(decoded, below);
-      await fillBurnBlocks(below.burnBlockHeight, block.burnBlockHeight);
       await receive(event('/new_block', text));
       parent = block;
       filled.blocks += 1;
@@ -250,9 +263,6 @@ export async function fillTo(
       await progress(filled);
     }
   }
-  const newest = await sortitionBy(node);
-  if (parent !== null && !(newest instanceof NoAnswer)) {
-    await fillBurnBlocks(parent.burnBlockHeight, newest.burn_block_height);
-  }
+  if (parent === null) await fillBurnBlocks(Number.MAX_SAFE_INTEGER);
   return filled;
 }

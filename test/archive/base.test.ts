@@ -431,7 +431,7 @@ describe('refused by name:', () => {
     );
     expect(await withRows('totals', ['[1,0,"0",0,0,"0"]', '[2,0,"0",0,0,"0"]'])).toContain(`${no}totals has one row`);
     expect(await withRows('totals', ['[2,0,"0",0,0,"0"]'])).toContain(`${no}its rows are none of totals`);
-    expect(await withRows('progress', ['[1,1,5,"00",0,0,0,0]'])).toContain('its rows are those of entry 5');
+    expect(await withRows('progress', ['[1,1,5,"00",0,0,0,0,0]'])).toContain('its rows are those of entry 5');
   });
 
   test('no base of the entry', async () => {

@@ -154,6 +154,7 @@ const STATE = {
   block: 7,
   blockAt: 8,
   tokens: 9,
+  completions: 10,
 };
 type State = typeof STATE;
 type Part = keyof State;
@@ -161,7 +162,8 @@ type Part = keyof State;
 const hashOf = (byte: number): Uint8Array | undefined => (byte === 0 ? undefined : new Uint8Array(32).fill(byte));
 
 function readerOf(of: State): Reader {
-  const tip = of.tip === 0 ? null : { indexBlockHash: hashOf(of.tip), burnBlockHeight: of.burnHeight };
+  const { burnHeight: burnBlockHeight, completions } = of;
+  const tip = of.tip === 0 ? null : { indexBlockHash: hashOf(of.tip), burnBlockHeight, completions };
   const found = { indexBlockHash: hashOf(of.blockOfTransaction) ?? null, status: of.statusOfTransaction };
   return {
     chain: {
@@ -190,7 +192,8 @@ interface Depends {
   /** Without any of these there is no tag. */
   needs: readonly Part[];
 }
-const ofTip = (tag: Kind, ...on: Part[]): Depends => ({ tag, on: ['tip', ...on], needs: ['tip'] });
+const TIP = ['tip', 'completions'] as const;
+const ofTip = (tag: Kind, ...on: Part[]): Depends => ({ tag, on: [...TIP, ...on], needs: ['tip'] });
 const DEPENDS: readonly Depends[] = [
   ofTip('chainTip'),
   ofTip('chainAndBurnTip', 'burnHeight'),
@@ -202,16 +205,20 @@ const DEPENDS: readonly Depends[] = [
   ofTip('principal', 'burnHeight'),
   ofTip('memos', 'burnHeight', 'sendMany'),
   ofTip('principalAndMempool', 'burnHeight', 'mempool'),
-  { tag: 'transaction', on: ['blockOfTransaction', 'statusOfTransaction'], needs: ['statusOfTransaction'] },
+  {
+    tag: 'transaction',
+    on: ['blockOfTransaction', 'statusOfTransaction', 'completions'],
+    needs: ['statusOfTransaction'],
+  },
   {
     tag: 'transaction',
     of: { blockOfTransaction: 0, statusOfTransaction: 'pending' },
     on: ['blockOfTransaction', 'statusOfTransaction', 'mempool'],
     needs: ['statusOfTransaction', 'tip'],
   },
-  { tag: 'chainTipAndTokens', on: ['tip', 'tokens'], needs: [] },
-  { tag: 'block', on: ['block'], needs: ['block'] },
-  { tag: 'blockAt', on: ['blockAt'], needs: ['blockAt'] },
+  { tag: 'chainTipAndTokens', on: [...TIP, 'tokens'], needs: [] },
+  { tag: 'block', on: ['block', 'completions'], needs: ['block'] },
+  { tag: 'blockAt', on: ['blockAt', 'completions'], needs: ['blockAt'] },
 ];
 
 test.each(DEPENDS)('the tag $tag changes with $on, and with nothing else', async ({ tag, of: base, on, needs }) => {

@@ -230,6 +230,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     pendingMeeting: ({ mempool }) => mempool.meeting(NO_CONDITIONS, 'fee', 5, null),
     newestReward: ({ tenureRewards }) => tenureRewards.newest(height),
     burnHash: ({ burnRewards }) => burnRewards.hashAt(1),
+    unlinked: ({ burnRewards }) => burnRewards.unlinkedBelow(1, 0),
     withoutPayouts: ({ burnRewards }) => burnRewards.withoutPayouts(),
     lastPlace: async ({ steps }) => steps.heightAt(steps.last()),
     passed: async ({ steps }) => steps.pass(steps.before(height), height),

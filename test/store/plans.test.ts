@@ -136,7 +136,8 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'whole-blocks.tip': [fromTheEnd('blocks')],
   'chain.tip': [fromTheEnd('b'), { step: /^SCAN p$/, reason: 'progress has one row' }],
   'chain.newest': [fromTheEnd('blocks')],
-  'chain-cache.newest': [fromTheEnd('blocks')],
+  'chain-cache.newest': [fromTheEnd('blocks'), { step: /^SCAN progress$/, reason: 'one row' }],
+  'chain-cache.blockAt': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'blocks.tip': [fromTheEnd('blocks')],
   'block-series.tip': [fromTheEnd('blocks')],
   'pending-meeting.oldest': [

@@ -86,17 +86,21 @@ const count = (number: number, noun: string): string => `${number} ${noun}${numb
 
 /** Returns the lines that the command prints. */
 function textOf({ blocks, burnBlocks, height, accounts, unanswered }: Filled): string {
-  if (blocks === 0) return `nothing is missing: the index has the node's tip, at height ${height}\n`;
-  const lines = [
-    `filled ${count(blocks, 'block')} up to height ${height}; ${count(accounts, 'changed account')} compared with the node, all equal`,
-    ...(unanswered === 0
-      ? []
-      : [`${count(unanswered, 'changed account')} not compared: the node knows nothing of them`]),
-    'operations on Bitcoin leave no trace in a replay: stackside check --node --all compares every account',
-    ...(burnBlocks === 0
-      ? []
-      : [`${count(burnBlocks, 'Bitcoin block')} filled without their payouts, which no node tells`]),
-  ];
+  const changes = (number: number) => count(number, 'changed account');
+  const lines: string[] = [];
+  if (blocks === 0) lines.push(`nothing is missing: the index has the node's tip, at height ${height}`);
+  else {
+    lines.push(
+      `filled ${count(blocks, 'block')} up to height ${height}; ${changes(accounts)} compared with the node, all equal`,
+    );
+    if (unanswered > 0) lines.push(`${changes(unanswered)} not compared: the node knows nothing of them`);
+    lines.push('operations on Bitcoin leave no trace in a replay: stackside check --node --all compares every account');
+  }
+  if (burnBlocks > 0) {
+    lines.push(
+      `filled ${count(burnBlocks, 'Bitcoin block')} without payouts, which the node's RPC interface doesn't have`,
+    );
+  }
   return `${lines.join('\n')}\n`;
 }
 

@@ -5,6 +5,7 @@ import { openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/contracts/send-many.ts';
+import type { Stored } from '../rows/statement.ts';
 import type { BaseColumn, BaseTable } from './tables.ts';
 import { baseTables, columnsOfCommands, tablesOfCommands } from './tables.ts';
 
@@ -25,6 +26,8 @@ export interface BaseState {
   tip: { height: number; indexBlockHash: Uint8Array };
   /** Height of the highest block that is known, canonical or not. */
   highest: number;
+  /** How often known blocks were completed without a change of the tip. */
+  completions: number;
   /** The send-many contracts that it was made with. */
   sendMany: SendManySetting;
 }
@@ -126,10 +129,12 @@ function stateOf(db: Database): BaseState | null {
     )
     .get();
   if (chainId === null || tip === null) return null;
+  const progress = db.query<Stored<'progress', 'completions'>, []>('SELECT completions FROM progress').get();
   const orphaned = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM orphaned_blocks').get();
   return {
     ...{ schema: SCHEMA_VERSION, position, chainId, tip, sendMany: recordedSendMany(db) },
     highest: Math.max(tip.height, orphaned?.height ?? 0),
+    completions: progress?.completions ?? 0,
   };
 }
 

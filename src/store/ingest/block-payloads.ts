@@ -12,10 +12,19 @@ export function blockPayloads(db: Database, journal: EntryReader) {
   const find = db.prepare<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(
     'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
   );
+  const move = db.prepare<null, [Uint8Array, number]>(
+    'UPDATE block_payloads SET journal_id = ?2 WHERE index_block_hash = ?1',
+  );
+
   return {
     /** Stores the number of the journal's entry with a block's payload. */
     store(indexBlockHash: Uint8Array, journalId: number): void {
       insert({ index_block_hash: indexBlockHash, journal_id: journalId });
+    },
+
+    /** Replaces the payload of a block by that of another entry. */
+    replace(indexBlockHash: Uint8Array, journalId: number): void {
+      move.run(indexBlockHash, journalId);
     },
 
     /**

@@ -1,6 +1,7 @@
 /**
- * The Bitcoin blocks that a node announced. The block announced last is canonical: blocks at its height or above become
- * orphans, and where its parent is an orphan, the branch of the parent becomes canonical again.
+ * The Bitcoin blocks that a node announced, and those that were filled from its RPC interface. The block announced last is
+ * canonical: blocks at its height or above become orphans, and if its parent is an orphan, the branch of the parent becomes
+ * canonical again. A filled block replaces only the branch at its height, and the node's own event completes it.
  */
 import type { Database } from 'bun:sqlite';
 import { readPayload } from '../../chain/payload-reader.ts';
@@ -18,7 +19,7 @@ const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) ===
 const isFilled = ({ filled_from }: BurnBlockPayload): boolean => filled_from !== undefined;
 
 /** The payload of a stored block, as the node posted it. */
-function storedPayload(row: Row): BurnBlockPayload {
+function storedPayload(row: Pick<Row, 'payload'>): BurnBlockPayload {
   const payload = readPayload('/new_burn_block', decompressed(row.payload));
   if (payload.kind !== 'burn_block') throw new Error('the payload of a Bitcoin block is that of another event');
   return payload.burnBlock;
@@ -26,20 +27,29 @@ function storedPayload(row: Row): BurnBlockPayload {
 
 export function burnBlockWriter(db: Database) {
   const rewards = burnRewardWriter(db);
-  const at = db.prepare<Stored<'burn_blocks', 'hash' | 'parent_hash'>, [number]>(
-    'SELECT hash, parent_hash FROM burn_blocks WHERE height = ?1',
+  const at = db.prepare<Stored<'burn_blocks', 'hash' | 'parent_hash' | 'is_filled'>, [number]>(
+    'SELECT hash, parent_hash, is_filled FROM burn_blocks WHERE height = ?1',
+  );
+  const newest = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM burn_blocks');
+  const withPayouts = db.prepare<Stored<'burn_blocks', 'height' | 'payload'>, [number]>(
+    'SELECT height, payload FROM burn_blocks WHERE height >= ?1 AND is_filled = 0 ORDER BY height',
   );
   const orphan = db.prepare<Row, [Uint8Array]>(
     'SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1',
   );
   const insert = inserter(db, burnBlocksTable);
-  const orphanFrom = db.prepare<null, [number]>(
-    `INSERT OR IGNORE INTO orphaned_burn_blocks (hash, height, parent_hash, payload)
-     SELECT hash, height, parent_hash, payload FROM burn_blocks WHERE height >= ?1`,
+  const complete = db.prepare<null, [number, Uint8Array | null, Uint8Array]>(
+    'UPDATE burn_blocks SET parent_hash = ?2, payload = ?3, is_filled = 0 WHERE height = ?1',
   );
-  const removeFrom = db.prepare<null, [number]>('DELETE FROM burn_blocks WHERE height >= ?1');
+  const orphanBetween = db.prepare<null, [number, number]>(
+    `INSERT OR IGNORE INTO orphaned_burn_blocks (hash, height, parent_hash, payload)
+     SELECT hash, height, parent_hash, payload FROM burn_blocks WHERE height BETWEEN ?1 AND ?2`,
+  );
+  const removeBetween = db.prepare<null, [number, number]>('DELETE FROM burn_blocks WHERE height BETWEEN ?1 AND ?2');
   const adopt = db.prepare<null, [Uint8Array]>('DELETE FROM orphaned_burn_blocks WHERE hash = ?1');
   const raise = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = max(burn_block_height, ?1)');
+
+  const countCompletion = db.prepare<null, []>('UPDATE progress SET completions = completions + 1');
 
   /** The orphan of that hash and height. A node may announce a parent of another height, or parents in a circle. */
   function orphanAt(height: number, hash: Uint8Array | null): Row | null {
@@ -58,36 +68,66 @@ export function burnBlockWriter(db: Database) {
     return branch;
   }
 
+  /** The height up to which canonical blocks follow each other from a height on; the height itself if it has no block. */
+  function topOfBranch(height: number): number {
+    let top = height;
+    for (let below = at.get(top), above = at.get(top + 1); below !== null && above !== null; above = at.get(top + 1)) {
+      if (above.parent_hash !== null && !same(above.parent_hash, below.hash)) break;
+      below = above;
+      top += 1;
+    }
+    return top;
+  }
+
+  /** Writes the payouts from a height on again. @param known a payload that needn't be read */
+  function renumber(from: number, known: BurnBlockPayload): void {
+    rewards.removeFrom(from);
+    for (const row of withPayouts.iterate(from)) {
+      rewards.add(row.height === known.burn_block_height && !isFilled(known) ? known : storedPayload(row));
+    }
+  }
+
   return {
-    /** Adds an announced block. @returns whether the chain changed: false for the canonical block of its height */
+    /**
+     * Adds a block.
+     * @returns whether the chain changed: false for the canonical block of its height, unless its payouts were missing
+     */
     add(payload: BurnBlockPayload, text: string): boolean {
       const height = payload.burn_block_height;
       const hash = fromHex(payload.burn_block_hash);
       const parent = payload.parent_burn_block_hash == null ? null : fromHex(payload.parent_burn_block_hash);
+      const isPosted = !isFilled(payload);
       const known = at.get(height);
-      if (known !== null && same(known.hash, hash)) return false;
-      const row = { height, hash, parent_hash: parent, payload: compressed(text) };
-      const child = at.get(height + 1);
-      if (isFilled(payload) && known === null && child?.parent_hash != null && same(child.parent_hash, hash)) {
-        // A filled gap below blocks that were announced since. It has no payouts, which are numbered in the order of blocks.
-        insert({ ...row, is_filled: 1 });
+      if (known !== null && same(known.hash, hash)) {
+        if (!isPosted || known.is_filled === 0) return false;
+        complete.run(height, parent, compressed(text));
+        renumber(height, payload);
+        raise.run(height);
+        countCompletion.run();
         return true;
       }
-      const branch = branchTo(height - 1, parent);
+      // An orphan that the node announced has payouts, which a filled block lacks.
+      const orphaned = isPosted ? null : orphanAt(height, hash);
+      const row = orphaned ?? { height, hash, parent_hash: parent, payload: compressed(text) };
+      const isWithout = isFilled(orphaned === null ? payload : storedPayload(orphaned));
+      const child = at.get(height + 1);
+      const isGap = known === null && child?.parent_hash != null && same(child.parent_hash, hash);
+      const branch = isGap ? [] : branchTo(height - 1, parent);
       const first = branch[0]?.height ?? height;
-      orphanFrom.run(first);
-      removeFrom.run(first);
-      rewards.removeFrom(first);
-      for (const orphaned of branch) {
-        const stored = storedPayload(orphaned);
-        insert({ ...orphaned, is_filled: isFilled(stored) ? 1 : 0 });
-        rewards.add(stored);
-        adopt.run(orphaned.hash);
+      if (!isGap) {
+        const last = isPosted ? Number.MAX_SAFE_INTEGER : topOfBranch(height);
+        orphanBetween.run(first, last);
+        removeBetween.run(first, last);
       }
-      insert({ ...row, is_filled: isFilled(payload) ? 1 : 0 });
-      rewards.add(payload);
+      for (const adopted of branch) {
+        insert({ ...adopted, is_filled: Number(isFilled(storedPayload(adopted))) });
+        adopt.run(adopted.hash);
+      }
+      insert({ ...row, is_filled: Number(isWithout) });
       adopt.run(hash);
-      raise.run(height);
+      if (!isWithout || known !== null || branch.length > 0) renumber(first, payload);
+      if (newest.get()?.height === height) raise.run(height);
+      else countCompletion.run();
       return true;
     },
   };
@@ -115,7 +155,8 @@ function outputsOf({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
 
 /**
  * The rewards and slot holders of Bitcoin blocks. Blocks are a stack: rows are appended with the highest block and removed
- * with it. So each row has the number of rows before it, and a list's total is the number of its last row.
+ * with all blocks from a height on. So each row has the number of rows before it, and a list's total is the number of its last
+ * row.
  */
 function burnRewardWriter(db: Database) {
   const lastReward = db.prepare<Stored<'burn_rewards', 'ordinal'>, []>(

@@ -8,6 +8,7 @@
  */
 
 import type { Database } from 'bun:sqlite';
+import { isDeepStrictEqual } from 'node:util';
 import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Effect } from '../../chain/effect.ts';
@@ -46,6 +47,8 @@ export const announcedBlock = (payload: ReadBlock): AnnouncedBlock => ({
   parentIndexBlockHash: fromHex(payload.parent_index_block_hash),
   read: (network) => ({ block: blockOf(payload, network) }),
 });
+
+const isZero = (hash: Uint8Array): boolean => hash.every((byte) => byte === 0);
 
 /** Blocks that a new block reverted and applied, in that order. */
 export interface ChainChange {
@@ -193,6 +196,13 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   const mover = tipMover(tip, orphans, apply, effects, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
+  const minerOf = db.prepare<Stored<'blocks', 'miner_tx_id'>, [Uint8Array]>(
+    'SELECT miner_tx_id FROM blocks WHERE index_block_hash = ?1',
+  );
+  const setMiner = db.prepare<null, [Uint8Array, Uint8Array]>(
+    'UPDATE blocks SET miner_tx_id = ?2 WHERE index_block_hash = ?1',
+  );
+  const countCompletion = db.prepare<null, []>('UPDATE progress SET completions = completions + 1');
 
   /** Stores block 0, and applies it while there is no other block. */
   function addGenesis(block: Block): void {
@@ -237,6 +247,32 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     mempool.chainChanged(restored, applied.flatMap(transactionsOf), heights, now);
   }
 
+  /** The block as it was filled; null if it has its miner's transaction on Bitcoin. */
+  function filledBlock(indexBlockHash: Uint8Array, network: Network): Block | null {
+    const canonical = minerOf.get(indexBlockHash);
+    if (canonical !== null && !isZero(canonical.miner_tx_id)) return null;
+    const block = stored(indexBlockHash, network);
+    return isZero(block.minerTxId) ? block : null;
+  }
+
+  /** Replaces a known block by another version; blocks above a canonical one are reverted and applied again. */
+  function replace(known: Block, block: Block, journalId: number, network: Network, now: number): ChainChange {
+    const before = tip();
+    const isCanonical = minerOf.get(block.indexBlockHash) !== null;
+    const reverted = isCanonical ? mover.revertTo(block.height - 1, network) : [];
+    orphans.remove(known);
+    payloads.replace(block.indexBlockHash, journalId);
+    if (!isCanonical) {
+      orphans.add(block);
+      return { reverted, applied: [] };
+    }
+    apply(effects(block));
+    const above = reverted.slice(0, -1).toReversed();
+    const applied = [block, ...above.map(({ indexBlockHash }) => mover.restore(indexBlockHash, network))];
+    updateMempool({ reverted, applied }, before, now);
+    return { reverted, applied };
+  }
+
   return {
     tip,
     /** Discards what is cached of a transaction that is rolled back. */
@@ -248,6 +284,29 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     hashAt: known.hashAt,
     bottom: known.bottom,
     isKnown: known.isKnown,
+
+    /**
+     * Completes a filled block by the node's own event: adds the miner's transaction on Bitcoin, which no RPC interface has.
+     * If the event has more that the filled block lacks, such as an operation on Bitcoin, the block is replaced.
+     * @returns null if the event adds nothing
+     * @throws PayloadError
+     */
+    complete(announced: AnnouncedBlock, journalId: number, networkOf: () => Network, now: number): ChainChange | null {
+      const { height, indexBlockHash } = announced;
+      // Blocks of Stacks 2 can't be filled, and block 0 has tens of megabytes.
+      if (height <= 1) return null;
+      const network = networkOf();
+      const filled = filledBlock(indexBlockHash, network);
+      if (filled === null) return null;
+      const { block } = announced.read(network);
+      const { minerTxId } = block;
+      if (isZero(minerTxId)) return null;
+      countCompletion.run();
+      if (!isDeepStrictEqual({ ...filled, minerTxId }, block)) return replace(filled, block, journalId, network, now);
+      setMiner.run(indexBlockHash, minerTxId);
+      payloads.replace(indexBlockHash, journalId);
+      return { reverted: [], applied: [] };
+    },
 
     /**
      * Adds a block that isn't known yet.

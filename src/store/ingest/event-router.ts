@@ -133,12 +133,17 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     // Below its beginning an index knows no block. A node posts some where it waited to be able to.
     const bottom = chain.bottom();
     if (bottom > 0 && height <= bottom) return NOTHING;
-    if (chain.isKnown(indexBlockHash)) return NOTHING;
-    const change = chain.add(announced, journalId, network(), event.receivedAt);
+    const isKnown = chain.isKnown(indexBlockHash);
+    const change = isKnown
+      ? chain.complete(announced, journalId, network, event.receivedAt)
+      : chain.add(announced, journalId, network(), event.receivedAt);
+    if (change === null) return NOTHING;
     changed(change, event);
     for (const { indexBlockHash } of change.applied) chainChanges.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
-    if (change.applied.length === 0 && height > 0) chainChanges.push({ kind: 'orphan', subject: indexBlockHash });
+    if (!isKnown && change.applied.length === 0 && height > 0) {
+      chainChanges.push({ kind: 'orphan', subject: indexBlockHash });
+    }
     return { outcome: 'applied', change };
   }
 

@@ -9,6 +9,8 @@ export interface ChainTip {
   indexBlockHash: Uint8Array;
   /** Height of the newest announced Bitcoin block. */
   burnBlockHeight: number;
+  /** How often an event changed blocks below the tip without a fork: the node's own event of a filled block. */
+  completions: number;
 }
 
 /** A block by height, by either of its hashes, or the newest. */

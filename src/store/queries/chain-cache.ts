@@ -1,6 +1,6 @@
 /**
- * Caches canonical blocks by height, and transactions and logs by position. A block never changes, so they stay valid while
- * the chain only grows; a fork clears a thread's cache. Pending transactions are cached beside them.
+ * Caches canonical blocks by height, and transactions and logs by position. They stay valid while the chain only grows; a fork,
+ * or a filled block that the node's own event completes, clears a thread's cache. Pending transactions are cached beside them.
  *
  * Queries return the same object for the same thing, so that results can be cached by object.
  */
@@ -13,8 +13,8 @@ import type { PendingTransaction, TransactionDetail, TransactionSummary } from '
 import { prepared, type Stored } from '../rows/statement.ts';
 
 export const sql = {
-  newest: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
-  hashAt: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
+  newest: 'SELECT height, index_block_hash, completions FROM blocks CROSS JOIN progress ORDER BY height DESC LIMIT 1',
+  blockAt: 'SELECT index_block_hash, completions FROM blocks CROSS JOIN progress WHERE height = ?1',
 };
 
 /** What is cached of one chain. */
@@ -59,7 +59,7 @@ const ofChain = (capacities: Readonly<Record<keyof OfChain, number>>): OfChain =
 });
 const nothing = ofChain({ blocks: 0, details: 0, summaries: 0, involvements: 0, logs: 0, pending: 0 });
 
-interface TipRow extends Stored<'blocks', 'index_block_hash'> {
+interface TipRow extends Stored<'blocks', 'index_block_hash'>, Stored<'progress', 'completions'> {
   height: number;
 }
 
@@ -114,7 +114,7 @@ export const noChainCache: ChainCache = {
 export function chainCache(db: Database, shared: SharedChain): ChainCache {
   const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
   const newest = prepared<TipRow, []>(db, sql.newest);
-  const hashAt = prepared<Pick<TipRow, 'index_block_hash'>, [number]>(db, sql.hashAt);
+  const blockAt = prepared<Omit<TipRow, 'height'>, [number]>(db, sql.blockAt);
   /** Caches to clear when the file changes. */
   const caches: { clear(): void }[] = [];
   /** The file's version in the last snapshot. */
@@ -123,9 +123,9 @@ export function chainCache(db: Database, shared: SharedChain): ChainCache {
   let followed: CachedChain | null = null;
   let chain = nothing;
 
-  function has({ height, index_block_hash: hash }: TipRow): boolean {
-    const found = hashAt.get(height)?.index_block_hash;
-    return found !== undefined && Buffer.compare(found, hash) === 0;
+  function has({ height, index_block_hash: hash, completions }: TipRow): boolean {
+    const found = blockAt.get(height);
+    return found !== null && found.completions === completions && Buffer.compare(found.index_block_hash, hash) === 0;
   }
 
   return {

@@ -850,6 +850,7 @@ export const progressTable = tableShape('progress', ['id'], {
   mempool_pending: 'integer',
   mempool_version: 'integer',
   tokens_version: 'integer',
+  completions: 'integer',
 });
 
 export const historyStartTable = tableShape('history_start', ['height'], {

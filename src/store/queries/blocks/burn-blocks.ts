@@ -105,6 +105,11 @@ export const burnRewardsSql = {
   newest: 'SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1',
   chainId: 'SELECT chain_id FROM progress',
   hashAt: 'SELECT hash FROM burn_blocks WHERE height = ?1',
+  // Heights without a block, or with one that the block above them doesn't name as its parent.
+  unlinked: `SELECT c.height - 1 AS height FROM burn_blocks c LEFT JOIN burn_blocks p ON p.height = c.height - 1
+              WHERE c.height <= ?1 AND c.height - 1 > ?2 AND (p.hash IS NULL OR p.hash <> c.parent_hash)
+              ORDER BY c.height DESC LIMIT 1`,
+  lowest: 'SELECT min(height) AS height FROM burn_blocks',
   filled: 'SELECT height FROM burn_blocks WHERE is_filled = 1 AND height >= 0 ORDER BY height',
   firstUnpaid: `SELECT height FROM burn_blocks b WHERE height >= ?1 AND is_filled = 0
                    AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
@@ -174,6 +179,8 @@ const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 export function burnRewardQueries(db: Database) {
   const newest = prepared<Stored<'burn_blocks', 'hash'>, []>(db, burnRewardsSql.newest);
   const hashAt = prepared<Stored<'burn_blocks', 'hash'>, [number]>(db, burnRewardsSql.hashAt);
+  const unlinked = prepared<{ height: number }, [number, number]>(db, burnRewardsSql.unlinked);
+  const lowest = prepared<{ height: number | null }, []>(db, burnRewardsSql.lowest);
   const filled = prepared<Stored<'burn_blocks', 'height'>, []>(db, burnRewardsSql.filled);
   const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, burnRewardsSql.chainId);
   const forcedUnlocks = forcedUnlockQuery(db);
@@ -217,6 +224,16 @@ export function burnRewardQueries(db: Database) {
   return {
     /** Hash of the canonical Bitcoin block of a height; null where none is known. */
     hashAt: async (height: number): Promise<Uint8Array | null> => hashAt.get(height)?.hash ?? null,
+
+    /**
+     * The highest height below a Bitcoin block that has no block, or one that isn't the parent of the block above it; null if there
+     * is none.
+     * @param above a height below those that count, unless there are lower blocks
+     */
+    async unlinkedBelow(height: number, above: number): Promise<number | null> {
+      const first = lowest.get()?.height ?? 0;
+      return unlinked.get(height, Math.min(above, first - 1))?.height ?? null;
+    },
 
     /** Heights of the blocks that were filled without their payouts, as ranges with both ends, the lowest first. */
     async withoutPayouts(): Promise<[first: number, last: number][]> {

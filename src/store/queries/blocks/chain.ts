@@ -6,7 +6,7 @@ import { type ChainCache, noChainCache } from '../chain-cache.ts';
 
 export const sql = {
   chainId: 'SELECT chain_id FROM progress',
-  tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height
+  tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height, p.completions
           FROM blocks b CROSS JOIN progress p ORDER BY b.height DESC LIMIT 1`,
   // Rows are in the order in which blocks were received.
   newestArrival: `SELECT index_block_hash FROM block_payloads
@@ -20,7 +20,8 @@ export const sql = {
     'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
 };
 
-type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'> & Stored<'progress', 'burn_block_height'>;
+type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'> &
+  Stored<'progress', 'burn_block_height' | 'completions'>;
 
 /** `transactions`: number of transactions in lists of the block. */
 type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>;
@@ -98,6 +99,7 @@ export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
         blockHash: row.block_hash,
         indexBlockHash: row.index_block_hash,
         burnBlockHeight: row.burn_block_height,
+        completions: row.completions,
       };
     }),
   };

@@ -1,0 +1,181 @@
+/** Blocks that are filled from the node's RPC interface, and that the node's own events complete, whichever come first. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { openApi } from '../support/api/api.ts';
+import { ingestOf, openNew } from '../support/data/ingest.ts';
+import { type Tables, tables } from '../support/data/tables.ts';
+import { alice, block, bob, hashOf, type MadeBlock, receipt, transfer } from '../support/events/handmade.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+
+const ZEROS = `0x${'00'.repeat(32)}`;
+
+const changed = (event: ReceivedEvent, fields: object): ReceivedEvent => ({
+  ...event,
+  text: JSON.stringify({ ...JSON.parse(event.text), ...fields }),
+});
+
+/** The event that fills a block: it lacks the miner's transaction on Bitcoin. */
+const filled = ({ event }: MadeBlock, fields: object = {}): ReceivedEvent =>
+  changed(event, { filled_from: 'rpc', miner_txid: ZEROS, ...fields });
+
+const LOWEST = 100;
+/** Hash of a Bitcoin block; two branches may have the same blocks up to a height. */
+const burnHash = (height: number, branch: string): string => hashOf(`bitcoin ${branch} ${height}`);
+
+/** The node's own event of a Bitcoin block, with payouts. */
+function burnBlock(height: number, branch = 'main', parent = burnHash(height - 1, branch)): ReceivedEvent {
+  const paid = [
+    { recipient: `stacker-${height % 3}`, amt: 10 * height },
+    { recipient: 'pool', amt: 7 },
+  ];
+  const body = {
+    burn_block_hash: burnHash(height, branch),
+    burn_block_height: height,
+    parent_burn_block_hash: parent,
+    burn_amount: 1_000,
+    reward_recipients: paid,
+    reward_slot_holders: paid.map(({ recipient }) => recipient),
+    pox_transactions: [
+      { txid: hashOf(`commit ${height}`), reward_recipients: paid.map((one, utxo_idx) => ({ ...one, utxo_idx })) },
+    ],
+  };
+  return { path: '/new_burn_block', text: JSON.stringify(body), receivedAt: height };
+}
+
+const filledBurnBlock = (event: ReceivedEvent): ReceivedEvent => {
+  const { burn_block_hash, burn_block_height, parent_burn_block_hash } = JSON.parse(event.text);
+  const hashes = { burn_block_hash, burn_block_height, parent_burn_block_hash };
+  const body = { filled_from: 'rpc', burn_amount: 0, ...hashes, reward_recipients: [] };
+  return { ...event, text: JSON.stringify(body) };
+};
+
+const afterAll = (events: readonly ReceivedEvent[]): Tables => {
+  using directory = ingestOf(events);
+  return tables(directory.path);
+};
+
+/** Bitcoin blocks before, in and after a gap, of which a fill sends any while the node posts those after the gap. */
+const gaps = fc
+  .record({
+    before: fc.nat(3),
+    lost: fc.nat(4),
+    after: fc.nat(4),
+    /** Blocks of another branch, which the node posted before the gap. */
+    stale: fc.nat(6),
+    picks: fc.array(fc.nat(), { minLength: 30, maxLength: 30 }),
+  })
+  .map(({ before, lost, after, stale, picks }) => {
+    const at = (index: number, count: number) => Array.from({ length: count }, (_, nth) => LOWEST + index + nth);
+    const posted = at(0, before + 1).map((height) => burnBlock(height));
+    const inGap = at(before + 1, lost).map((height) => burnBlock(height));
+    const next = at(before + 1 + lost, after).map((height) => burnBlock(height));
+    const first = LOWEST + before + 1;
+    const others = at(before + 1, stale).map((height) =>
+      burnBlock(height, 'stale', height === first ? burnHash(height - 1, 'main') : undefined),
+    );
+    // Every lost block is filled once, and some others beside.
+    const fills = [...inGap, ...next.slice(0, picks[0]! % (after + 1))].map(filledBurnBlock);
+    const mixed: ReceivedEvent[] = [];
+    const [left, own] = [[...fills], [...next]];
+    for (let nth = 1; left.length + own.length > 0; nth++) {
+      const pick = picks[nth % picks.length]! % (left.length + 1);
+      const taken = pick < left.length ? left.splice(pick, 1) : own.splice(0, 1);
+      mixed.push(...(taken.length > 0 ? taken : left.splice(0, 1)));
+    }
+    return {
+      events: [...posted, ...others, ...mixed],
+      whole: [...posted, ...inGap.map(filledBurnBlock), ...next],
+      highest: LOWEST + before + lost + after,
+      stale: first - 1 + stale,
+    };
+  });
+
+test('filled Bitcoin blocks and the events of the node itself end in the same tables in any order', () => {
+  const seen = new Seen({ 'stale blocks': 5, 'filled blocks': 30 });
+  assertProperty(
+    fc.property(gaps, ({ events, whole, highest, stale }) => {
+      // The node posts a block above a stale branch, or the fill replaces all of it.
+      if (stale > highest) return;
+      const count = (name: string) => events.filter(({ text }) => text.includes(name)).length;
+      if (count(burnHash(stale, 'stale')) > 0) seen.add('stale blocks');
+      seen.add('filled blocks', count('filled_from'));
+      expect(afterAll(events)).toEqual(afterAll(whole));
+    }),
+    { seen },
+  );
+});
+
+const one = block(null, 'one');
+const two = block(one, 'two', [transfer(alice, 0, 300)]);
+const three = block(two, 'three', [transfer(bob, 0, 300)]);
+/** A rival of block 2 with two blocks on it, which wins, and then loses to block 5 of the first branch. */
+const rival = block(one, 'rival');
+const rivals = [rival, block(rival, 'rival three'), block(block(rival, 'rival three'), 'rival four')];
+const four = block(three, 'four');
+const back = [four, block(four, 'five')];
+const eventsOf = (blocks: readonly MadeBlock[]) => blocks.map(({ event }) => event);
+
+test("a filled block gets its miner's transaction from the node's own event, without a change of the chain", () => {
+  using open = openNew();
+  for (const event of [one.event, filled(two), filled(three)]) open.ingest.receive(event);
+  expect(open.ingest.receive(two.event)).toBe('applied');
+  expect(open.ingest.receive(two.event)).toBe('repeated');
+  expect(open.ingest.receive(filled(two))).toBe('repeated');
+  expect(open.said.filter(({ event }) => event === 'block_reverted')).toEqual([]);
+  expect(tables(open.directory)).toEqual(afterAll([one.event, two.event, filled(three)]));
+  // The blocks are read again from their payloads.
+  for (const event of eventsOf([...rivals, three, ...back])) open.ingest.receive(event);
+  open.ingest.close();
+  const expected = afterAll(eventsOf([one, two, three, ...rivals, ...back]));
+  expect(tables(open.directory)).toEqual(expected);
+  rebuildIndex({ directory: open.directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
+  expect(tables(open.directory)).toEqual(expected);
+});
+
+test('a filled block that lacks an operation on Bitcoin is replaced by the event of the node', () => {
+  const id = hashOf('an operation on Bitcoin');
+  const operation = receipt({ id, raw: '0x00' }, 0, { burnchain_op: { transfer_stx: {} } });
+  const moved = { sender: alice.address, recipient: bob.address, amount: '7', memo: '' };
+  const posted = changed(two.event, {
+    transactions: [operation, receipt(transfer(alice, 0, 300), 1)],
+    events: [{ txid: id, event_index: 0, committed: true, type: 'stx_transfer_event', stx_transfer_event: moved }],
+  });
+  for (const above of [[], [three], [three, ...rivals]]) {
+    const expected = afterAll([one.event, posted, ...eventsOf(above)]);
+    expect(afterAll([one.event, filled(two), ...eventsOf(above), posted])).toEqual(expected);
+  }
+});
+
+test('answers show what completed a filled block, though the tip is the same', async () => {
+  using open = openNew();
+  for (const event of [one.event, filled(two), three.event, burnBlock(LOWEST)]) open.ingest.receive(event);
+  open.ingest.receive(filledBurnBlock(burnBlock(LOWEST + 1)));
+  using api = openApi(open.directory);
+  const paths = ['v2/blocks/2', 'v2/blocks', `v1/tx/${JSON.parse(two.event.text).transactions[0].txid}`];
+  const burnPath = `v2/burn-blocks/${LOWEST + 1}/pox-transactions`;
+  const tagsOf = async () => {
+    const tags: (string | null)[] = [];
+    for (const path of [...paths, burnPath]) {
+      const response = await api.get(`/extended/${path}`);
+      tags.push(response.headers.get('etag'));
+      await response.text();
+    }
+    return tags;
+  };
+  const bodyOf = async (path: string) => (await api.get(`/extended/${path}`)).text();
+  // Made, kept, and taken from what is kept.
+  for (let times = 0; times < 3; times++) await tagsOf();
+  const before = await tagsOf();
+  expect(await bodyOf('v2/blocks/2')).toContain(ZEROS);
+  open.ingest.receive(two.event);
+  open.ingest.receive(burnBlock(LOWEST + 1));
+  const after = await tagsOf();
+  expect(after.filter((tag) => before.includes(tag))).toEqual([]);
+  const miner = JSON.parse(two.event.text).miner_txid;
+  expect(await bodyOf('v2/blocks/2')).toContain(miner);
+  expect(await bodyOf('v2/blocks')).toContain(miner);
+  expect(JSON.parse(await bodyOf(burnPath)).total).toBe(2);
+});
