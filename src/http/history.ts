@@ -6,7 +6,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { type Awaitable, andThen } from '../base/awaitable.ts';
-import type { AccountKnowledge } from '../store/queries/accounts/starting-accounts.ts';
+import type { AccountKnowledge, StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError, HistoryError, ShapedError } from './errors.ts';
 
@@ -17,7 +17,7 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  *   has the code `before_history`.
  * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header
  *   {@link HISTORY_HEADER} says so. A 404 is that of a thing.
- * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link requireAccount}.
+ * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link untouchedAccount}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `history_incomplete`.
  */
 export type HistoryNeed = 'none' | 'thing' | 'since' | 'account' | 'whole';
@@ -40,6 +40,24 @@ const NOT_FOUND_SINCE = 'before_history';
 
 /** Seconds after which the node may have answered about an account. */
 const RETRY_AFTER_SECONDS = 1;
+/** Seconds after which a node that is away may be back. */
+const NODE_RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Asks the node for the STX and nonces of an account after a block.
+ * @param indexBlockHash of the block
+ * @throws NodeAwayError
+ */
+export type AskAccount = (principal: string, indexBlockHash: Uint8Array) => Promise<StartingAccount>;
+
+/** The node didn't return the state of an account. */
+export class NodeAwayError extends ApiError {
+  override readonly name = 'NodeAwayError';
+  override readonly headers = { 'retry-after': String(NODE_RETRY_AFTER_SECONDS) };
+  constructor(principal: string, reason: string, options?: ErrorOptions) {
+    super(503, `The node didn't return the account ${principal} (${reason}); try again later`, 'node_away', options);
+  }
+}
 
 const withFrom = (from: number): Record<string, string> => ({ [HISTORY_HEADER]: String(from) });
 
@@ -55,22 +73,35 @@ export function requireWholeHistory(read: Reader): void {
 }
 
 /**
- * Refuses an answer with the STX or the nonces of an account that the index doesn't know.
- * @throws ApiError if the index began at a block, and the node hasn't said what the account had there
+ * Asks the node about an account that a partial history has no blocks of.
+ * @returns its STX and nonces; null if the index knows them
+ * @throws HistoryError if the index knows the account's blocks and waits for the node's answer about earlier ones; NodeAwayError
  */
-export function requireAccount(read: Reader, principal: string): Awaitable<void> {
+export function untouchedAccount(
+  read: Reader,
+  principal: string,
+  askAccount: AskAccount | null,
+): Awaitable<StartingAccount | null> {
   const from = read.chain.historyFrom();
-  if (from === null) return;
-  return andThen(read.principals.knowledge(principal), (knowledge) => requireKnown(knowledge, principal, from));
+  if (from === null) return null;
+  return andThen(read.principals.knowledge(principal), (knowledge) =>
+    askedUnlessKnown(read, { knowledge, principal, from }, askAccount),
+  );
 }
 
-function requireKnown(knowledge: AccountKnowledge, principal: string, from: number): void {
-  if (knowledge === 'known') return;
+function askedUnlessKnown(
+  read: Reader,
+  { knowledge, principal, from }: { knowledge: AccountKnowledge; principal: string; from: number },
+  askAccount: AskAccount | null,
+): Awaitable<StartingAccount | null> {
+  if (knowledge === 'known') return null;
   if (knowledge === 'asking') {
     const message = `The node is being asked what ${principal} had before block ${from}; ask again`;
     const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };
     throw new HistoryError(503, 'asking_node', message, headers);
   }
+  const tip = read.chain.tip();
+  if (tip !== null && askAccount !== null) return askAccount(principal, tip.indexBlockHash);
   const message = `No block has touched ${principal} yet, and ${begins(from)}; ask the node at /v2/accounts/${principal}`;
   throw new HistoryError(503, 'history_incomplete', message, withFrom(from));
 }

@@ -12,7 +12,14 @@ import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './er
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, NotedHeight } from './heights.ts';
-import { errorSince, type HistoryNeed, namedSince, requireWholeHistory, withoutPayouts } from './history.ts';
+import {
+  type AskAccount,
+  errorSince,
+  type HistoryNeed,
+  namedSince,
+  requireWholeHistory,
+  withoutPayouts,
+} from './history.ts';
 import { jsonParts } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
@@ -136,7 +143,11 @@ interface Declaration<
   /** Pattern in the metrics for a request of a route with `*` (default: the route's path). */
   countedAs?: (request: Request) => string;
   handle(
-    asked: Asked<P, Q, Sent, Caller> & { read: Snapshot extends false ? undefined : Reader },
+    asked: Asked<P, Q, Sent, Caller> & {
+      read: Snapshot extends false ? undefined : Reader;
+      /** For {@link untouchedAccount}. */
+      askAccount: AskAccount | null;
+    },
   ): Awaitable<Answered<B>>;
 }
 
@@ -180,6 +191,8 @@ export interface RouteContext {
   limiter: Pick<RateLimiter, 'clientOf' | 'charge'> | null;
   /** In an API thread: forwards a request to the main thread. */
   mainThread?: Forward;
+  /** Asks the node about untouched accounts; null if there is no node. */
+  askAccount: AskAccount | null;
   /** Whether each body is checked by its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
@@ -329,7 +342,18 @@ type MakeResponse = () => Awaitable<Response>;
 /** Makes the function that answers a parsed request, with the tag of the answer's state. */
 function answering(
   declaration: AnyDeclaration,
-  { snapshots, heights, respond, tag: whole, cache, turns, longRead, failure, checkResponses }: RouteContext,
+  {
+    snapshots,
+    heights,
+    respond,
+    tag: whole,
+    cache,
+    turns,
+    longRead,
+    failure,
+    askAccount,
+    checkResponses,
+  }: RouteContext,
 ) {
   const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true, history } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
@@ -395,7 +419,7 @@ function answering(
       if (known !== undefined) return () => success(200, known, tag);
       const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
       return andThen(
-        declaration.handle({ ...asked, read }),
+        declaration.handle({ ...asked, read, askAccount }),
         (answered): MakeResponse =>
           () =>
             finished(answered, asked, tag, store),
@@ -430,7 +454,9 @@ function answering(
     ? (asked: AnyAsked, noted: NotedHeight) =>
         andThen((declaration.long === true ? readLong : read)(asked, noted), (make) => make())
     : (asked: AnyAsked) =>
-        andThen(declaration.handle({ ...asked, read: undefined }), (answered) => finished(answered, asked, null));
+        andThen(declaration.handle({ ...asked, read: undefined, askAccount }), (answered) =>
+          finished(answered, asked, null),
+        );
   return { currentTag, answer };
 }
 

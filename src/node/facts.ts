@@ -78,13 +78,14 @@ export interface Fact {
 export interface RequestOptions {
   /** Requests each second, at most. */
   rate: number;
+  /** Times that a request is repeated which the node doesn't answer, or answers with a failure of its own. */
+  retries?: number;
   clock: Clock;
   signal?: AbortSignal;
 }
 
 const bare = (hash: Uint8Array): string => hash.toHex();
 
-/** Times that a request is repeated which the node doesn't answer, or answers with a failure of its own. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 250;
 /** Bytes of the longest answer that is read: a block of 2 MB, or a large interface. */
@@ -104,14 +105,15 @@ export class AskedNode {
    * @throws NodeUnreachableError where it fails again and again; the signal's reason
    */
   async bytes(path: string, init?: RequestInit): Promise<{ status: number; bytes: Uint8Array }> {
+    const { retries = RETRIES } = this.options;
     for (let tried = 0; ; tried++) {
       await this.turn(tried);
       try {
         const response = await this.rpc.request(path, init);
         const bytes = await bodyOf(response);
-        if (response.status < 500 || tried === RETRIES) return { status: response.status, bytes };
+        if (response.status < 500 || tried === retries) return { status: response.status, bytes };
       } catch (error) {
-        if (!(error instanceof NodeUnreachableError) || tried === RETRIES) throw error;
+        if (!(error instanceof NodeUnreachableError) || tried === retries) throw error;
       }
     }
   }

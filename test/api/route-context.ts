@@ -29,6 +29,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     metrics: uncounted,
     clientAddress: () => '',
     limiter: null,
+    askAccount: null,
     checkResponses: true,
     ...given,
   };

@@ -8,7 +8,7 @@ import {
   principal as principalTag,
   transaction as transactionTag,
 } from '../../http/etag.ts';
-import { requireAccount } from '../../http/history.ts';
+import { untouchedAccount } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Nonces as NonceState } from '../../store/model/account.ts';
@@ -135,18 +135,18 @@ export const addressBalances = [
     deprecated: { replacement: `${v3}/nonces` },
     etag: principalAndMempool,
     history: 'account',
-    handle: async ({ params: { principal }, query: { block_height: height, block_hash: hash }, read }) => {
+    handle: async ({ params: { principal }, query: { block_height: height, block_hash: hash }, read, askAccount }) => {
       if (height !== undefined && hash !== undefined) {
         const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
         throw new ApiError(400, message, 'VALIDATION');
       }
-      await requireAccount(read, principal);
+      const untouched = await untouchedAccount(read, principal, askAccount);
       const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
-      if (id === null) return nonces(read.principals.nonces(principal));
+      if (id === null) return nonces(read.principals.nonces(principal, untouched));
       const block = read.blocks.find(id);
       if (block === undefined)
         throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
-      const { lastNonce } = read.principals.stxHistory(principal, block.height);
+      const { lastNonce } = read.principals.stxHistory(principal, block.height, untouched);
       return nonces(atBlock(lastNonce));
     },
   }),

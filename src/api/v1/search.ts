@@ -152,7 +152,8 @@ async function byContract(read: Reader, contractId: string, withMetadata: boolea
   const deployment = (await read.contracts.deployment(contractId)) ?? (await read.contracts.anyDeployment(contractId));
   const found = deployment && (await read.transactions.findInForks(deployment.txId, NO_EVENTS));
   if (found === undefined) {
-    if (!(await read.principals.isKnown(contractId))) return undefined;
+    // It may be deployed below the first block of a partial history.
+    if (read.chain.historyFrom() !== null || !(await read.principals.isKnown(contractId))) return undefined;
     return { found: true, result: { entity_id: contractId, entity_type: 'contract_address' } };
   }
   const { txId, payload } = found.transaction;

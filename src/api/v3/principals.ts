@@ -5,7 +5,7 @@ import { memoizeByObject } from '../../base/cache.ts';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
-import { requireAccount } from '../../http/history.ts';
+import { untouchedAccount } from '../../http/history.ts';
 import { written } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -209,8 +209,10 @@ export const principals = [
     response: Nonces,
     etag: principalAndMempool,
     history: 'account',
-    handle: ({ params: { principal }, read }) =>
-      andThen(requireAccount(read, principal), () => nonces(read.principals.nonces(principal))),
+    handle: ({ params: { principal }, read, askAccount }) =>
+      andThen(untouchedAccount(read, principal, askAccount), (untouched) =>
+        nonces(read.principals.nonces(principal, untouched)),
+      ),
   }),
 ];
 
@@ -227,8 +229,10 @@ export const balances = [
     response: StxBalance,
     etag: principalAndMempool,
     history: 'account',
-    handle: ({ params: { principal }, read }) =>
-      andThen(requireAccount(read, principal), () => stxBalance(read.principals.stxBalance(principal))),
+    handle: ({ params: { principal }, read, askAccount }) =>
+      andThen(untouchedAccount(read, principal, askAccount), (untouched) =>
+        stxBalance(read.principals.stxBalance(principal, untouched)),
+      ),
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/ft',

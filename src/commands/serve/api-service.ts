@@ -27,6 +27,7 @@ import {
   requireOtherServers,
 } from '../../node/proxy.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
+import { untouchedAccounts } from '../../node/untouched-accounts.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
@@ -102,6 +103,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     changes: { metrics: changeMetrics(registry), stopping: stopping.signal },
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
+    askAccount: untouchedAccounts(node, clock),
     prefixes: prefixForwards(settings, via),
     asksAboutTokens: settings.tokenMetadata === 'on',
     limiter,

@@ -60,6 +60,7 @@ import { errors, failures, type Log } from '../../http/errors.ts';
 import { tagOf } from '../../http/etag.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { Heights } from '../../http/heights.ts';
+import type { AskAccount } from '../../http/history.ts';
 import type { ApiDescription } from '../../http/openapi.ts';
 import type { RateLimiter } from '../../http/rate-limit.ts';
 import { responder } from '../../http/respond.ts';
@@ -95,6 +96,8 @@ export interface ApiOptions {
   internalToken?: string;
   /** Forwards requests to the node's RPC interface, if there is a node. */
   nodeProxy?: Forward;
+  /** Asks the node about accounts that a partial history has no blocks of; undefined if there is no node. */
+  askAccount?: AskAccount;
   /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
   prefixes?: readonly PrefixForward[];
   /** Whether the server asks the node about tokens; default: true. */
@@ -229,6 +232,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     metrics,
     clientAddress,
     limiter,
+    askAccount: options.askAccount ?? null,
     ...(toMainThread === null ? {} : { mainThread: toMainThread }),
     checkResponses,
   };

@@ -8,7 +8,7 @@ import type { AccountState, TokenSums } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
-import { startingAccountQuery } from './starting-accounts.ts';
+import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 
 /** A block writes a checkpoint of each account whose number of transactions and rewards reaches a multiple of this. */
 export const CHECKPOINT_EVERY = 64;
@@ -244,12 +244,12 @@ export function accountStates(db: Database) {
     return state;
   }
 
-  /** An account after the block of a height. */
-  function at(principal: number, height: number): AccountState {
+  /** An account after the block of a height. @param untouched the node's answer about an untouched account */
+  function at(principal: number, height: number, untouched: StartingAccount | null = null): AccountState {
     const state = sums(principal, height);
-    const before = startingAccount(principal);
+    const before = untouched ?? startingAccount(principal);
     if (before === null) return { ...state, initial: 0n };
-    const lastNonce = state.lastNonce ?? (before.nonce === 0n ? null : before.nonce - 1n);
+    const lastNonce = state.lastNonce ?? lastNonceOf(before);
     return { ...state, lastNonce, initial: before.balance };
   }
 

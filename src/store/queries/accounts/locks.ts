@@ -5,7 +5,7 @@ import type { StxBalance } from '../../model/account.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { historyStartQuery } from '../blocks/chain.ts';
-import { startingAccountQuery } from './starting-accounts.ts';
+import { type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;
 
@@ -84,8 +84,7 @@ export function lockQuery(db: Database) {
   const forcedUnlocks = forcedUnlockQuery(db);
 
   /** The lock that an account had where the index begins; null where it had none, or none is known. */
-  function beforeFirst(principal: number): StxBalance['locked'] {
-    const account = startingAccount(principal);
+  function beforeFirst(account: StartingAccount | null): StxBalance['locked'] {
     const start = account === null || account.locked === 0n ? null : historyStart();
     if (account === null || start === null) return null;
     const { locked: amount, unlockHeight } = account;
@@ -95,14 +94,15 @@ export function lockQuery(db: Database) {
   /**
    * The node's rule: a lock ends as soon as its height, or the forced unlock height of its version, is reached.
    * @param height of the block; a height above the tip counts as the tip's
+   * @param untouched the node's answer about an untouched account; null if the index knows the account
    */
-  return (principal: number, height: number): StxBalance['locked'] => {
+  return (principal: number, height: number, untouched: StartingAccount | null = null): StxBalance['locked'] => {
     const tip = block.get(height);
     if (tip === null) return null;
     const { last: position } = positionsOf(tip.height);
     const { burn_block_height: burnHeight } = tip;
     const last = lastLock.get(principal, 1, position);
-    const before = last === null || last.amount === null ? beforeFirst(principal) : null;
+    const before = last === null || last.amount === null ? beforeFirst(untouched ?? startingAccount(principal)) : null;
     const unlockHeight = last?.unlock_height ?? before?.unlockHeight ?? 0;
     if (unlockHeight <= burnHeight) return null;
     const version = last?.pox_version ?? before?.poxVersion;

@@ -6,7 +6,7 @@ import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
-import { startingAccountQuery } from './starting-accounts.ts';
+import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
@@ -59,25 +59,28 @@ export function principalQueries(db: Database) {
     /** Whether a canonical transaction concerns the principal. */
     isKnown: async (principal: string): Promise<boolean> => known.get(principal) !== null,
 
-    stxBalance(principal: string): StxBalance {
-      const found = id.get(principal)?.id;
-      if (found === undefined) return { balance: 0n, locked: null, pending: NONE };
+    /** @param untouched the node's answer about an untouched account; null if the index knows the account */
+    stxBalance(principal: string, untouched: StartingAccount | null = null): StxBalance {
+      const found = id.get(principal)?.id ?? NOBODY;
+      if (found === NOBODY && untouched === null) return { balance: 0n, locked: null, pending: NONE };
       const row = balance.get(found);
+      const before = untouched ?? startingAccount(found);
       return {
-        balance: (startingAccount(found)?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
-        locked: locked(found, LAST_HEIGHT),
+        balance: (before?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
+        locked: locked(found, LAST_HEIGHT, untouched),
         pending: pending(found),
       };
     },
 
     /** History of STX up to a block, or to the tip where the tip is below the height. */
-    stxHistory(principal: string, height: number): StxHistory {
+    stxHistory(principal: string, height: number, untouched: StartingAccount | null = null): StxHistory {
       const found = id.get(principal)?.id ?? NOBODY;
       const until = Math.min(height, LAST_HEIGHT);
-      return { ...states.at(found, until), locked: locked(found, until), pending: pending(found) };
+      const state = states.at(found, until, untouched);
+      return { ...state, locked: locked(found, until, untouched), pending: pending(found) };
     },
 
-    nonces: (principal: string): Nonces => nonces(principal),
+    nonces: (principal: string, untouched: StartingAccount | null = null): Nonces => nonces(principal, untouched),
   };
 }
 
@@ -149,12 +152,11 @@ function nonceQueries(db: Database) {
     return [...new Set(rows.map(({ nonce }) => BigInt(nonce)))].sort((a, b) => (a < b ? -1 : 1));
   };
 
-  return (principal: string): Nonces => {
-    const found = id.get(principal)?.id;
-    if (found === undefined) return { next: 0n, lastConfirmed: null, lastPending: null, pending: [], missing: [] };
-    const before = startingAccount(found)?.nonce ?? 0n;
+  return (principal: string, untouched: StartingAccount | null): Nonces => {
+    const found = id.get(principal)?.id ?? NOBODY;
+    const before = untouched ?? startingAccount(found);
     const lastUsed = greater(nonceOf(used.get(found)), nonceOf(sponsored.get(found)));
-    const lastConfirmed = lastUsed ?? (before === 0n ? null : before - 1n);
+    const lastConfirmed = lastUsed ?? (before === null ? null : lastNonceOf(before));
     const lastPending = greater(nonceOf(waiting.get(found)), nonceOf(waitingSponsored.get(found)));
     const last = greater(lastConfirmed, lastPending);
     const lists =

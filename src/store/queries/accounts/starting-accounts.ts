@@ -24,6 +24,9 @@ export interface StartingAccount {
   nonce: bigint;
 }
 
+/** The last nonce that an account used before the history starts; null if it used none. */
+export const lastNonceOf = ({ nonce }: StartingAccount): bigint | null => (nonce === 0n ? null : nonce - 1n);
+
 type Row = Stored<'starting_accounts', 'balance' | 'locked' | 'unlock_height'> & { nonce: string };
 
 /** Makes a function that finds what an account had where the index begins; null where that is not known, or where all is. */

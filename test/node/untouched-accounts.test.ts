@@ -1,0 +1,72 @@
+/** Requests to the node for accounts that a partial history has no blocks of. */
+import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { NodeAwayError } from '../../src/http/history.ts';
+import { nodeRpc } from '../../src/node/rpc.ts';
+import { untouchedAccounts } from '../../src/node/untouched-accounts.ts';
+import { alice, bob } from '../support/events/handmade.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
+
+const tip = new Uint8Array(32).fill(7);
+const next = new Uint8Array(32).fill(8);
+const account = (balance: string) => () =>
+  Response.json({ balance, locked: '0x05', unlock_height: 900, nonce: 3, balance_proof: '', nonce_proof: '' });
+
+function asking() {
+  const node = standInNode();
+  const ask = untouchedAccounts(nodeRpc(node.url), systemClock);
+  return { node, ask, [Symbol.dispose]: () => node[Symbol.dispose]() };
+}
+
+test('several requests for one account at one tip ask the node once', async () => {
+  using asked = asking();
+  const { node, ask } = asked;
+  node.answer(`/v2/accounts/${alice.address}`, account('0x64'));
+  const answers = await Promise.all([ask(alice.address, tip), ask(alice.address, tip)]);
+  answers.push(await ask(alice.address, tip));
+  // The balance includes what is locked.
+  for (const answer of answers) expect(answer).toEqual({ balance: 105n, locked: 5n, unlockHeight: 900, nonce: 3n });
+  expect(node.asked.map(({ path }) => path)).toEqual([`/v2/accounts/${alice.address}?proof=0&tip=${tip.toHex()}`]);
+
+  node.answer(`/v2/accounts/${alice.address}`, account('0x65'));
+  expect((await ask(alice.address, next)).balance).toBe(106n);
+  expect(node.asked.length).toBe(2);
+});
+
+test('the next request asks again after the node fails or lacks the tip', async () => {
+  using asked = asking();
+  const { node, ask } = asked;
+  for (const status of [404, 500, 503]) {
+    node.answer(`/v2/accounts/${bob.address}`, () => new Response('not now', { status }));
+    const error = await ask(bob.address, tip).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(NodeAwayError);
+    expect(error).toMatchObject({ status: 503, code: 'node_away', headers: { 'retry-after': '5' } });
+    expect((error as Error).message).toContain(bob.address);
+  }
+  expect(node.asked.length).toBe(3);
+  node.answer(`/v2/accounts/${bob.address}`, account('0x01'));
+  expect((await ask(bob.address, tip)).balance).toBe(6n);
+});
+
+test('at most 64 requests wait for a node that does not answer', async () => {
+  using asked = asking();
+  const { node, ask } = asked;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const principals = Array.from({ length: 100 }, (_, index) => `${alice.address}.contract-${index}`);
+  for (const principal of principals) {
+    node.answer(`/v2/accounts/${principal}`, async () => {
+      await released;
+      return account('0x01')();
+    });
+  }
+  const all = principals.map((principal) =>
+    ask(principal, tip).then(
+      () => 'answered',
+      (error: unknown) => (error as NodeAwayError).code,
+    ),
+  );
+  release();
+  const outcomes = await Promise.all(all);
+  expect(outcomes.filter((one) => one === 'answered').length).toBe(64);
+  expect(outcomes.filter((one) => one === 'node_away').length).toBe(36);
+});
