@@ -1416,14 +1416,6 @@ CREATE TABLE unasked_accounts (
   principal_id INTEGER PRIMARY KEY
 ) STRICT;
 
--- Send-many contracts that the operator set when the index was made; rows of memo_transfers depend on them. A network
--- without a row has its usual contract (chain/memo-transfers.ts).
-CREATE TABLE send_many_contracts (
-  -- mainnet or testnet
-  network     TEXT PRIMARY KEY,
-  contract_id TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
 -- What the operator asked to find by decoded values: logs of a contract by their fields, calls of it by their arguments.
 CREATE TABLE value_indexes (
   id            INTEGER PRIMARY KEY,

@@ -146,7 +146,7 @@ function makeIndex(directory: string, logs: number): void {
   const effects = effectsWriter(db, dictionaries(db));
   db.transaction(() => {
     for (let height = 1; height <= logs / LOGS_OF_A_BLOCK; height++) {
-      effects.apply(effectsOf(blockOf(height, logs), new Set()));
+      effects.apply(effectsOf(blockOf(height, logs)));
     }
     effects.store();
   }).immediate();

@@ -5,8 +5,6 @@
 
 import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/map-ahead.ts';
-import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
-import { networkOf } from '../chain/network.ts';
 import type { PlaceReads } from '../places/files.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
 import type { BaseTable } from '../store/base/tables.ts';
@@ -38,21 +36,13 @@ export interface ChosenBase extends BaseManifest {
 /** Why a base that is not after the end is of no use, as the end of a sentence; null where it is. */
 async function unfitOf(
   base: BaseManifest,
-  {
-    chainId,
-    lastUpTo,
-    isOfTimeline,
-    sendMany,
-  }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo' | 'isOfTimeline' | 'sendMany'>,
+  { chainId, lastUpTo, isOfTimeline }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo' | 'isOfTimeline'>,
 ): Promise<string | null> {
   if (base.chain_id !== chainId) return 'it is of another chain than the archive';
   if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
   const last = await lastUpTo(base);
   if (base.position > last) return `the entries end with entry ${last}`;
   if (!(await isOfTimeline(base))) return 'it is of another timeline';
-  const { kind } = networkOf(base.chain_id);
-  const [made, wanted] = [base.send_many[kind] ?? SEND_MANY[kind], sendMany?.[kind] ?? null];
-  if (wanted !== null && wanted !== made) return `it was made with the send-many contract ${made}`;
   return null;
 }
 
@@ -66,7 +56,6 @@ export interface ChoosingOptions {
   lastUpTo: (base: BaseManifest) => Promise<number>;
   /** Whether the timeline that is restored has the entry of a base that is not after its end. */
   isOfTimeline: (base: BaseManifest) => Promise<boolean>;
-  sendMany?: SendManySetting | undefined;
   /** Called with each base that is skipped, and why, as the end of a sentence. */
   skipped: (name: string, why: string) => void;
 }
@@ -205,7 +194,7 @@ function load(place: PlaceReads, loader: BaseLoader, { table, part }: TablePart,
 
 /** Loads the rows of a base into a new index. @throws ArchiveDamagedError that names the part or the base */
 export async function loadBase({ staging, place, base, report, making, turn }: LoadingOptions): Promise<void> {
-  const loader = openBaseLoader(staging, base.send_many);
+  const loader = openBaseLoader(staging);
   if (loader === null) return;
   try {
     const parts = partsOf(place, base, loader.tables);

@@ -143,7 +143,7 @@ function manifestOf(
 ): BaseManifest {
   const entry = journal.read(state.position.id);
   if (entry === undefined) throw journal.missing(state.position.id);
-  const { schema, position, chainId, tip, highest, completions, sendMany } = state;
+  const { schema, position, chainId, tip, highest, completions } = state;
   return {
     format: BASE_FORMAT,
     program,
@@ -157,7 +157,6 @@ function manifestOf(
     index_block_hash: tip.indexBlockHash.toHex(),
     highest,
     completions,
-    send_many: { mainnet: sendMany.mainnet, testnet: sendMany.testnet },
     tables,
   };
 }

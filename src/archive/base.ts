@@ -59,8 +59,6 @@ const Table = Type.Object({
 });
 export type BaseTableParts = Static<typeof Table>;
 
-const Contract = Type.Union([Type.String({ maxLength: 200 }), Type.Null()]);
-
 const Manifest = Type.Object({
   format: Type.Literal(BASE_FORMAT),
   /** Version of the Stackside that made it. */
@@ -79,8 +77,6 @@ const Manifest = Type.Object({
   highest: Size,
   /** How often known blocks were completed: rows of canonical blocks are the same as long as this number is. */
   completions: Size,
-  /** The send-many contracts that the rows were made with; null for the usual one. */
-  send_many: Type.Object({ mainnet: Contract, testnet: Contract }),
   tables: Type.Array(Table, { maxItems: 1_000 }),
 });
 export type BaseManifest = Static<typeof Manifest>;

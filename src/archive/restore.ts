@@ -62,7 +62,7 @@ interface BaseLoading {
   parts: number;
 }
 
-export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'sendMany' | 'log'> {
+export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'log'> {
   directory: string;
   place: PlaceReads;
   /** The chain that the archive must have; null for any. */
@@ -245,11 +245,10 @@ async function makeFiles(
   last: number,
   base: ChosenBase | null,
 ): Promise<void> {
-  const { directory, place, making, machine, sendMany, log } = options;
+  const { directory, place, making, machine, log } = options;
   const staging = stagingOf(directory);
   if (base !== null) await makeBase(options, timeline, staging, base);
-  const given = sendMany === undefined ? {} : { sendMany };
-  const ingest = openIngest({ directory: staging, chainId, ...given, machine, log, load: 'bulk' });
+  const ingest = openIngest({ directory: staging, chainId, machine, log, load: 'bulk' });
   try {
     await applyEntries(ingest, options, timeline, last);
     for (const one of ingest.makeSecondaryIndexes()) making(one);
@@ -271,13 +270,13 @@ function begunWith(directory: string): string | null | undefined {
 
 /** The base to begin with: that of an interrupted restore, even if a newer one was made since. */
 async function baseOf(options: ArchiveRestoreOptions, timeline: Timeline, chainId: number): Promise<ChosenBase | null> {
-  const { directory, place, until, base: choice = null, sendMany, skipped = () => {} } = options;
+  const { directory, place, until, base: choice = null, skipped = () => {} } = options;
   const begun = begunWith(directory);
   if (begun === null) return null;
   if (begun !== undefined) return begunBase(place, begun);
   const isOnly = (await timelinesIn(place)).timelines.length === 1;
   return chosenBase({
-    ...{ place, chainId, choice, sendMany, skipped },
+    ...{ place, chainId, choice, skipped },
     isAfter: (base) => isBaseBeyond(base, until),
     lastUpTo: ({ position }) => lastUpTo(place, timeline, position),
     // Where there is one timeline, a base that doesn't fit is damaged, and that is said.

@@ -7,7 +7,7 @@ import type { Block, ChainTransaction, Microblock, MinerReward } from './block.t
 import { dayOf } from './day.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
-import { memoTransfers, type SendMany } from './memo-transfers.ts';
+import { memoTransfers } from './memo-transfers.ts';
 import { isNameContract, type NameChange, nameChangeOf, unprintedChange } from './name-system.ts';
 import { positionOf } from './position.ts';
 import { type PoxReading, poxReading, stackingLock } from './pox/reading.ts';
@@ -64,9 +64,8 @@ const PORTIONS: Portions = { events: 75_000, accounts: 50_000 };
 /**
  * The effects of a block on its parent's state, generated lazily: a genesis block has more than a million. Block 1 includes
  * block 0's transactions.
- * @param sendMany contracts whose prints are memos; must be the same when a block is applied and when it is reverted
  */
-export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS): Generator<Effect> {
+export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect> {
   yield { kind: 'block', sign: 1, block };
   yield { kind: 'anchor', sign: 1, block };
   const microblocks = microblocksOf(block);
@@ -104,7 +103,7 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
       if (accounts.size >= portions.accounts) yield* accounts.effects();
     }
     accounts.act(transaction);
-    for (const transfer of memoTransfers(transaction, sendMany)) {
+    for (const transfer of memoTransfers(transaction)) {
       yield { kind: 'memo_transfer', sign: 1, position, transfer };
     }
     supply += minted(transaction);

@@ -5,7 +5,6 @@
 import type { Block } from './block.ts';
 import type { Effect } from './effect.ts';
 import { effectsOf } from './effects.ts';
-import type { SendMany } from './memo-transfers.ts';
 import { networkOf } from './network.ts';
 import { type AnnouncedTransactions, announcedTransactions, blockOf, chainIdOf } from './normalise.ts';
 import { PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
@@ -31,9 +30,8 @@ const isWhole = ({ block_height, events }: ReadBlock): boolean => block_height >
  * Makes a function that prepares events. It returns null for an event that is left to the writer: one of a kind that is cheap,
  * or one that can't be read, of which the writer says why.
  * @param known the chain id of the data; null while it is unknown, then that of the first signed transaction is used
- * @param sendMany contracts whose prints are memos
  */
-export function preparer(known: number | null, sendMany: SendMany): Prepare {
+export function preparer(known: number | null): Prepare {
   let chainId = known;
 
   function prepared(path: string, text: string): PreparedPayload | null {
@@ -46,7 +44,7 @@ export function preparer(known: number | null, sendMany: SendMany): Prepare {
     if (found?.certain) chainId = found.chainId;
     if (chainId === null || !isWhole(payload.block)) return null;
     const block = blockOf(payload.block, networkOf(chainId));
-    return { kind: 'prepared_block', chainId, block, effects: [...effectsOf(block, sendMany)] };
+    return { kind: 'prepared_block', chainId, block, effects: [...effectsOf(block)] };
   }
 
   return (path, text) => {

@@ -76,14 +76,6 @@ export const mempoolAndAnyFork = (read: Reader): string | null => {
 /** The tag of answers that depend on a principal's history, to which only blocks add. */
 export const principal = chainAndBurnTip;
 
-/** The tag of answers with memos of STX transfers, which depend on the send-many contract that the index was made with. */
-export const memos = async (read: Reader): Promise<string | null> => {
-  const tip = chainAndBurnTip(read);
-  if (tip === null) return null;
-  const contracts = [...(await read.chain.sendMany())].join();
-  return `${tip}-${Bun.hash.crc32(contracts).toString(16)}`;
-};
-
 /** The tag of answers that depend on a principal's pending transactions as well. */
 export const principalAndMempool = (read: Reader): string | null => {
   const tip = chainAndBurnTip(read);

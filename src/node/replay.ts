@@ -9,7 +9,6 @@ import { OperatorError } from '../base/errors.ts';
 import { exactJson } from '../base/json.ts';
 import type { Block } from '../chain/block.ts';
 import { effectsOf } from '../chain/effects.ts';
-import type { SendMany } from '../chain/memo-transfers.ts';
 import type { Network } from '../chain/network.ts';
 import { blockOfText } from '../chain/normalise.ts';
 import { PayloadError, parseJson } from '../chain/payload-reader.ts';
@@ -281,7 +280,7 @@ function changesOf(block: Block): BlockChanges {
     accounts.set(principal, found);
     return found;
   };
-  for (const effect of effectsOf(block, NO_SEND_MANY)) {
+  for (const effect of effectsOf(block)) {
     if (effect.kind === 'account') of(effect.principal).total += effect.balance;
     else if (effect.kind === 'supply') minted += effect.supply;
   }
@@ -292,8 +291,6 @@ function changesOf(block: Block): BlockChanges {
   }
   return { accounts, minted };
 }
-/** Memos of transfers change neither accounts nor supply. */
-const NO_SEND_MANY: SendMany = new Set();
 
 /** The answers about one state of the chain, each asked once. */
 class StateAfter {

@@ -1,7 +1,6 @@
 /** Settings of the data directory, of the chain in it, and of the indexes by which contracts are found by decoded values. */
 import { Type } from '@sinclair/typebox';
 import { PUBLIC_KEY } from '../archive/signing.ts';
-import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { canonicalPrincipal } from '../codec/address.ts';
 import { isWithin } from '../codec/clarity-fields.ts';
@@ -13,22 +12,6 @@ const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly:
 
 /** Chain ids by the names of their networks. */
 const networks: Readonly<Record<string, number>> = { mainnet: MAINNET_CHAIN_ID, testnet: TESTNET_CHAIN_ID };
-
-/** A send-many contract of a network. @param letters second letters of the network's addresses */
-const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
-  setting({
-    commands: ['serve', 'import', 'fill', 'rebuild', 'restore'],
-    flag: null,
-    variables: [
-      `STACKSIDE_${network.toUpperCase()}_SEND_MANY_CONTRACT_ID`,
-      `${network.toUpperCase()}_SEND_MANY_CONTRACT_ID`,
-    ],
-    type: Type.Union([Type.Null(), Type.String({ pattern: `^S[${letters}][0-9A-Z]+\\.` })], { default: null }),
-    read: (text) => canonicalPrincipal(text) ?? '',
-    absent: `the index's; a new index has ${SEND_MANY[network]}`,
-    help: `Contract of ${network} whose prints are the memos of the STX transfers before them; once the index has blocks, only a rebuild changes the contract`,
-    accepts: `a contract identifier of ${network}, such as ${SEND_MANY[network]}`,
-  });
 
 export const dataSettings = group('Data and chain', {
   data: setting({
@@ -79,8 +62,6 @@ export const dataSettings = group('Data and chain', {
     help: "false: compare the chain with the node's at the start, and serve only if they are the same",
     accepts: 'true or false',
   }),
-  sendManyMainnet: sendMany('mainnet', 'PM'),
-  sendManyTestnet: sendMany('testnet', 'TN'),
   archive: setting({
     commands: servers,
     flag: '--archive <dir|s3://bucket/key>',
@@ -162,15 +143,6 @@ export const dataSettings = group('Data and chain', {
     help: 'Directory with the export of names registered before Stacks 2.0; serve imports it once',
     accepts: 'a directory',
   }),
-});
-
-/** The send-many contracts that the settings name. */
-export const sendManyIn = (settings: {
-  sendManyMainnet: string | null;
-  sendManyTestnet: string | null;
-}): SendManySetting => ({
-  mainnet: settings.sendManyMainnet,
-  testnet: settings.sendManyTestnet,
 });
 
 /** Parses a text such as `SP….name:field`; null if it is invalid. Names in contracts contain no colon. */

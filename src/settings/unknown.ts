@@ -29,6 +29,8 @@ const unsupportedVariables: Readonly<Record<string, string>> = {
   PUBLIC_GATEWAY_IPFS: 'Stackside reads no documents of tokens.',
   PUBLIC_GATEWAY_IPFS_EXTRA_HEADER: 'Stackside reads no documents of tokens.',
   PUBLIC_GATEWAY_ARWEAVE: 'Stackside reads no documents of tokens.',
+  MAINNET_SEND_MANY_CONTRACT_ID: 'The contract is SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo.',
+  TESTNET_SEND_MANY_CONTRACT_ID: 'The contract is ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo.',
   TESTNET_SBTC_FAUCET_AMOUNT: 'The sBTC faucet sends 10000 sats.',
 };
 

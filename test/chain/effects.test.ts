@@ -4,15 +4,12 @@ import type { ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
 import type { Effect, EffectOf, Involvement } from '../../src/chain/effect.ts';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
 import { involvementsOf } from '../../src/chain/involvements.ts';
-import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { transactionContent } from '../../src/chain/normalise.ts';
 import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { blocks } from '../support/events/arbitrary-block.ts';
 import { alice, bob, carol, sponsor, transfer } from '../support/events/handmade.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-
-const sendMany = new Set(Object.values(SEND_MANY));
 
 const transaction = (changes: Partial<ChainTransaction> = {}): ChainTransaction => {
   const read = transactionContent(fromHex(transfer(alice, 0, 300).raw));
@@ -142,7 +139,7 @@ test('what is undone twice is what it was', () => {
   assertProperty(
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
-      const effects = [...effectsOf(block, sendMany)];
+      const effects = [...effectsOf(block)];
       seen.add('effects', effects.length);
       expect(undone(undone(effects))).toEqual(effects);
       expect(undone(effects).at(-1)).toEqual({ kind: 'block', sign: -1, block });
@@ -169,7 +166,7 @@ test('the balances a block moves add up to the supply it makes, less the fees it
           };
         }),
       }));
-      const effects = [...effectsOf({ ...block, transactions }, sendMany)];
+      const effects = [...effectsOf({ ...block, transactions })];
       const kind = <K extends Effect['kind']>(name: K) =>
         effects.filter((one): one is EffectOf<K> => one.kind === name);
       const moved = kind('account').reduce((sum, { balance }) => sum + balance, 0n);

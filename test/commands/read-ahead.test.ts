@@ -138,7 +138,7 @@ describe('an import that threads read ahead', () => {
   test('of which a thread ends is an error that repeating may mend, and repeating does', async () => {
     const dying = new URL('../support/data/dying-thread.ts', import.meta.url);
     const source = { file: whole, format: null, prepareFrom: 0 };
-    const batches = readAhead({ source, chainId: null, sendMany: [] }, 2, dying);
+    const batches = readAhead({ source, chainId: null }, 2, dying);
     await expect(Array.fromAsync(batches)).rejects.toThrow(PassingError);
     using directory = dataDirectory();
     await expect(imported(directory.path, whole, 2, { thread: dying })).rejects.toThrow(PassingError);

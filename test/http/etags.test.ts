@@ -148,7 +148,6 @@ const STATE = {
   attachments: 3,
   newestBurnBlock: 4,
   mempool: 5,
-  sendMany: 'SP000000000000000000002Q6VF78.send-many',
   blockOfTransaction: 6,
   statusOfTransaction: 'success',
   block: 7,
@@ -170,7 +169,6 @@ function readerOf(of: State): Reader {
       tip: () => tip,
       newestArrival: () => hashOf(of.newestArrival),
       blockHash: () => hashOf(of.block),
-      sendMany: async () => new Set([of.sendMany]),
     },
     names: { version: async () => of.attachments },
     burnRewards: { newestHash: async () => hashOf(of.newestBurnBlock) ?? null },
@@ -203,7 +201,6 @@ const DEPENDS: readonly Depends[] = [
   ofTip('mempool', 'mempool'),
   ofTip('mempoolAndAnyFork', 'newestArrival', 'mempool'),
   ofTip('principal', 'burnHeight'),
-  ofTip('memos', 'burnHeight', 'sendMany'),
   ofTip('principalAndMempool', 'burnHeight', 'mempool'),
   {
     tag: 'transaction',

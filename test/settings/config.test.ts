@@ -46,14 +46,6 @@ describe('settings', () => {
     [{ STACKS_API_MODE: 'readonly' }, { mode: 'read' }],
     [{ STACKSIDE_DEPRECATED: '2028-02-29' }, { deprecated: Date.UTC(2028, 1, 29) }],
     [{ STACKSIDE_DEPRECATED: '2027-06-30T14:00:00+02:00' }, { deprecated: Date.UTC(2027, 5, 30, 12) }],
-    [
-      { TESTNET_SEND_MANY_CONTRACT_ID: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many' },
-      { sendManyTestnet: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many', sendManyMainnet: null },
-    ],
-    [
-      { MAINNET_SEND_MANY_CONTRACT_ID: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many' },
-      { sendManyMainnet: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many' },
-    ],
     [{ STACKS_API_MODE: 'writeonly' }, { mode: 'write' }],
     [{ STACKSIDE_NETWORK: 'mainnet' }, { network: 1 }],
     [{ STACKSIDE_API_PORT: '' }, { apiPort: 3999 }],
@@ -87,12 +79,6 @@ describe('settings', () => {
     [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
     [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],
   ];
-  const mistaken = [
-    ['MAINNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo'],
-    ['TESTNET_SEND_MANY_CONTRACT_ID', 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo'],
-    ['TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4C.send-many-memo'],
-    ['STACKSIDE_TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B'],
-  ] as const;
   const CONTRACT = 'SP000000000000000000002Q6VF78.pox-4';
   for (const index of [
     'SP000000000000000000002Q6VF78',
@@ -108,7 +94,6 @@ describe('settings', () => {
       `STACKSIDE_CALL_INDEX is "${CONTRACT} ${index}".`,
     ]);
   }
-  for (const [name, contract] of mistaken) refused.push([{}, { [name]: contract }, `${name} is "${contract}".`]);
   for (const [given, variables, says] of refused) {
     test(`${JSON.stringify({ ...given, ...variables })} is refused by name, with what is accepted`, () => {
       const attempt = () => readSettings(given, variables);

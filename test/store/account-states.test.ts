@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
 import { involvementsOf } from '../../src/chain/involvements.ts';
-import { memoTransfers, SEND_MANY } from '../../src/chain/memo-transfers.ts';
+import { memoTransfers } from '../../src/chain/memo-transfers.ts';
 import { openWriter } from '../../src/store/files/database.ts';
 import type { AccountState, TokenSums } from '../../src/store/model/account.ts';
 import { accountStates } from '../../src/store/queries/accounts/account-states.ts';
@@ -15,8 +15,6 @@ import { tablesThrough } from '../support/data/tables.ts';
 import { blocks as anyBlocks } from '../support/events/arbitrary-block.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { checkpointProblems } from '../support/recounts/checkpoints.ts';
-
-const sendMany = new Set(Object.values(SEND_MANY));
 
 const CASES = 6;
 /** Blocks whose nonces a row can hold. */
@@ -60,7 +58,7 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
   for (const { transactions, minerRewards } of chain) {
     for (const transaction of transactions) {
       const part = [...involvementsOf(transaction)][0]?.get(principal);
-      account.inbound += memoTransfers(transaction, sendMany).filter(({ recipient }) => recipient === principal).length;
+      account.inbound += memoTransfers(transaction).filter(({ recipient }) => recipient === principal).length;
       const { payload } = transaction;
       if (payload.type === 'token_transfer' && payload.recipient === principal) account.inbound += 1;
       for (const event of transaction.events) {
@@ -139,7 +137,7 @@ test(
           const apply = storedEffects(db, { checkpointEvery: every });
           const stages = [tablesThrough(db)];
           for (const block of chain) {
-            apply(effectsOf(block, sendMany));
+            apply(effectsOf(block));
             stages.push(tablesThrough(db));
           }
           const last = stages.at(-1);
@@ -157,7 +155,7 @@ test(
           }
           for (const block of chain.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(undone(effectsOf(block, sendMany)));
+            apply(undone(effectsOf(block)));
           }
           expect(tablesThrough(db)).toEqual(stages.pop()!);
         } finally {

@@ -9,7 +9,6 @@ import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
 import type { Effect } from '../../src/chain/effect.ts';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
-import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import type { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -30,8 +29,6 @@ import { mempoolModel, noncesOf, spendsOf } from '../support/events/mempool-mode
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, assertSeeds, drawnSeed, Seen, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
-
-const sendMany = new Set(Object.values(SEND_MANY));
 
 /** Shrunk cases of failures that were mended; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [
@@ -260,14 +257,14 @@ test(
           const apply = storedEffects(db);
           const stages = [tablesThrough(db)];
           for (const block of blocks) {
-            apply(effectsOf(block, sendMany));
+            apply(effectsOf(block));
             stages.push(tablesThrough(db));
           }
           seen.add('blocks', blocks.length);
           seen.add('changed tables', Object.values(stages.at(-1)!).filter((rows) => rows.length > 0).length);
           for (const block of blocks.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(undone(effectsOf(block, sendMany)));
+            apply(undone(effectsOf(block)));
           }
           expect(tablesThrough(db)).toEqual(stages.pop()!);
         } finally {
@@ -286,7 +283,7 @@ test(
     using directory = dataDirectory();
     using db = openWriter(directory.path);
     const before = tablesThrough(db);
-    const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions', 'send_many_contracts'];
+    const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
     const all = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
     expect([...chainTables, 'totals', 'staking_totals'].sort()).toEqual(all);
     const seen = new Seen({ blocks: 3, 'changed tables': 3 });
@@ -298,7 +295,7 @@ test(
         for (const [index, block] of blocks.entries()) {
           if (index > 0) empty();
           expect(index === 0 || tablesThrough(db)).toEqual(index === 0 || before);
-          apply(effectsOf(block, sendMany));
+          apply(effectsOf(block));
           if (isStored) store();
         }
         store();
@@ -325,7 +322,7 @@ test(
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path);
-    const effects = (block: Block) => effectsOf(block, sendMany, { events: 2, accounts: 2 });
+    const effects = (block: Block) => effectsOf(block, { events: 2, accounts: 2 });
     /** The tables after each block, and after all were undone. */
     const stagesOf = (blocks: readonly Block[], effects: (block: Block) => Iterable<Effect>): Tables[] => {
       db.run('BEGIN');
@@ -345,7 +342,7 @@ test(
     assertProperty(
       fc.property(anyBlocks(), (blocks) => {
         seen.add('blocks', blocks.length);
-        expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block, sendMany)));
+        expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block)));
       }),
       { seen, cases: 2 },
     );

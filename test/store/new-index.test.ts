@@ -107,13 +107,6 @@ describe('a rebuild beside a writer', () => {
     writer[Symbol.dispose]();
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
-
-  test('refuses another send-many contract, which the server would refuse', () => {
-    using directory = ingestOf(events);
-    const sendMany = { mainnet: null, testnet: 'ST000000000000000000002AMW42H.other' };
-    expect(() => beside(directory.path, { sendMany })).toThrow('another send-many contract of testnet');
-    expect(beside(directory.path, { beside: false, sendMany }).isInstalled).toBe(true);
-  });
 });
 
 describe('a new index that is offered', () => {

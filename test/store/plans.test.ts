@@ -88,7 +88,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ...walkedRows,
   'transaction-search.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'transaction-search.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'send-many.recorded': [{ step: /^SCAN send_many_contracts$/, reason: 'a row for each network at most' }],
   'transaction-search.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'facts.cycles': [{ step: /^SCAN reward_cycles$/, reason: 'a row for each reward cycle' }],
   ...Object.fromEntries(

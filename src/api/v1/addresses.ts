@@ -2,12 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
-import {
-  memos,
-  principalAndMempool,
-  principal as principalTag,
-  transaction as transactionTag,
-} from '../../http/etag.ts';
+import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
 import { untouchedAccount } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -187,7 +182,7 @@ export const addressTransfers = [
     response: OffsetPage(InboundTransfer),
     notFound: NO_BLOCK,
     deprecated: { replacement: '/extended/v3/principals/{principal}/transfers/stx/inbound' },
-    etag: memos,
+    etag: principalTag,
     history: 'since',
     handle: async ({ params: { principal }, query, read }) => {
       const heights = await heightsOf(read, query);

@@ -1,7 +1,7 @@
 /** Token transfers, mints and burns; each item is an event. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { memos, principal as principalTag } from '../../http/etag.ts';
+import { principal as principalTag } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
@@ -76,7 +76,7 @@ const stxTransfers = (direction: keyof typeof stxTexts) =>
     params: { principal: PrincipalParameter },
     query: cursorQuery,
     response: CursorPage(StxTransfer),
-    etag: memos,
+    etag: principalTag,
     history: 'since',
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `stx-${direction} ${principal}`;

@@ -22,7 +22,6 @@ import { createLog } from '../../log.ts';
 import type { PlaceReads } from '../../places/files.ts';
 import { placeAt } from '../../places/place.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { sendManyIn } from '../../settings/data.ts';
 import { dataStateOf } from '../../store/files/data-state.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { leaveIn } from '../../store/ingest/timelines.ts';
@@ -203,7 +202,7 @@ export async function restoreFromArchive(
     () => {},
     () =>
       restoreArchive({
-        ...{ directory, place, chainId, machine: silentMachine, sendMany: sendManyIn(settings), ...choice },
+        ...{ directory, place, chainId, machine: silentMachine, ...choice },
         skipped(name, why) {
           lines.erase();
           process.stderr.write(`${name} is skipped: ${why}.\n`);

@@ -10,7 +10,6 @@ import { type Filled, fillTo } from '../../node/fill.ts';
 import { IncompleteBlockError } from '../../node/replay.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { sendManyIn } from '../../settings/data.ts';
 import { requireIndex } from '../../store/files/database.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { openSnapshots } from '../../store/read/snapshots.ts';
@@ -134,7 +133,6 @@ export async function runFill(
     directory: data,
     chainId: settings.network,
     machine: silentMachine,
-    sendMany: sendManyIn(settings),
     log: createLog(settings.logLevel),
   });
   try {

@@ -6,7 +6,6 @@ import { type RecordingFormat, RowError } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { sendManyIn } from '../../settings/data.ts';
 import type { Imported } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { PreparedEvent, type ReceivedEvent } from '../../store/ingest/event.ts';
@@ -130,9 +129,8 @@ function batchesOf(
   imported: Imported,
 ): AsyncGenerator<RowBatch> {
   if (threads === 0 || input.size === null || input.size < aheadFrom) return readHere(input, file, format ?? null);
-  const { chainId, sendMany } = ingest.chainFacts();
   return readAhead(
-    { source: { file, format: format ?? null, prepareFrom: imported.rows + 1 }, chainId, sendMany },
+    { source: { file, format: format ?? null, prepareFrom: imported.rows + 1 }, chainId: ingest.chainId() },
     threads,
     thread,
   );
@@ -289,7 +287,6 @@ export async function runImport(
     directory: settings.data,
     chainId: settings.network,
     machine: silentMachine,
-    sendMany: sendManyIn(settings),
     load: 'bulk',
     log: createLog(settings.logLevel),
   });

@@ -16,7 +16,6 @@ export interface Reading<Source extends RecordingSource | JournalSource = Record
   source: Source;
   /** Null where it is unknown yet. */
   chainId: number | null;
-  sendMany: readonly string[];
 }
 
 /** A thread's data at its start. */

@@ -10,8 +10,8 @@ import { preparedRows } from './recording-rows.ts';
 /** Batches that wait for the writer at most, of each thread. */
 const MOST_WAITING = 2;
 
-function batchesOf({ source, chainId, sendMany, share }: ReaderStart) {
-  const prepare = preparer(chainId, new Set(sendMany));
+function batchesOf({ source, chainId, share }: ReaderStart) {
+  const prepare = preparer(chainId);
   const isOwn = (batch: number): boolean => batch % share.of === share.index;
   return 'file' in source ? preparedRows(source, prepare, isOwn) : preparedEntries(source, prepare, isOwn);
 }

@@ -2,7 +2,6 @@
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { sendManyIn } from '../../settings/data.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type RebuildOptions, rebuildIndex, rebuildIndexAhead } from '../../store/ingest/rebuild.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
@@ -20,9 +19,8 @@ interface RebuildCommand {
 
 /** Replays a journal that threads read ahead. */
 async function replayed(ingest: Ingest, directory: string, threads: number): Promise<void> {
-  const { chainId, sendMany } = ingest.chainFacts();
   const source = { directory, upTo: ingest.lastEntry() };
-  for await (const entries of readAhead({ source, chainId, sendMany }, threads)) ingest.replay(entries);
+  for await (const entries of readAhead({ source, chainId: ingest.chainId() }, threads)) ingest.replay(entries);
 }
 
 /** Makes a new index from the journal. */
@@ -35,7 +33,6 @@ export async function runRebuild(
     making,
     directory: settings.data,
     chainId: null,
-    sendMany: sendManyIn(settings),
     machine: silentMachine,
     log: createLog(settings.logLevel),
     force,

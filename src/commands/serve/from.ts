@@ -10,7 +10,6 @@ import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
 import type { PlaceReads } from '../../places/files.ts';
 import type { Settings } from '../../settings/config.ts';
-import { sendManyIn } from '../../settings/data.ts';
 import { type DataState, dataStateOf } from '../../store/files/data-state.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes } from '../../store/files/status.ts';
@@ -115,7 +114,6 @@ async function restore(given: From): Promise<void> {
       until: null,
       timeline: null,
       machine: silentMachine,
-      sendMany: sendManyIn(settings),
     },
     // The blocks go by by the thousand.
     log: (event) => isLogged(event.event, 'error') && log(event),

@@ -25,7 +25,7 @@ import { outputMetrics, storeMetrics } from '../../metrics/server.ts';
 import { EventRate, type IntakeOptions } from '../../node/event-intake.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
-import { sendManyIn, valueIndexesIn } from '../../settings/data.ts';
+import { valueIndexesIn } from '../../settings/data.ts';
 import { changedSettings } from '../../settings/describe.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
@@ -551,7 +551,6 @@ async function startServer(
 const ingestSettings = (settings: Settings) => ({
   directory: settings.data,
   chainId: settings.network,
-  sendMany: sendManyIn(settings),
   valueIndexes: valueIndexesIn(settings),
 });
 /** With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry. */

@@ -3,13 +3,11 @@
  * that an interrupted load goes on with the next one. Indexes are made at the end, from sorted entries.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
-import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { indexPath, oneRowTables, openWriter } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import { leaveOutWritersIndexes, makeWritersIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
-import { listInserter, upserter } from '../rows/table.ts';
-import { sendManyContractsTable } from '../rows/tables.ts';
+import { listInserter } from '../rows/table.ts';
 import { type BaseColumn, type BaseTable, baseTables } from './tables.ts';
 
 /** Rows don't fit their table. The message says why, as the end of a sentence that begins with their part. */
@@ -82,10 +80,9 @@ const isOfRows = (error: unknown): boolean =>
 
 /**
  * Opens a new index to fill it, or one whose load was interrupted.
- * @param sendMany the contracts that the rows were made with
  * @returns null where the load was ended
  */
-export function openBaseLoader(directory: string, sendMany: SendManySetting): BaseLoader | null {
+export function openBaseLoader(directory: string): BaseLoader | null {
   const path = indexPath(directory);
   const db = openWriter(directory, { load: 'bulk', views: false });
   const isNew = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get()?.id === 0;
@@ -98,9 +95,6 @@ export function openBaseLoader(directory: string, sendMany: SendManySetting): Ba
       leaveOutWritersIndexes(db);
       db.run(`CREATE TABLE ${LOADED} (parts INTEGER NOT NULL) STRICT`);
       db.run(`INSERT INTO ${LOADED} VALUES (0)`);
-      const set = upserter(db, sendManyContractsTable, { replaced: ['contract_id'] });
-      for (const [network, contract] of Object.entries(sendMany))
-        if (contract !== null) set({ network, contract_id: contract });
     }).immediate();
   }
   const loadedParts = db.prepare<{ parts: number }, []>(`SELECT parts FROM ${LOADED}`);

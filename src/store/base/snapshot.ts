@@ -1,10 +1,8 @@
 /** A snapshot of an index for a base: where it stands, and its rows as lines of JSON. */
 import type { Database } from 'bun:sqlite';
-import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import type { Head } from '../log/entry.ts';
-import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { BaseColumn, BaseTable } from './tables.ts';
 import { baseTables, columnsOfCommands, tablesOfCommands } from './tables.ts';
@@ -28,8 +26,6 @@ export interface BaseState {
   highest: number;
   /** How often known blocks were completed without a change of the tip. */
   completions: number;
-  /** The send-many contracts that it was made with. */
-  sendMany: SendManySetting;
 }
 
 export interface BaseSnapshot extends Disposable {
@@ -132,7 +128,7 @@ function stateOf(db: Database): BaseState | null {
   const progress = db.query<Stored<'progress', 'completions'>, []>('SELECT completions FROM progress').get();
   const orphaned = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM orphaned_blocks').get();
   return {
-    ...{ schema: SCHEMA_VERSION, position, chainId, tip, sendMany: recordedSendMany(db) },
+    ...{ schema: SCHEMA_VERSION, position, chainId, tip },
     highest: Math.max(tip.height, orphaned?.height ?? 0),
     completions: progress?.completions ?? 0,
   };

@@ -4,7 +4,6 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { onFile } from '../../base/system-errors.ts';
-import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openToRead } from '../files/connection.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
@@ -13,14 +12,12 @@ import { type Lock, lockWriter } from '../files/lock.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
-import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { CheckRun } from './checks.ts';
 import { rowDifferences, type Table } from './row-comparison.ts';
 
 /** Local tables, which are no function of the log, each with the reason. All others can be made from the log's entries. */
 export const localTables: Readonly<Record<string, string>> = {
   changes: 'what is pushed to realtime clients, which stays for a while, and a rebuild pushes nothing',
-  send_many_contracts: 'a setting of the operator, with which an index is made',
   value_indexes: 'a setting of the operator, and how far this host has made what it asks for',
   value_index_entries: 'made of the chain for that setting; a deep check compares them with the logs and calls',
 };
@@ -56,7 +53,6 @@ export function journaledTables(db: Database): Table[] {
 /** The inputs that the index was made from. */
 interface TablesOrigin extends Head {
   chainId: number | null;
-  sendMany: SendManySetting;
 }
 
 function tablesOriginOf(stored: Database): TablesOrigin {
@@ -67,7 +63,7 @@ function tablesOriginOf(stored: Database): TablesOrigin {
     .get();
   if (row === null) throw new Error('progress has no row');
   const chainId = row.chainId === null ? null : Number(row.chainId);
-  return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(stored) };
+  return { id: Number(row.id), chain: row.chain, chainId };
 }
 
 /** Reports whether the whole index can be made from the journal. */
@@ -99,7 +95,7 @@ interface DeepCheck {
 /** Makes an index from the journal up to an entry, calls `use` with it, and removes it. */
 function withIndexAt<T>(
   { directory, machine }: DeepCheck,
-  { id, chainId, sendMany }: TablesOrigin,
+  { id, chainId }: TablesOrigin,
   use: (made: Database) => T,
 ): T {
   const staging = join(directory, STAGING);
@@ -108,7 +104,7 @@ function withIndexAt<T>(
   try {
     lock = lockWriter(staging);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
-    const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine };
+    const options = { directory, staging, replayTo: id, chainId, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk', views: false }).close();
     using made = openToRead(indexPath(staging), true);
     return use(made);

@@ -1,7 +1,7 @@
 /**
  * A new index is made in a staging directory beside the present one. Once it is whole, one rename offers it, and the next
- * holder of the writer's lock installs it in place of the present one. It begins with the preserved tables, which no entry of
- * the log fills: the send-many contracts of the present index, and the operator's indexes of decoded values.
+ * holder of the writer's lock installs it in place of the present one. It begins with the operator's indexes of decoded
+ * values, which no entry of the log fills.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
@@ -31,26 +31,26 @@ const STAGING = 'rebuild';
 /** Path of a whole new index that is to be installed. */
 export const newIndexPath = (directory: string): string => join(directory, 'index.new.db');
 
-/** The tables that are copied to every new index. */
-const preservedTables = ['send_many_contracts', 'value_indexes'];
+/** The table that is copied to every new index. */
+const PRESERVED = 'value_indexes';
 
 /** An index of decoded values that exists before the first block has the entries of all blocks. */
 const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;
   UPDATE value_indexes SET from_position = 0, from_event = 0`;
 
-const columnsOf = (db: Database, schema: 'main' | 'old', table: string): string[] =>
+const columnsOf = (db: Database, schema: 'main' | 'old'): string[] =>
   db
     .query<{ name: string }, [string, string]>('SELECT name FROM pragma_table_info(?1, ?2)')
-    .all(table, schema)
+    .all(PRESERVED, schema)
     .map(({ name }) => name);
 
 /** Copies the columns that both tables have: an index of another version may lack some. */
-function copyTable(db: Database, table: string): void {
-  const old = new Set(columnsOf(db, 'old', table));
+function copyRows(db: Database): void {
+  const old = new Set(columnsOf(db, 'old'));
   if (old.size === 0) return;
-  const common = columnsOf(db, 'main', table).filter((name) => old.has(name));
-  db.run(`DELETE FROM main.${table}`);
-  db.run(`INSERT INTO main.${table} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${table}`);
+  const common = columnsOf(db, 'main').filter((name) => old.has(name));
+  db.run(`DELETE FROM main.${PRESERVED}`);
+  db.run(`INSERT INTO main.${PRESERVED} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${PRESERVED}`);
 }
 
 /** Failures that are not of the old index: the new one can't be written, or another process has a lock. */
@@ -67,7 +67,7 @@ function isOfOldIndex(cause: unknown): boolean {
 function copyPreserved(db: Database, from: string): void {
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
-    for (const table of preservedTables) copyTable(db, table);
+    copyRows(db);
     db.run(INDEXED_FROM_THE_START);
   })();
   db.run('DETACH old');
@@ -80,9 +80,9 @@ function requireNoForeign(path: string): void {
 }
 
 /**
- * Makes an index with the preserved tables, in the staging directory. Called with the rebuild's lock held; another process may
+ * Makes an index with the preserved rows, in the staging directory. Called with the rebuild's lock held; another process may
  * write to the present index meanwhile.
- * @param mayLoseSettings whether to go on without preserved tables that can't be read
+ * @param mayLoseSettings whether to go on without preserved rows that can't be read
  * @returns the staging directory
  * @throws OperatorError where the present index can't be read, or is no index
  */
@@ -99,7 +99,7 @@ export function openStaging(directory: string, mayLoseSettings: boolean): string
     if (!isOfOldIndex(cause)) throw cause;
     if (!mayLoseSettings) {
       throw new OperatorError(
-        `The settings that ${path} was made with can't be read: its send-many contracts and its indexes of decoded values.`,
+        `The settings that ${path} was made with can't be read: its indexes of decoded values.`,
         'Add --force to rebuild from the journal without them.',
         { cause },
       );

@@ -13,7 +13,6 @@ import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Effect } from '../../chain/effect.ts';
 import { effectsOf, undone } from '../../chain/effects.ts';
-import type { SendMany } from '../../chain/memo-transfers.ts';
 import { chainIdText, type Network } from '../../chain/network.ts';
 import { blockOf, withGenesis } from '../../chain/normalise.ts';
 import type { ReadBlock } from '../../chain/payload-reader.ts';
@@ -61,7 +60,6 @@ interface Writers {
   effects: EffectsWriter;
   mempool: MempoolWriter;
   payloads: BlockPayloads;
-  sendMany: SendMany;
 }
 
 function checkChain(block: Block, network: Network): void {
@@ -133,7 +131,6 @@ function tipMover(
   tip: () => Tip,
   orphans: OrphanWriter,
   apply: ApplyEffects,
-  effects: (block: Block) => Iterable<Effect>,
   wholeBlock: (indexBlockHash: Uint8Array, network: Network) => Block,
 ) {
   return {
@@ -142,7 +139,7 @@ function tipMover(
       const reverted: Block[] = [];
       for (let at = tip(); at.height > height; at = tip()) {
         const block = wholeBlock(at.indexBlockHash, network);
-        apply(undone(effects(block)));
+        apply(undone(effectsOf(block)));
         orphans.add(block);
         reverted.push(block);
       }
@@ -153,7 +150,7 @@ function tipMover(
     restore(indexBlockHash: Uint8Array, network: Network): Block {
       const block = wholeBlock(indexBlockHash, network);
       orphans.remove(block);
-      apply(effects(block));
+      apply(effectsOf(block));
       return block;
     },
   };
@@ -184,7 +181,7 @@ export function chainReader(db: Database, payloads: BlockPayloads) {
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 
-export function chainWriter(db: Database, { effects: effectsWriter, mempool, payloads, sendMany }: Writers) {
+export function chainWriter(db: Database, { effects: effectsWriter, mempool, payloads }: Writers) {
   const { orphans, known, blocks, tip: readTip } = chainThrough(db, payloads);
   const { stored, complete } = blocks;
   const tip = lazy(readTip);
@@ -192,8 +189,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     effectsWriter.apply(effects);
     tip.clear();
   };
-  const effects = (block: Block) => effectsOf(block, sendMany);
-  const mover = tipMover(tip, orphans, apply, effects, (hash, network) => complete(stored(hash, network), network));
+  const mover = tipMover(tip, orphans, apply, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
   const minerOf = db.prepare<Stored<'blocks', 'miner_tx_id'>, [Uint8Array]>(
@@ -209,7 +205,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     orphans.add(block);
     if (known.tipHeight() !== null) return;
     collectFor(block);
-    apply(effects(block));
+    apply(effectsOf(block));
     collectFor(block);
     setBurnHeight.run(block.burnBlockHeight);
   }
@@ -266,7 +262,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
       orphans.add(block);
       return { reverted, applied: [] };
     }
-    apply(effects(block));
+    apply(effectsOf(block));
     const above = reverted.slice(0, -1).toReversed();
     const applied = [block, ...above.map(({ indexBlockHash }) => mover.restore(indexBlockHash, network))];
     updateMempool({ reverted, applied }, before, now);
@@ -332,7 +328,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
         return { reverted: [], applied: [] };
       }
       const whole = complete(block, network);
-      const own = whole === block && ready !== undefined ? ready : effects(whole);
+      const own = whole === block && ready !== undefined ? ready : effectsOf(whole);
       const change = growTo(whole, parentStatus === 'orphan' ? parent : null, network, own);
       updateMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);

@@ -14,7 +14,6 @@ import { effectsWriter, type UnreadPrint } from '../effects/apply.ts';
 import { dictionaries } from '../effects/dictionary.ts';
 import type { Journal } from '../files/journal.ts';
 import type { Change } from '../model/change.ts';
-import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/enums.ts';
 import { inserter, inserterIfAbsent } from '../rows/table.ts';
 import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
@@ -114,7 +113,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     effects,
     mempool,
     payloads: blockPayloads(db, journal),
-    sendMany: sendManyOf(db),
   });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);

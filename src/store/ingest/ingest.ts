@@ -3,12 +3,9 @@
  * accepts entries. See `writer.ts` for how entries are accepted, `event-router.ts` for events, `commands.ts` for commands.
  */
 
-import type { Database } from 'bun:sqlite';
 import { statfsSync } from 'node:fs';
 import { type Chance, systemChance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
-import { OperatorError } from '../../base/errors.ts';
-import { SEND_MANY, type SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
 import { whyNotEmptied } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
@@ -23,11 +20,8 @@ import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
-import { recordedSendMany, sendManyOf } from '../queries/contracts/send-many.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
-import { upserter } from '../rows/table.ts';
-import { sendManyContractsTable } from '../rows/tables.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';
@@ -61,8 +55,6 @@ export interface IngestOptions {
   replayTo?: number;
   /** Chain id that the operator set; null to use that of the first block. */
   chainId: number | null;
-  /** Send-many contracts that the operator set; if omitted, those that the index was made with. */
-  sendMany?: SendManySetting;
   /** Indexes of decoded values that the operator asks for; if omitted, those that the index has. */
   valueIndexes?: readonly ValueIndexChoice[];
   /** Rows of a batch that fills an index of decoded values; tests use fewer than the default. */
@@ -129,13 +121,12 @@ const historyOf = (
 
 /** Opens the files, and makes the state machine and the writer. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, sendMany, log, machine: compose, load, lockLost = () => {} } = options;
+  const { log, machine: compose, load, lockLost = () => {} } = options;
   const files = openDataFiles(options, opened);
   const { db, journal, lock } = files;
   const requireLock = lockCheck(lock, lockLost);
   const health = writerHealth(log);
   const identity = chainIdentity(db);
-  if (sendMany !== undefined) requireSendMany(db, sendMany, identity.network()?.kind ?? null, directory);
   const commits = new CommitCount();
   const router = eventRouter({
     ...{ db, journal, identity, log },
@@ -265,8 +256,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Number of things of kinds that only a newer node knows, since the process began. */
     unknownCounts: router.unknownCounts,
     chainId: identity.chainId,
-    /** What the effects of a block depend on besides the block, as {@link preparer} needs it. */
-    chainFacts: () => ({ chainId: identity.chainId(), sendMany: [...sendManyOf(db)] }),
     /** Requires a chain id, as the setting does. @throws OperatorError where the data has another */
     holdTo: (chain: number): void => writer.local(() => identity.require(chain, directory)),
     /** Null before the first block, unless the chain was set. */
@@ -377,34 +366,4 @@ function lockCheck(lock: Lock | null, lost: (error: LockLostError) => void): () 
       throw new StoreUnavailableError('busy', error);
     }
   };
-}
-
-/** Contracts of the index that differ from the setting. A network whose setting is null is left out. */
-export function otherSendMany(db: Database, wanted: SendManySetting) {
-  const recorded = recordedSendMany(db);
-  return (['mainnet', 'testnet'] as const).flatMap((network) => {
-    const [stored, contract] = [recorded[network] ?? SEND_MANY[network], wanted[network]];
-    return contract === null || contract === stored ? [] : [{ network, stored, contract }];
-  });
-}
-
-/**
- * Requires that the index was made with the contracts that the operator set. An index without blocks stores them, since no
- * row depends on them yet; one with blocks ignores the contract of another network.
- * @param kind the network of the chain; null where it isn't known
- * @throws OperatorError where the index was made with another contract
- */
-function requireSendMany(db: Database, wanted: SendManySetting, kind: Network['kind'] | null, directory: string): void {
-  const hasBlocks = db.query('SELECT 1 FROM blocks LIMIT 1').get() !== null;
-  const set = upserter(db, sendManyContractsTable, { replaced: ['contract_id'] });
-  for (const { network, stored, contract } of otherSendMany(db, wanted)) {
-    if (!hasBlocks) {
-      set({ network, contract_id: contract });
-    } else if (kind === null || kind === network) {
-      throw new OperatorError(
-        `The index in ${directory} was made with the send-many contract ${stored}, but the setting names ${contract}.`,
-        `Remove the setting of the send-many contract of ${network}, or run stackside rebuild with the setting.`,
-      );
-    }
-  }
 }

@@ -2,8 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
-import type { SendManySetting } from '../../chain/memo-transfers.ts';
-import { indexPath, journalPath, openReader } from '../files/database.ts';
+import { indexPath, journalPath } from '../files/database.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, positionOfFile } from '../files/journal-link.ts';
 import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
@@ -11,7 +10,7 @@ import { clearStaging, installOffer, offerIndex, openStaging } from '../files/ne
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import type { Head } from '../log/entry.ts';
-import { type Ingest, type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
+import { type Ingest, type IngestOptions, openIngest } from './ingest.ts';
 
 /** A sentence that says what the present index has and a new one would lack; null where nothing. */
 function wouldBeLost(position: Head, journal: JournalReads): string | null {
@@ -61,11 +60,11 @@ function* makeIndex({ making = () => {}, ...options }: RebuildOptions, staging: 
 const LEFT_FREE = 1_000_000_000;
 
 /**
- * Checks that a rebuild beside a server neither fills its disk nor makes an index that the server refuses.
+ * Checks that a rebuild beside a server doesn't fill its disk.
  * @returns maximum bytes of the new index
- * @throws DiskFullError, OperatorError
+ * @throws DiskFullError
  */
-function requireServable({ directory, sendMany, free = freeBytes }: RebuildOptions): number {
+function requireServable({ directory, free = freeBytes }: RebuildOptions): number {
   const mostBytes = (free(directory) ?? Number.POSITIVE_INFINITY) - LEFT_FREE;
   if (mostBytes <= 0) {
     throw new DiskFullError(
@@ -73,18 +72,7 @@ function requireServable({ directory, sendMany, free = freeBytes }: RebuildOptio
       'Make room on the disk, or stop the server and run stackside rebuild.',
     );
   }
-  if (sendMany !== undefined && existsSync(indexPath(directory))) requireSameSendMany(directory, sendMany);
   return Math.min(mostBytes, Number.MAX_SAFE_INTEGER);
-}
-
-function requireSameSendMany(directory: string, wanted: SendManySetting): void {
-  using db = openReader(directory);
-  const [other] = otherSendMany(db, wanted);
-  if (other === undefined) return;
-  throw new OperatorError(
-    `The index in ${directory} has another send-many contract of ${other.network} than the setting, and the server would refuse a new one.`,
-    'Stop the server, and run stackside rebuild with the setting.',
-  );
 }
 
 /** Leaves the new index to a running server, or installs it where none runs. @returns whether it is installed */

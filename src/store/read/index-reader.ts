@@ -29,7 +29,6 @@ import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
 import { contractCallSearch, contractLogSearch } from '../queries/contracts/contract-search.ts';
 import { contractFunctionQueries, contractQueries, deploymentQueries } from '../queries/contracts/deployments.ts';
 import { type LogWalkLimits, logWalk } from '../queries/contracts/log-walk.ts';
-import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
 import { directoryQueries } from '../queries/directories.ts';
 import {
@@ -138,7 +137,6 @@ export function readerOf(
       /** The heights of a window. */
       heightsOf: windowQuery(db),
       /** The contracts whose prints are the memos of transfers. */
-      sendMany: async () => sendManyOf(db),
     },
     changes: changeQueries(db),
     blocks: {

@@ -873,11 +873,6 @@ export const unaskedAccountsTable = tableShape('unasked_accounts', ['principal_i
   principal_id: 'integer',
 });
 
-export const sendManyContractsTable = tableShape('send_many_contracts', ['network'], {
-  network: 'text',
-  contract_id: 'text',
-});
-
 export const valueIndexesTable = tableShape('value_indexes', ['id'], {
   id: 'id',
   subject: 'integer',

@@ -82,7 +82,7 @@ const event: fc.Arbitrary<ChainEvent> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('contract_log' as const),
-    contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`, SEND_MANY.testnet),
+    contractId: fc.constantFrom(principals[3], `${principals[2]}.pox-3`, ...SEND_MANY),
     topic: fc.constant('print'),
     value: bytes(3),
   }),

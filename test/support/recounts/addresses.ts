@@ -1,6 +1,7 @@
 /** Recounts the numbers that lists of addresses and tokens by offset need, from events. */
+
+import { SEND_MANY } from '../../../src/chain/memo-transfers.ts';
 import { positionText } from '../../../src/chain/position.ts';
-import { sendManyOf } from '../../../src/store/queries/contracts/send-many.ts';
 import { decimalOf } from '../../../src/store/rows/amounts.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../../../src/store/rows/enums.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
@@ -41,10 +42,9 @@ const strayMemos = `
 const memoTransfers: Recount = {
   name: 'transfers with a memo against their events',
   *find(db) {
-    const sendMany = sendManyOf(db);
     const events = db.query<TransferRow, []>(transfers);
     for (const { address, position, event_index, memo, printer, stored } of events.iterate()) {
-      const printed = printer !== null && sendMany.has(printer);
+      const printed = printer !== null && SEND_MANY.has(printer);
       const expected = printed || (memo !== null && memo.length > 0) ? Number(printed) : null;
       if (stored !== expected)
         yield `${address}, ${positionText(position)}, event ${event_index}: stored ${stored}, recomputed ${expected}`;

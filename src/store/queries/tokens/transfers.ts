@@ -1,6 +1,6 @@
 /** Events that moved a token: STX of a principal, units of a fungible token, and the history of an instance. */
 import type { Database } from 'bun:sqlite';
-import type { SendMany } from '../../../chain/memo-transfers.ts';
+import { SEND_MANY } from '../../../chain/memo-transfers.ts';
 import { heightOf } from '../../../chain/position.ts';
 import { decodeClarity } from '../../../codec/clarity.ts';
 import type { HeightSpan } from '../../model/block.ts';
@@ -12,7 +12,6 @@ import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
-import { sendManyOf } from '../contracts/send-many.ts';
 import { keysetPage, numberAt, type PageSource, reversed } from '../page.ts';
 
 const ofTransaction = {
@@ -132,18 +131,16 @@ const moveOf = (row: MoveRow): Move => ({
 const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: row.amount ?? '0' });
 
 /** The memo of a transfer; null where there is none, or it is empty. */
-function memoOf(row: StxRow, sendMany: SendMany): Uint8Array | null {
+function memoOf(row: StxRow): Uint8Array | null {
   let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
-  if (row.next_contract !== null && row.next_value !== null && sendMany.has(row.next_contract)) {
+  if (row.next_contract !== null && row.next_value !== null && SEND_MANY.has(row.next_contract)) {
     const printed = decodeClarity(row.next_value);
     bytes = printed.ok && printed.value.type === 'buffer' ? printed.value.value : null;
   }
   return bytes === null || bytes.length === 0 ? null : bytes;
 }
 
-const stxTransferOf =
-  (sendMany: SendMany) =>
-  (row: StxRow): StxTransfer => ({ ...ftTransferOf(row), memo: memoOf(row, sendMany) });
+const stxTransferOf = (row: StxRow): StxTransfer => ({ ...ftTransferOf(row), memo: memoOf(row) });
 
 const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event_index];
 const isNewer = (a: KeyRow, b: KeyRow): boolean =>
@@ -220,7 +217,7 @@ export function transferQueries(db: Database) {
   return {
     stx(principal: number, direction: 'inbound' | 'outbound', limit: number, at: Cursor | null): Page<StxTransfer> {
       const total = stxTotals.get(principal)?.[direction] ?? 0;
-      return page(stx[direction], [principal, null], total, limit, at, stxTransferOf(sendManyOf(db)));
+      return page(stx[direction], [principal, null], total, limit, at, stxTransferOf);
     },
 
     /** Transfers of a principal. A transfer to itself is one row. */
