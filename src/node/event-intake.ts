@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
+import { type Refusal, refusalOf } from './refusal.ts';
 
 export type IntakeEvent =
   /** An accepted event; the name of the log event is public. */
@@ -37,10 +38,15 @@ export interface IntakeOptions {
   clock?: Clock;
   /** Fills the gap below a refused block up to its parent; missing where nothing can. */
   fill?: (parent: MissingParent) => void;
+  /** Called with the reason for which a block is refused, and with null when a block is accepted. */
+  refused?: (refusal: Refusal | null) => void;
 }
 
 /** The result of an event: it is durable, or nothing has changed for the reason in `error`. */
-export type IntakeResult = { outcome: Outcome; error: null } | { outcome: 'refused' | 'failed'; error: unknown };
+export type IntakeResult =
+  | { outcome: Outcome; error: null }
+  /** `refusal` is null for an error that isn't about the chain. */
+  | { outcome: 'refused' | 'failed'; error: unknown; refusal: Refusal | null };
 
 /** Accepts an event. */
 export type Intake = (event: ReceivedEvent) => Promise<IntakeResult>;
@@ -57,10 +63,6 @@ export function reasonOf(error: unknown): string {
   return messages.join(': ').replace(/\s+/g, ' ');
 }
 
-const MISSING_REMEDY =
-  'Give --node-auth-file, so that the server fills them from the node; or stop it, and run stackside fill --node-auth-file, or import a recording that has them';
-const FILLING_REMEDY = 'Wait: the server fills them from the node.';
-
 /**
  * Whether an event failed only because the disk or the log that hosts share is unavailable. Their writer logs that once, and
  * the event is sent again.
@@ -69,25 +71,32 @@ export const isUnavailable = (error: unknown): error is StoreUnavailableError | 
   error instanceof StoreUnavailableError || error instanceof LogUnavailableError;
 
 /** Makes the intake, which logs and counts events. */
-export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock, fill }: IntakeOptions): Intake {
+export function eventIntake({
+  receive,
+  log,
+  metrics = uncounted,
+  clock = systemClock,
+  fill,
+  refused = () => {},
+}: IntakeOptions): Intake {
   async function received(event: ReceivedEvent): Promise<IntakeResult> {
     try {
       return { outcome: await receive(event), error: null };
     } catch (error) {
-      return { outcome: error instanceof PayloadError ? 'refused' : 'failed', error };
+      const refusal = refusalOf(error, fill !== undefined);
+      return { outcome: error instanceof PayloadError ? 'refused' : 'failed', error, refusal };
     }
   }
 
   let missing = '';
 
   /** Logs the missing blocks once, though the node sends its block again and again. */
-  function sayMissing(error: unknown): void {
-    if (!(error instanceof UnknownParentError) || error.missing === null) return;
-    const { from, to } = error.missing;
+  function sayMissing(refusal: Refusal | null): void {
+    if (refusal === null || refusal.missing === null) return;
+    const { from, to } = refusal.missing;
     if (missing === `${from} to ${to}`) return;
     missing = `${from} to ${to}`;
-    const remedy = fill === undefined ? MISSING_REMEDY : FILLING_REMEDY;
-    log({ event: 'blocks_missing', from_height: from, to_height: to, remedy });
+    log({ event: 'blocks_missing', from_height: from, to_height: to, remedy: refusal.remedy });
   }
 
   function say({ outcome, error }: IntakeResult, path: string, ms: number): void {
@@ -103,7 +112,12 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     const ms = clock.monotonic() - start;
     metrics.answered(event.path, what.outcome, ms);
     say(what, event.path, ms);
-    sayMissing(what.error);
+    if (what.error !== null) {
+      sayMissing(what.refusal);
+      if (what.refusal !== null) refused(what.refusal);
+    } else if (event.path === '/new_block') {
+      refused(null);
+    }
     if (what.error instanceof UnknownParentError && what.error.parent !== null) fill?.(what.error.parent);
     return what;
   };

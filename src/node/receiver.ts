@@ -46,11 +46,15 @@ const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || h
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
 /** The response to an event. */
-function responseTo({ outcome, error }: IntakeResult): Response {
-  if (error === null) return answer(200, { result: 'ok' });
+function responseTo(result: IntakeResult): Response {
+  if (result.error === null) return answer(200, { result: 'ok' });
+  const { outcome, error, refusal } = result;
   if (isUnavailable(error)) return answer(503, { error: error.message });
-  if (outcome === 'refused') return answer(400, { error: reasonOf(error) });
-  return answer(500, { error: error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED });
+  const isKnown = outcome === 'refused' || error instanceof UnknownParentError;
+  const reason = isKnown ? reasonOf(error) : UNEXPECTED;
+  const body =
+    refusal === null ? { error: reason } : { error: reason, problem: refusal.problem, remedy: refusal.remedy };
+  return answer(outcome === 'refused' ? 400 : 500, body);
 }
 
 export interface Receiver {

@@ -4,24 +4,25 @@ import { MAX_FOREIGN_DEPTH, parsedJson } from '../../src/base/json.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
+import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { until } from '../support/time/until.ts';
 
 /** Posts one event to a receiver that fails to take it. */
-async function refused(error: Error): Promise<{ status: number; body: unknown; said: unknown[] }> {
+async function refused(error: Error, given: { fill?: () => void } = {}) {
   const said: unknown[] = [];
   const log = (event: ReceiverEvent): void => void said.push(event);
   const receiver = startReceiver({
     hostname: '127.0.0.1',
     port: 0,
     bodyLimit: 1_000,
-    intake: eventIntake({ receive: () => Promise.reject(error), log }),
+    intake: eventIntake({ receive: () => Promise.reject(error), log, ...given }),
     log,
   });
   try {
     const response = await fetch(`${receiver.url}/new_block`, { method: 'POST', body: '{}' });
-    return { status: response.status, body: await response.json(), said };
+    return { status: response.status, body: (await response.json()) as unknown, said };
   } finally {
     await receiver.stop();
   }
@@ -39,6 +40,41 @@ test('only the log has the cause of an unexpected failure', async () => {
 test('a block whose parent is missing is refused with the words that nodes know', async () => {
   const reason = 'DB does not contain a parent block at height 6 with index_hash 0xab';
   expect(await refused(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
+});
+
+test('the answer to a block above a gap names the missing blocks and the remedy, with and without a token', async () => {
+  const error = new UnknownParentError('no parent', { from: 160, to: 171 });
+  const without = await refused(error);
+  expect(without.body).toEqual({
+    error: 'no parent',
+    problem: 'blocks 160–171 are missing',
+    remedy: expect.stringContaining('Give --node-auth-file'),
+  });
+  const { body } = await refused(error, { fill() {} });
+  expect(body).toMatchObject({ problem: 'blocks 160–171 are missing', remedy: expect.stringContaining('Wait') });
+});
+
+test('a block of another chain is refused with the remedy, and the refusal ends with the next block', async () => {
+  const refusals: unknown[] = [];
+  let error: Error | null = new ForeignChainError('the block is of chain 0x00000001, this data of chain 0x80000000');
+  const intake = eventIntake({
+    receive() {
+      if (error !== null) throw error;
+      return 'applied';
+    },
+    log() {},
+    refused: (refusal) => void refusals.push(refusal),
+  });
+  const block = { path: '/new_block', text: '{}', receivedAt: 0 };
+  await intake(block);
+  error = null;
+  await intake({ ...block, path: '/new_burn_block' });
+  await intake(block);
+  expect(refusals).toEqual([expect.objectContaining({ why: 'wrong_chain', missing: null }), null]);
+  expect(await refused(new ForeignChainError('another'))).toMatchObject({
+    status: 400,
+    body: { error: 'another', remedy: expect.stringContaining('--data') },
+  });
 });
 
 test('the blocks that a node will not send again are named once, with what brings them', async () => {

@@ -7,6 +7,7 @@ import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
 import type { LastHour } from '../../metrics/last-hour.ts';
 import { countedBy, type EventRate, eventIntake, type Intake, type IntakeOptions } from '../../node/event-intake.ts';
 import { type Receiver, startReceiver } from '../../node/receiver.ts';
+import type { Refusal } from '../../node/refusal.ts';
 import { SnpSubscriber } from '../../node/snp/subscriber.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
@@ -39,6 +40,8 @@ export interface EventSources {
   url: string;
   /** Why no events come; null if they do. */
   stalled(): string | null;
+  /** Why the newest block was refused; null if it was accepted. */
+  refusal(): Refusal | null;
 }
 
 /**
@@ -50,16 +53,21 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
   const { settings, environment, registry, log, hour, ingest, receive, fill, caughtUp, rate, closing } = options;
   const { snp: url, mode } = settings;
   let receiver: Receiver | null = null;
+  let refusal: Refusal | null = null;
   const intake = eventIntake({
     receive,
     log,
     metrics: countedBy(rate, hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0))),
     clock: environment.clock,
     ...(fill === null ? {} : { fill }),
+    refused(now) {
+      refusal = now;
+    },
   });
+  const state = { refusal: () => refusal };
   if (url === null) {
     receiver = openPort(options, intake);
-    return { port: receiver.url, url: receiver.url, stalled: () => null };
+    return { ...state, port: receiver.url, url: receiver.url, stalled: () => null };
   }
   if (mode === 'write') receiver = openPort(options, intake);
   const subscriber = new SnpSubscriber({
@@ -76,7 +84,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
   });
   closing.unshift(() => subscriber.stop());
   snpMetrics(registry, subscriber);
-  return { port: receiver?.url ?? null, url, stalled: () => subscriber.failing() };
+  return { ...state, port: receiver?.url ?? null, url, stalled: () => subscriber.failing() };
 }
 
 /** Maximum size of an event's body. */

@@ -1,0 +1,34 @@
+/** Why a block is refused, and the operator's next step: for the node's log, the log of the server, and its state. */
+import { ForeignChainError } from '../store/ingest/chain-identity.ts';
+import { UnknownParentError } from '../store/ingest/known-blocks.ts';
+
+export interface Refusal {
+  /** `gap`: blocks below it are missing. `wrong_chain`: it belongs to another chain than the data. */
+  why: 'gap' | 'wrong_chain';
+  problem: string;
+  remedy: string;
+  /** Heights of the missing blocks, both ends included; null without a gap. */
+  missing: { from: number; to: number } | null;
+}
+
+const WITHOUT_TOKEN =
+  'Give --node-auth-file, so that the server fills them from the node; or stop it, and run stackside fill --node-auth-file, or import a recording that has them';
+const WITH_TOKEN = 'Wait: the server fills them from the node.';
+const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
+
+const blocksText = (from: number, to: number): string =>
+  from === to ? `block ${from} is missing` : `blocks ${from}–${to} are missing`;
+
+/** Why an event is refused for what the chain of the index is; null for another error. @param fills whether gaps are filled */
+export function refusalOf(error: unknown, fills: boolean): Refusal | null {
+  if (error instanceof ForeignChainError) {
+    return { why: 'wrong_chain', problem: error.message, remedy: OTHER_CHAIN, missing: null };
+  }
+  if (!(error instanceof UnknownParentError)) return null;
+  const { missing, parent } = error;
+  const from = missing?.from ?? parent?.height;
+  if (from === undefined) return null;
+  const to = missing?.to ?? from;
+  const remedy = fills ? WITH_TOKEN : WITHOUT_TOKEN;
+  return { why: 'gap', problem: blocksText(from, to), remedy, missing: { from, to } };
+}
