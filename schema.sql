@@ -1448,8 +1448,8 @@ CREATE TABLE value_index_entries (
 -- and none of what was imported or made anew.
 CREATE TABLE changes (
   id      INTEGER PRIMARY KEY,
-  -- 1 block of the chain, 2 block beside it; of transactions: 4 admitted to the mempool, 5 back in it from
-  -- an orphaned block, 6 dropped from it
+  -- 1 a block joined the chain, 2 a block arrived beside the chain, 3 a block left the chain; of transactions:
+  -- 4 admitted to the mempool, 5 back in it from an orphaned block, 6 dropped from it
   kind    INTEGER NOT NULL,
   -- index block hash or transaction id
   subject BLOB NOT NULL

@@ -5,13 +5,19 @@
 
 import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/address.ts';
 import { block as blockObject } from '../api/shared/block.ts';
-import { declarationsFor, mempoolTransaction, transaction as transactionObject } from '../api/shared/transaction.ts';
+import {
+  type Declarations,
+  declarationsFor,
+  mempoolTransaction,
+  transaction as transactionObject,
+} from '../api/shared/transaction.ts';
 import { clarity } from '../api/shared/values.ts';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { TURN_MS, turnAfter } from '../base/turns.ts';
 import { toHex } from '../codec/hex.ts';
 import { jsonOf } from '../http/json.ts';
-import type { ChainBlock } from '../store/model/block.ts';
+import type { AddressTransaction } from '../store/model/account.ts';
+import type { ChainBlock, WholeBlock } from '../store/model/block.ts';
 import type { Change, NftMove } from '../store/model/change.ts';
 import { IndexUnavailableError } from '../store/model/read-errors.ts';
 import type { FoundInForks } from '../store/model/transaction.ts';
@@ -137,6 +143,8 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
 /** Kinds of topics for which a block may have messages. */
 const blockTopics = topicKinds.filter((kind) => kind !== 'mempool' && kind !== 'microblock');
 
+const nftTopics = ['nft-event', 'nft-asset-event', 'nft-collection-event'] as const;
+
 const NO_EVENTS = { limit: 0, offset: 0 };
 /** A limit above the number of events in any block. */
 const ALL = 1_000_000;
@@ -150,7 +158,7 @@ async function transactionText(read: Reader, found: FoundInForks): Promise<strin
   );
 }
 
-const nftEvent = (move: NftMove) => ({
+const nftEvent = (move: NftMove, canonical: boolean) => ({
   asset_identifier: move.asset,
   asset_event_type: move.action,
   value: clarity(move.value),
@@ -160,7 +168,18 @@ const nftEvent = (move: NftMove) => ({
   event_index: move.eventIndex,
   sender: move.sender,
   recipient: move.recipient,
+  canonical,
 });
+
+function addressMessage(principal: string, item: AddressTransaction, declarations: Declarations): Message {
+  const { txId, status, payload } = item.transaction;
+  return new Message({
+    topic: principalTopic('address-transaction', principal),
+    text: jsonOf(withStxTransfers(item, declarations)),
+    members: { address: principal, tx_id: toHex(txId), tx_status: status, tx_type: payload.type },
+    leading: [principal],
+  });
+}
 
 /** Creates the function that turns changes into messages. Data without subscribers is not read. */
 export function changeMessages(
@@ -198,11 +217,15 @@ export function changeMessages(
     }
   }
 
-  /** The message for a transaction's present state. */
-  async function* ofTransaction(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
+  /**
+   * The message for a mined transaction if the chain has it, or if only orphans have it. A pending or dropped transaction has a
+   * change of its own.
+   */
+  async function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): AsyncGenerator<Message> {
     const topic = transactionTopic(toHex(txId));
     const found = has(topic) ? await read.transactions.findInForks(txId, NO_EVENTS) : undefined;
-    if (found !== undefined) yield new Message({ topic, text: await transactionText(read, found) });
+    if (found?.mined !== true || found.transaction.canonical !== canonical) return;
+    yield new Message({ topic, text: await transactionText(read, found) });
   }
 
   /**
@@ -234,16 +257,7 @@ export function changeMessages(
         read,
         items.map(({ transaction }) => transaction),
       );
-      for (const item of items) {
-        const shown = withStxTransfers(item, declarations);
-        const { txId, status, payload } = item.transaction;
-        yield new Message({
-          topic: transactionsTopic,
-          text: jsonOf(shown),
-          members: { address: principal, tx_id: toHex(txId), tx_status: status, tx_type: payload.type },
-          leading: [principal],
-        });
-      }
+      for (const item of items) yield addressMessage(principal, item, declarations);
     }
     const balanceTopic = principalTopic('address-stx-balance', principal);
     if (read.chain.historyFrom() === null && has(balanceTopic)) {
@@ -251,41 +265,71 @@ export function changeMessages(
     }
   }
 
-  async function* ofNfts(read: Reader, height: number): AsyncGenerator<Message> {
+  /** @param canonical whether the moves joined the chain, or left it */
+  function* ofNfts(moves: readonly NftMove[], canonical: boolean): Generator<Message> {
     const all = plainTopic('nft-event');
-    for (const move of await read.changes.nftEvents(height)) {
+    for (const move of moves) {
       const value = toHex(move.value);
       const assetTopic = nftAssetTopic(move.asset, value);
       const collectionTopic = nftCollectionTopic(move.asset);
       if (![all, assetTopic, collectionTopic].some(has)) continue;
-      const text = JSON.stringify(nftEvent(move));
+      const text = JSON.stringify(nftEvent(move, canonical));
       yield new Message({ topic: all, text });
       yield new Message({ topic: assetTopic, text, leading: [move.asset, value] });
       yield new Message({ topic: collectionTopic, text, leading: [move.asset] });
     }
   }
 
-  /** The messages for a block that became canonical or an orphan. If that has changed since, there is another change. */
-  async function* ofBlock(read: Reader, indexBlockHash: Uint8Array, canonical: boolean): AsyncGenerator<Message> {
-    if (!any(...blockTopics)) return;
-    const announced = await read.blocks.announced(indexBlockHash, canonical);
-    if (announced === undefined) return;
-    const { block, isOnChain } = announced;
-    const topic = plainTopic('block');
-    if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });
-    // The data of a block that was orphaned since can't be read.
-    if (!canonical || !isOnChain) return;
-    const { height } = block;
+  /** The messages for the parts of a block that joined the chain. */
+  async function* ofJoined(read: Reader, block: WholeBlock): AsyncGenerator<Message> {
+    const { height, indexHash, txIds, burnBlock } = block;
     if (any('transaction')) {
-      for (const txId of block.txIds) yield* ofTransaction(read, txId);
+      for (const txId of txIds) yield* ofTransaction(read, txId, true);
     }
     if (any('address-transaction', 'address-stx-balance')) {
       const { principals } = await read.changes.parties(height);
       for (const principal of principals) yield* ofPrincipal(read, principal, height);
       yield* ofOtherBalances(read, block, new Set(principals));
     }
-    told = { indexHash: indexBlockHash, burnHeight: block.burnBlock.height };
-    if (any('nft-event', 'nft-asset-event', 'nft-collection-event')) yield* ofNfts(read, height);
+    told = { indexHash, burnHeight: burnBlock.height };
+    if (any(...nftTopics)) yield* ofNfts(await read.changes.nftEvents(height), true);
+  }
+
+  /**
+   * The messages for the parts of an orphan. If the block was on the chain, its earlier messages are sent again with
+   * `canonical: false`. The changes after it have the messages of the new blocks.
+   */
+  async function* ofOrphan(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): AsyncGenerator<Message> {
+    if (!any('transaction', ...(wasOnChain ? (['address-transaction', ...nftTopics] as const) : []))) return;
+    const orphan = await read.changes.orphan(indexBlockHash);
+    if (orphan === undefined) return;
+    for (const txId of orphan.txIds) yield* ofTransaction(read, txId, false);
+    if (!wasOnChain) return;
+    if (any('address-transaction')) {
+      const isWanted = (principal: string) => has(principalTopic('address-transaction', principal));
+      for (const [principal, item] of orphan.addressTransactions(isWanted)) {
+        yield addressMessage(principal, item, await declarationsFor(read, [item.transaction]));
+      }
+    }
+    yield* ofNfts(orphan.nftEvents, false);
+  }
+
+  /** The messages for a block that joined or left the chain, or that arrived beside it. */
+  async function* ofBlock(
+    read: Reader,
+    indexBlockHash: Uint8Array,
+    kind: 'block' | 'orphan' | 'undone',
+  ): AsyncGenerator<Message> {
+    if (!any(...blockTopics)) return;
+    const canonical = kind === 'block';
+    const announced = await read.blocks.announced(indexBlockHash, canonical);
+    if (announced === undefined) return;
+    const { block, isOnChain } = announced;
+    const topic = plainTopic('block');
+    if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });
+    // If the block joined or left the chain since, there is another change.
+    if (canonical !== isOnChain) return;
+    yield* canonical ? ofJoined(read, block) : ofOrphan(read, indexBlockHash, kind === 'undone');
   }
 
   /** The messages of a change, in the order in which they are sent. */
@@ -293,7 +337,8 @@ export function changeMessages(
     switch (kind) {
       case 'block':
       case 'orphan':
-        return ofBlock(read, subject, kind === 'block');
+      case 'undone':
+        return ofBlock(read, subject, kind);
       case 'admitted':
       case 'dropped':
       case 'restored':

@@ -254,8 +254,9 @@ const declaredTypes: Record<string, [rpc: string, socketIo?: string]> = {
 test('every push is of the type that the package declares', () => {
   const imports = [
     "import type * as api from '@stacks/blockchain-api-client';",
-    // A mint has no sender and a burn no recipient: null, where the package leaves the member out.
-    "type NftEvent = Omit<api.NftEvent, 'sender' | 'recipient'> & { sender: string | null; recipient: string | null };",
+    // The sender of a mint and the recipient of a burn are null; the package leaves them out. `canonical` is Stackside's own.
+    "type NftEvent = Omit<api.NftEvent, 'sender' | 'recipient'> & {",
+    '  sender: string | null; recipient: string | null; canonical: boolean };',
   ].join('\n');
   /** By type and text: most clients get the same. */
   const pushes = new Map<string, Typed>();
@@ -280,11 +281,12 @@ test('nothing was pushed before it could be read', () => expect(unreadable).toEq
 describe.each(clients.map(([name]) => name))('%s', (name) => {
   const heard = (topic: string): Json[] => heardBy.get(name)?.[topic] ?? [];
 
-  test('blocks: each one, and those that a fork made canonical again', async () => {
+  test('blocks: each one, and those that a fork took back or made canonical again', async () => {
     const pushed = heard('block');
-    expect(new Set(pushed.map(({ index_block_hash }) => index_block_hash))).toEqual(
-      new Set(blocksToCome.map(({ index_block_hash }) => index_block_hash)),
-    );
+    const hashes = (blocks: Json[]) => new Set(blocks.map(({ index_block_hash }) => index_block_hash));
+    const announced = hashes(blocksToCome);
+    expect(hashes(pushed)).toEqual(announced.union(hashes(pushed.filter(({ canonical }) => !canonical))));
+    expect(announced.difference(hashes(pushed))).toEqual(new Set());
     for (const now of await newBlocks()) {
       expect(pushed.findLast(({ index_block_hash }) => index_block_hash === now.index_block_hash)).toEqual(now);
     }
@@ -375,6 +377,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
             event_index: event.event_index,
             sender: sender === '' ? null : sender,
             recipient: recipient === '' ? null : recipient,
+            canonical: true,
           });
         }
       }

@@ -40,10 +40,13 @@ const blocksIn = (pushes: readonly Push[]) =>
     .filter(({ method }) => method === 'block')
     .map(({ params }) => ({ ...params, microblocks_streamed: [], txs: params.height === 1 ? [] : params.txs }));
 
-/** Transactions as they were pushed, without what takes the place of one that was dropped, which may change. */
+/**
+ * Transactions as they were pushed, without what takes the place of one that was dropped, which may change. A late client is
+ * notified of undone blocks whose canonical messages it never got, so those messages are left out.
+ */
 const statesIn = (pushes: readonly Push[], methods: readonly string[]): string[] =>
   pushes
-    .filter(({ method }) => methods.includes(method))
+    .filter(({ method, params }) => methods.includes(method) && (params.tx ?? params).canonical !== false)
     .map(({ method, params }) => `${method} ${params.tx_id} ${params.tx_status} ${params.block_hash ?? ''}`);
 
 function countOf(texts: readonly string[]): Map<string, number> {

@@ -9,8 +9,8 @@ export const pushedBlock = (indexBlockHash: string, canonical: boolean): string 
   `${indexBlockHash} ${canonical ? 'canonical' : 'beside'}`;
 
 /**
- * Blocks that are pushed for each new block of the node, in order: what came onto the chain with it, or itself. Each is
- * its index block hash, and whether it was canonical then, however late it is pushed.
+ * Blocks that are pushed for each new block of the node, in order: those that left the chain and those that joined it, or
+ * the new block itself. Each is its index block hash, and whether it was canonical then, however late it is pushed.
  */
 export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
   const tree = new BlockTree();
@@ -26,8 +26,13 @@ export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
       continue;
     }
     const hashes = tree.chain().map(({ head }) => head.index_block_hash);
-    pushed.push(hashes.filter((hash) => !chain.has(hash)).map((hash) => pushedBlock(hash, true)));
-    chain = new Set(hashes);
+    const joined = new Set(hashes);
+    const left = [...chain].filter((hash) => !joined.has(hash)).toReversed();
+    pushed.push([
+      ...left.map((hash) => pushedBlock(hash, false)),
+      ...hashes.filter((hash) => !chain.has(hash)).map((hash) => pushedBlock(hash, true)),
+    ]);
+    chain = joined;
   }
   return pushed;
 }

@@ -23,7 +23,10 @@ describe('changes', () => {
         for (const { kind, subject } of changes) {
           seen.set(kind, (seen.get(kind) ?? 0) + 1);
           if (kind === 'block') expect(await read.blocks.find({ hash: subject })).toBeDefined();
-          if (kind === 'orphan') expect(await read.blocks.find({ hash: subject })).toBeUndefined();
+          if (kind === 'orphan' || kind === 'undone') {
+            expect(await read.blocks.find({ hash: subject })).toBeUndefined();
+            expect(await read.changes.orphan(subject)).toBeDefined();
+          }
           if (kind === 'admitted' || kind === 'restored' || kind === 'dropped') {
             const found = await read.transactions.find(subject);
             expect(found?.mined).toBe(false);
@@ -32,7 +35,7 @@ describe('changes', () => {
         }
       });
     }
-    const kinds = ['block', 'orphan', 'admitted', 'restored', 'dropped'];
+    const kinds = ['block', 'orphan', 'undone', 'admitted', 'restored', 'dropped'];
     for (const kind of kinds) expect([kind, (seen.get(kind) ?? 0) > 0]).toEqual([kind, true]);
     snapshots.close();
   });
@@ -48,7 +51,7 @@ describe('changes', () => {
     snapshots.close();
   });
 
-  test('of a fork are the blocks of the branch that won, lowest first', async () => {
+  test('after a fork list the undone blocks, highest first, then the blocks of the winning branch, lowest first', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     let forks = 0;
@@ -62,10 +65,15 @@ describe('changes', () => {
         last = changes.at(-1)?.id ?? last;
         if (reverted === 0) return;
         forks++;
+        const undone = changes.filter(({ kind }) => kind === 'undone');
+        expect(changes.slice(0, reverted)).toEqual(undone);
+        const left: (number | undefined)[] = [];
+        for (const { subject } of undone) left.push((await read.blocks.announced(subject, false))?.block.height);
         const hashes = changes.filter(({ kind }) => kind === 'block').map(({ subject }) => subject);
         const heights: number[] = [];
         for (const hash of hashes) heights.push((await read.blocks.find({ hash }))?.height ?? 0);
         const tip = (await read.chain.tip())?.height ?? 0;
+        expect(left).toEqual(heights.slice(0, -1).toReversed());
         expect(heights).toEqual(Array.from({ length: reverted + 1 }, (_, i) => tip - reverted + i));
       });
     }

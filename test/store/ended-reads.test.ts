@@ -162,6 +162,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     after: ({ changes }) => changes.after(0, 10),
     parties: ({ changes }) => changes.parties(height),
     nftEvents: ({ changes }) => changes.nftEvents(height),
+    orphan: ({ changes }) => changes.orphan(tip.indexBlockHash),
     range: async ({ blocks }) => blocks.range(1, height),
     announced: async ({ blocks }) => blocks.announced(tip.indexBlockHash, true),
     loads: ({ tenures }) => tenures.loads(3),

@@ -137,6 +137,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       : chain.add(announced, journalId, network(), event.receivedAt);
     if (change === null) return NOTHING;
     changed(change, event);
+    for (const { indexBlockHash } of change.reverted) chainChanges.push({ kind: 'undone', subject: indexBlockHash });
     for (const { indexBlockHash } of change.applied) chainChanges.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
     if (!isKnown && change.applied.length === 0 && height > 0) {

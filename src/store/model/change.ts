@@ -1,6 +1,7 @@
 /** Changes of the chain and the mempool, for subscribers. */
 import type { AssetAction } from '../../chain/block.ts';
 import type { ChangeKind } from '../rows/enums.ts';
+import type { AddressTransaction } from './account.ts';
 
 /** A change. Ids ascend. */
 export interface Change {
@@ -17,7 +18,15 @@ export interface BlockParties {
   principals: string[];
 }
 
-/** An event of an instance, in a canonical block. */
+/** The parts of an orphaned block that subscribers are notified of. */
+export interface OrphanedParts {
+  txIds: Uint8Array[];
+  nftEvents: NftMove[];
+  /** The transactions with their effects on the wanted principals, the last transaction first. */
+  addressTransactions(isWanted: (principal: string) => boolean): Iterable<[principal: string, AddressTransaction]>;
+}
+
+/** An event of an instance of a non-fungible token. */
 export interface NftMove {
   txId: Uint8Array;
   txIndex: number;

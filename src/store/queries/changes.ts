@@ -1,9 +1,10 @@
 /** Reads the changes since an earlier one, and the principals and tokens that a block concerns. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockParties, Change, NftMove } from '../model/change.ts';
+import type { BlockParties, Change, NftMove, OrphanedParts } from '../model/change.ts';
 import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
+import { addressTransactionsOf, nftEventsOf, type OrphanQueries } from './blocks/orphans.ts';
 
 export const sql = {
   newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',
@@ -39,7 +40,7 @@ interface NftRow extends Stored<'transactions', 'tx_id' | 'tx_index'>, Stored<'e
   recipient: string | null;
 }
 
-export function changeQueries(db: Database) {
+export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'>) {
   const newest = prepared<{ id: number }, []>(db, sql.newest);
   const after = prepared<Stored<'changes', 'id' | 'kind' | 'subject'>, [number, number]>(db, sql.after);
   const transactions = prepared<TransactionRow, [number, number]>(db, sql.transactions);
@@ -96,6 +97,17 @@ export function changeQueries(db: Database) {
         sender: row.sender,
         recipient: row.recipient,
       }));
+    },
+
+    /** The parts of an orphaned block; undefined if the block is canonical or no longer stored. */
+    async orphan(indexHash: Uint8Array): Promise<OrphanedParts | undefined> {
+      const block = orphans.block({ indexHash });
+      if (block === undefined) return undefined;
+      return {
+        txIds: block.transactions.map(({ txId }) => txId),
+        nftEvents: nftEventsOf(block),
+        addressTransactions: (isWanted) => addressTransactionsOf(block, isWanted),
+      };
     },
   };
 }

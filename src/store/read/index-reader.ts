@@ -138,7 +138,7 @@ export function readerOf(
       heightsOf: windowQuery(db),
       /** The contracts whose prints are the memos of transfers. */
     },
-    changes: changeQueries(db),
+    changes: changeQueries(db, orphans),
     blocks: {
       ...blocks,
       /** A block of any fork with its transactions: the canonical one, else the highest orphan. */

@@ -255,6 +255,7 @@ export const storedNameOperation = enumNames(
 export const storedChange = enumNames('changes', 'kind', {
   block: 1,
   orphan: 2,
+  undone: 3,
   admitted: 4,
   restored: 5,
   dropped: 6,

@@ -1,10 +1,13 @@
 /** Orphaned blocks with their transactions, and transactions by id in any fork. */
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../../chain/block.ts';
+import { involvementsOf } from '../../../chain/involvements.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import { blockOfPayload, type EntryReader } from '../../files/payload-source.ts';
+import type { AddressTransaction } from '../../model/account.ts';
 import type { BlockSearch } from '../../model/block.ts';
-import type { FoundInForks, TransactionEvent } from '../../model/transaction.ts';
+import type { NftMove } from '../../model/change.ts';
+import type { AssetEvent, FoundInForks, TransactionEvent } from '../../model/transaction.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { type DetailQueries, detailInBlock, indexedEvents } from '../transactions/details.ts';
@@ -101,6 +104,37 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
         .flatMap((row) => held(row, row.tx_id) ?? []),
   };
 }
+
+const isAssetEvent = (event: TransactionEvent): event is AssetEvent => 'action' in event;
+
+/** The transactions of an orphan with their effects on wanted principals that don't only sponsor them, the last one first. */
+export function* addressTransactionsOf(
+  block: Block,
+  isWanted: (principal: string) => boolean,
+): Generator<[principal: string, AddressTransaction]> {
+  for (const content of block.transactions.toReversed()) {
+    const transaction = detailInBlock(content, block, false);
+    const assetEvents = indexedEvents(content).filter(isAssetEvent);
+    for (const involvements of involvementsOf(content)) {
+      for (const [principal, { sponsorOnly, sent, received }] of involvements) {
+        if (sponsorOnly || !isWanted(principal)) continue;
+        const events = assetEvents.filter(({ sender, recipient }) => sender === principal || recipient === principal);
+        yield [principal, { transaction, stx: { sent, received }, events }];
+      }
+    }
+  }
+}
+
+/** The moves of non-fungible tokens in an orphan, in order. */
+export const nftEventsOf = ({ height, transactions }: Block): NftMove[] =>
+  transactions.flatMap((transaction) =>
+    indexedEvents(transaction).flatMap((event): NftMove[] => {
+      if (event.kind !== 'nft') return [];
+      const { index: eventIndex, action, asset, value, sender, recipient } = event;
+      const { txId, txIndex } = transaction;
+      return [{ txId, txIndex, blockHeight: height, eventIndex, action, asset, value, sender, recipient }];
+    }),
+  );
 
 interface Sources {
   details: DetailQueries;
