@@ -5,6 +5,7 @@ import type { BaseEvent } from './archive/base-writer.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
 import type { ContractsEvent } from './devnet/clarity/network.ts';
+import type { ObserverEvent } from './devnet/observer.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
@@ -76,6 +77,7 @@ export type LogEvent =
   | HookEvent
   | ApiEvent
   | ContractsEvent
+  | ObserverEvent
   | ServerEvent;
 
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -86,6 +88,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   contracts_deployed: 'info',
   contracts_refused: 'error',
+  observer_refuses: 'error',
   variable_ignored: 'warn',
   old_names_imported: 'info',
   metadata_passed_on: 'info',

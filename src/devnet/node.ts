@@ -14,6 +14,7 @@ import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
 import { askedOf, type ClarityMiner } from './clarity/miner.ts';
 import { isMinable } from './execute.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
+import { type ObserverOptions, observer } from './observer.ts';
 import { Scenario } from './scenario.ts';
 import { type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
 import { type Account, accounts, impersonated } from './wallet.ts';
@@ -37,6 +38,8 @@ interface NodeOptions {
   readonly impersonates?: boolean;
   /** Whether a transaction is mined as soon as it comes. Default false. */
   readonly automine?: boolean;
+  /** Another observer, which the node's events are posted to as well. */
+  readonly otherObserver?: ObserverOptions;
   /** Whether all blocks are kept, so that contracts can be deployed anew below them. Default false. */
   readonly keepsAll?: boolean;
 }
@@ -165,6 +168,7 @@ export class SimulatedNode {
   readonly #mining = atMost(1);
   readonly #posting = atMost(1);
   readonly #stopping = new AbortController();
+  readonly #other: ((event: NodeEvent) => void) | null;
   #eventsUrl = '';
   /** Null while the node doesn't mine at intervals. */
   #running: Promise<void> | null = null;
@@ -195,6 +199,7 @@ export class SimulatedNode {
     this.#automine = automine;
     this.#accounts = options.accounts ?? [];
     this.impersonates = options.impersonates ?? false;
+    this.#other = options.otherObserver === undefined ? null : observer(options.otherObserver, this.#stopping.signal);
     this.chain = new SimulatedChain({
       seed,
       transactionsPerBlock: traffic,
@@ -740,6 +745,7 @@ export class SimulatedNode {
     return this.#posting(async () => {
       for (const event of events) {
         await postEvent(event, this.#eventsUrl, options);
+        this.#other?.(event);
         if (event.path !== '/new_block') continue;
         this.#announced = this.chain.tip;
         this.#pool.forgetMined(this.#announced.world, this.#announced.height, MAX_FORK_DEPTH);

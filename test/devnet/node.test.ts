@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
 import { SimulatedNode } from '../../src/devnet/node.ts';
+import type { ObserverEvent } from '../../src/devnet/observer.ts';
 import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -96,6 +98,54 @@ test('what is asked for comes after the block under way, which is announced at o
   expect(isWaiting(clock)).toBe(false);
   await node.mineEvery(10);
   await until(() => isWaiting(clock), 'the wait before an event');
+});
+
+test('a second observer that starts late gets the events after that block, in order', async () => {
+  const [first, second] = [observer(), observer()];
+  const late = { url: second.url, startLate: options.history, clock: systemClock, log: () => {} };
+  const node = new SimulatedNode({ ...options, interval: 0, otherObserver: late });
+  nodes.push(node);
+  await node.start(first.url);
+  const history = first.received.length;
+  await node.mine({ count: 3 }, 2, []);
+  await node.fork(2, 3);
+  await until(() => second.received.length === first.received.length - history, 'the events since');
+  expect(second.received).toEqual(first.received.slice(history));
+  expect(JSON.parse(second.received.find(({ path }) => path === '/new_block')!.body).block_height).toBe(
+    options.history + 1,
+  );
+});
+
+test('a second observer that refuses events holds up neither the node nor the first one, and gets them later', async () => {
+  let isAway = true;
+  const received: string[] = [];
+  const second = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      if (isAway) return new Response('not now', { status: 503 });
+      received.push(await request.text());
+      return new Response('ok');
+    },
+  });
+  servers.push(second);
+  const first = observer();
+  const clock = heldClock([100, 200, 400]);
+  const logged: ObserverEvent[] = [];
+  const other = { url: second.url.origin, startLate: 0, clock, log: (event: ObserverEvent) => logged.push(event) };
+  const node = new SimulatedNode({ ...options, interval: 0, otherObserver: other });
+  nodes.push(node);
+  await node.start(first.url);
+  for (const wait of [100, 200]) {
+    await until(() => clock.waiting(wait) === 1, 'the wait after a refusal');
+    clock.pass(wait);
+  }
+  await until(() => clock.waiting(400) === 1, 'the third wait');
+  expect([node.tip.height, logged.length]).toEqual([options.history, 1]);
+  isAway = false;
+  clock.pass(400);
+  await until(() => received.length === first.received.length, 'all events');
+  expect(received).toEqual(first.received.map(({ body }) => body));
 });
 
 test('a node that is stopped while nobody takes its events ends', async () => {

@@ -134,6 +134,15 @@ function requireProjectToWatch({ watch, clarity }: DemoSettings): void {
   );
 }
 
+/** Refuses a late start without an observer. @throws OperatorError */
+function requireObserverToBeLate({ observer, startLate }: DemoSettings): void {
+  if (startLate === 0 || observer !== null) return;
+  throw new OperatorError(
+    '--start-late is given without an observer.',
+    'Name the event port of another Stackside with --observer.',
+  );
+}
+
 /**
  * Starts the server with a simulated node, whose history is in the index when this resolves.
  * @param environment replaced by tests
@@ -148,6 +157,7 @@ export async function startDemo(
   sources: Sources = {},
 ): Promise<Running> {
   requireProjectToWatch(settings);
+  requireObserverToBeLate(settings);
   const { seed, interval, history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
   const engine =
@@ -160,11 +170,14 @@ export async function startDemo(
   };
   try {
     const automine = settings.automine ?? engine !== null;
-    const real = engine === null ? null : await realNetwork({ ...settings, automine }, engine, clock);
+    const log = createLog(settings.logLevel);
+    const { observer: url, startLate } = settings;
+    const observed = url === null ? {} : { otherObserver: { url, startLate, clock, log } };
+    const real = engine === null ? null : await realNetwork({ ...settings, automine, ...observed }, engine, clock);
     const { unsafeImpersonate: impersonates } = settings;
     const simulated = { history, traffic, pox5Height };
-    const node = real?.node ?? new SimulatedNode({ seed, interval, clock, automine, impersonates, ...simulated });
-    const log = createLog(settings.logLevel);
+    const node =
+      real?.node ?? new SimulatedNode({ seed, interval, clock, automine, impersonates, ...simulated, ...observed });
     const rpc = startRpc(node, { clock, listen, log });
     closing.unshift(() => rpc.stop());
     const served = {

@@ -4,6 +4,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
 import { type Deployment, RefusedDeployment, RefusedTransaction, SimulatedNode } from '../node.ts';
+import type { ObserverOptions } from '../observer.ts';
 import { smartContract, versionedSmartContract } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { ClarityMiner } from './miner.ts';
@@ -18,6 +19,8 @@ interface RealNetworkOptions {
   interval: number;
   automine: boolean;
   unsafeImpersonate: boolean;
+  /** Another observer of the node. */
+  otherObserver?: ObserverOptions;
 }
 
 /** A network whose contracts run for real. */
@@ -82,7 +85,7 @@ async function deploy(node: SimulatedNode, project: ClarinetProject, contract: P
  * @throws OperatorError where the project or the engine can't be loaded
  */
 export async function realNetwork(
-  { clarity, watch, seed, interval, automine, unsafeImpersonate: impersonates }: RealNetworkOptions,
+  { clarity, watch, seed, interval, automine, unsafeImpersonate: impersonates, otherObserver }: RealNetworkOptions,
   engine: ClarityEngine,
   clock: Clock,
 ): Promise<RealNetwork> {
@@ -99,6 +102,7 @@ export async function realNetwork(
   const node = new SimulatedNode({
     ...{ seed, interval, automine, impersonates, clock, clarity: miner, accounts: project.accounts },
     ...{ history: 1, traffic: 0, pox5Height: null, keepsAll: watch },
+    ...(otherObserver === undefined ? {} : { otherObserver }),
   });
   let { contracts } = project;
   let ids = new Set<string>();
