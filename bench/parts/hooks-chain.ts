@@ -118,7 +118,7 @@ function measured(parts: MachineParts): HookMachine {
 const ingest = openIngest({ directory, chainId: 0x8000_0000, log: () => {}, machine: measured });
 const commands = commandsOf<HookCommands>(ingest.commander(systemClock));
 for (let index = 0; index < hooks; index++) {
-  const hook = { uuid: crypto.randomUUID(), consumer: 'default', definition: definition(index), most: null };
+  const hook = { uuid: crypto.randomUUID(), consumer: 'default', definition: definition(index) };
   await commands.run('hook.register', hook);
 }
 const recording = recordingReader();

@@ -15,14 +15,23 @@ import { RpcConnection } from './websocket.ts';
 
 export type RealtimeEvent = FeedEvent | ConnectionEvent;
 
-interface RealtimeOptions {
-  snapshots: Snapshots;
-  metrics: LiveMetrics;
-  /** Milliseconds between two pings, within which a client must answer. */
-  pingIntervalMs: number;
+/** Maximum bytes that may wait for one client. */
+const MAX_BACKLOG = 8_388_608;
+
+/** Limits of clients, beyond which they are disconnected. */
+export interface ClientLimits {
+  /** Milliseconds in which a Socket.IO client must answer a ping; usually the ping interval, which a WebSocket client has. */
   pingTimeoutMs: number;
   /** Maximum bytes that may wait for one client. */
   maxBacklog: number;
+}
+
+interface RealtimeOptions {
+  snapshots: Snapshots;
+  metrics: LiveMetrics;
+  /** Milliseconds between two pings. */
+  pingIntervalMs: number;
+  limits?: Partial<ClientLimits>;
   /**
    * Answers long polling if there are several API threads, since all requests of a connection must reach the same
    * thread.
@@ -57,7 +66,8 @@ const refusal = (status: 400 | 413 | 426, message: string): Response =>
 
 /** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
 export function startRealtime(options: RealtimeOptions): Realtime {
-  const { snapshots, metrics, pingIntervalMs, pingTimeoutMs, maxBacklog, polling, log, clock = systemClock } = options;
+  const { snapshots, metrics, pingIntervalMs, limits = {}, polling, log, clock = systemClock } = options;
+  const { pingTimeoutMs = pingIntervalMs, maxBacklog = MAX_BACKLOG } = limits;
   const { turns = new Turns(clock), limiter = null, clientAddress = () => null } = options;
   const subscriptions = noSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());

@@ -1,7 +1,7 @@
 /** Settings of chainhooks: who manages them, where they deliver, and how often. */
 import { Type } from '@sinclair/typebox';
 import { parseNetworks } from '../http/outgoing.ts';
-import { decimal, group, integer, servers, setting, textOrNone, url, withoutSlash, yesOrNo } from './setting.ts';
+import { decimal, group, servers, setting, textOrNone, url, withoutSlash, yesOrNo } from './setting.ts';
 
 export const hookSettings = group('Chainhooks', {
   url: setting({
@@ -70,16 +70,6 @@ export const hookSettings = group('Chainhooks', {
     help: 'Additional host names in requests that manage chainhooks, such as the name of a proxy; localhost, --api-host and IP addresses are always allowed',
     accepts: 'names of hosts with commas, such as api.example.org',
   }),
-  hookLimit: setting({
-    commands: servers,
-    flag: '--hook-limit <number>',
-    variables: ['STACKSIDE_HOOK_LIMIT'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 1_000_000 })], { default: null }),
-    read: integer,
-    absent: 'unlimited',
-    help: 'Maximum chainhooks per consumer',
-    accepts: 'a number from 1 to 1000000',
-  }),
   hookTargets: setting({
     commands: servers,
     flag: '--hook-targets <networks>',
@@ -110,15 +100,6 @@ export const hookSettings = group('Chainhooks', {
     help: 'URL that receives a POST when a chainhook is interrupted or expires',
     accepts: 'a URL that begins with https:// or http://',
   }),
-  hookTimeout: setting({
-    commands: servers,
-    flag: '--hook-timeout <seconds>',
-    variables: ['STACKSIDE_HOOK_TIMEOUT'],
-    type: Type.Number({ minimum: 0.1, maximum: 300, default: 20 }),
-    read: decimal,
-    help: 'Time a receiver has to answer a delivery; connecting may take a quarter of it',
-    accepts: 'seconds from 0.1 to 300',
-  }),
   hookBudget: setting({
     commands: servers,
     flag: '--hook-budget <hours>',
@@ -127,24 +108,6 @@ export const hookSettings = group('Chainhooks', {
     read: decimal,
     help: 'Time that a delivery is retried before its chainhook is interrupted',
     accepts: 'hours from 0 to 8760',
-  }),
-  hookRetryCap: setting({
-    commands: servers,
-    flag: '--hook-retry-cap <seconds>',
-    variables: ['STACKSIDE_HOOK_RETRY_CAP'],
-    type: Type.Number({ minimum: 0.01, maximum: 86_400, default: 300 }),
-    read: decimal,
-    help: 'Maximum wait between two attempts of a delivery; the first wait is 2 seconds',
-    accepts: 'seconds from 0.01 to 86400',
-  }),
-  hookConcurrency: setting({
-    commands: servers,
-    flag: '--hook-concurrency <number>',
-    variables: ['STACKSIDE_HOOK_CONCURRENCY'],
-    type: Type.Integer({ minimum: 1, maximum: 1_000, default: 32 }),
-    read: integer,
-    help: 'Maximum concurrent deliveries',
-    accepts: 'a number from 1 to 1000',
   }),
   hookRetention: setting({
     commands: servers,

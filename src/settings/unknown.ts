@@ -18,6 +18,7 @@ export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
 /** Variables of the reference API that operators may have set, and what Stackside does instead. */
 const unsupportedVariables: Readonly<Record<string, string>> = {
   CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
+  STACKS_API_WS_PING_TIMEOUT: 'A client has the ping interval to answer a ping.',
   STACKS_API_STORE_RAW_EVENTS: 'Stackside always keeps the events in its journal.',
   STACKS_CORE_EVENT_BODY_LIMIT: 'The limit is 500 MB.',
   STACKS_CORE_PROXY_BODY_LIMIT: 'The limit is 10 MB.',

@@ -287,8 +287,6 @@ test('a realtime client that sends more than is handled is disconnected, and oth
     snapshots: memoryIndex([]),
     metrics: liveMetrics(new Registry()),
     pingIntervalMs: 1_000_000,
-    pingTimeoutMs: 1_000_000,
-    maxBacklog: 1_000_000,
     turns,
     log: (event) => void logged.push(event),
   });

@@ -117,7 +117,7 @@ async function changeSecret({ hooks, prng }: Asked): Promise<void> {
 }
 
 async function register({ hooks, world, prng }: Asked): Promise<void> {
-  const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definitionOf(prng), most: 6 };
+  const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definitionOf(prng) };
   await hooks.run('hook.register', hook);
 }
 
@@ -156,15 +156,18 @@ async function changeHook(asked: Asked, { id, uuid, consumer }: HookRecord): Pro
   }
 }
 
+/** Hooks from which on no more are registered. */
+const MOST_HOOKS = 6;
+
 /** Sends commands that chance draws. @throws what the hosts refuse them with */
 export async function sendSome(asked: Asked): Promise<void> {
   const { store, prng } = asked;
+  const all = store.records.all(CONSUMER);
   const change = async (): Promise<void> => {
-    const all = store.records.all(CONSUMER);
     await (all.length === 0 ? register(asked) : changeHook(asked, prng.pick(all)));
   };
   const send = prng.weighted<() => Promise<void>>([
-    [3, () => register(asked)],
+    [all.length < MOST_HOOKS ? 3 : 0, () => register(asked)],
     [6, change],
     [4, () => advance(asked)],
     [4, () => writeResults(asked)],

@@ -65,7 +65,7 @@ const definition = (prng: Prng) =>
 export async function askSome({ world, prng, hooks, store, tip }: Asked): Promise<void> {
   const all = store.records.all(CONSUMER);
   if (all.length < MOST_HOOKS && prng.chance(0.5)) {
-    const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definition(prng), most: MOST_HOOKS };
+    const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definition(prng) };
     await hooks.run('hook.register', hook);
     return;
   }

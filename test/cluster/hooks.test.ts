@@ -145,7 +145,7 @@ test('a host leaves its cluster with all that it has, and a rebuild makes it aga
     await using one = openHost(log.client(), directory.path);
     for (const event of events) await one.host.receive(event);
     const definition = readDefinition(hook('of the cluster'), null);
-    await one.hooks.run('hook.register', { uuid: crypto.randomUUID(), consumer: 'default', definition, most: null });
+    await one.hooks.run('hook.register', { uuid: crypto.randomUUID(), consumer: 'default', definition });
   }
   {
     await using alone = directHooks({ directory: directory.path });

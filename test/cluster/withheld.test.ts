@@ -64,7 +64,7 @@ beforeAll(async () => {
   await using host = openHost(log.client(), whole);
   host.host.start();
   for (const event of events.slice(0, half)) await host.host.receive(event);
-  await host.hooks.run('hook.register', { uuid, consumer: 'me', definition: readDefinition(body, null), most: null });
+  await host.hooks.run('hook.register', { uuid, consumer: 'me', definition: readDefinition(body, null) });
   await host.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '203.0.113.77 asked' });
   for (const event of events.slice(half, -4)) await host.host.receive(event);
 });

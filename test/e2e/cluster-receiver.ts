@@ -11,7 +11,7 @@ import { measuredAt } from './cluster-hosts.ts';
 const filters: readonly Filter[] = [{ type: 'stx_event' }, { type: 'coinbase' }, { type: 'tenure_change' }];
 
 /** What hosts need to deliver here. */
-export const hookFlags = ['--hook-access', 'open', '--hook-targets', '127.0.0.0/8', '--hook-retry-cap', '0.02'];
+export const hookFlags = ['--hook-access', 'open', '--hook-targets', '127.0.0.0/8'];
 
 export class ClusterReceiver {
   readonly #receiver = receiver();

@@ -16,7 +16,7 @@ let file: string;
 beforeAll(async () => {
   directory = temporaryDirectory();
   target = receiver();
-  server = await startServer('serve', '--data', data(), '--hook-targets', '127.0.0.0/8', '--hook-retry-cap', '0.02');
+  server = await startServer('serve', '--data', data(), '--hook-targets', '127.0.0.0/8');
   await postEvents(events.slice(0, -20), server.events);
   file = join(directory.path, 'hook.json');
   const filters = { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }] };

@@ -1,10 +1,11 @@
 /**
  * Fifty hooks, receivers that fail half of the time in every way, a chain with forks, and a server that is killed again
  * and again: every delivery arrives at least once, in order, none that nobody expects, and the log agrees.
- * STACKSIDE_RUNS for more blocks, STACKSIDE_SEED for other moments, STACKSIDE_BINARY for an executable to kill.
+ * STACKSIDE_RUNS for more blocks, STACKSIDE_SEED for other moments.
  */
 import { afterAll, expect, test } from 'bun:test';
 import net from 'node:net';
+import { join } from 'node:path';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -16,7 +17,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
-import { killed, readyLine, type Stackside, stackside } from './crash-process.ts';
+import { killed, readyLine, type Stackside } from './crash-process.ts';
 
 const BLOCKS = casesOf(26);
 const HOOKS = 50;
@@ -98,21 +99,8 @@ test(
     using directory = dataDirectory();
     let kills = 0;
     const start = async (): Promise<Running> => {
-      const child = stackside(
-        ...['serve', '--data', directory.path, '--log-level', 'silent', '--api-host', '127.0.0.1', '--api-port', '0'],
-        ...[
-          '--hook-access',
-          'open',
-          '--event-port',
-          '0',
-          '--hook-targets',
-          '127.0.0.0/8',
-          '--hook-timeout',
-          '300',
-          '--hook-retry-cap',
-          '0.02',
-        ],
-      );
+      const server = [process.execPath, join(import.meta.dir, 'soak-server.ts'), directory.path];
+      const child = Bun.spawn(server, { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
       const ready = (await readyLine(child)) as { events: string; api: string } | null;
       if (ready === null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
       return { child, events: ready.events, api: ready.api };

@@ -105,7 +105,7 @@ describe('stackside settings', () => {
     expect(stdout).toMatch(/^API:$/m);
     expect(stdout).toMatch(/^ {2}api_port +1 +--api-port$/m);
     expect(stdout).toMatch(/^ {2}hook_alert +<set> +STACKSIDE_HOOK_ALERT$/m);
-    expect(stdout).toMatch(/^ {2}hook_limit +unlimited +default$/m);
+    expect(stdout).toMatch(/^ {2}hook_targets +- +default$/m);
     expect(stdout).not.toContain('hunter2');
   });
 });
@@ -151,7 +151,7 @@ test('an unknown STACKSIDE_ variable is warned of, with the setting that was mea
 
 /** What a server logs while it takes a chain, at a level. */
 async function logOf(level: string): Promise<Record<string, unknown>[]> {
-  const flags = ['--data', at(`level-${level}`), '--log-level', level, '--hook-limit', '3'];
+  const flags = ['--data', at(`level-${level}`), '--log-level', level, '--hook-budget', '3'];
   const server = await startServerIn({ STACKSIDE_API_PROT: '1' }, 'serve', ...flags);
   await postEvents(devnetEvents({ seed: 1, blocks: 3 }), server.events);
   expect(await server.stop()).toBe(0);
@@ -172,6 +172,6 @@ test('stackside serve --log-level debug says more than info, and begins with the
     reason: 'It is not a setting. Did you mean STACKSIDE_API_PORT?',
   });
   expect(info.find(({ msg }) => msg === 'started')).toMatchObject({
-    settings: { data: at('level-info'), api_port: 0, event_port: 0, hook_limit: 3 },
+    settings: { data: at('level-info'), api_port: 0, event_port: 0, hook_budget: 3 },
   });
 });

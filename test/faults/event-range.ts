@@ -73,7 +73,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
     for (const [index, events] of filters.entries()) {
       const body = { ...definition('http://127.0.0.1:9/', events, { enable_on_registration: true }), name: `${index}` };
       const known = readDefinition(body, ingest.network());
-      void run('hook.register', { uuid: crypto.randomUUID(), consumer: 'me', definition: known, most: null });
+      void run('hook.register', { uuid: crypto.randomUUID(), consumer: 'me', definition: known });
     }
   };
   /** From now on each hook expires with its so manieth match. */

@@ -100,7 +100,7 @@ test(
     let plan = never;
     using seen = everywhere((call) => plan(call));
     using target = receiver();
-    await using server = await hookServer({ hookRetryCap: 0.01 });
+    await using server = await hookServer({}, undefined, { deliveryRules: { retryCapMs: 10 } });
     for (const event of events) server.ingest.receive(event);
     const prng = new Prng(`management/${firstSeed}`);
     const wrong: object[] = [];

@@ -253,7 +253,7 @@ test('after catching up over a fork sequence and ids go on as they were', async 
   followed(bodies(direct, after));
 });
 
-test('no more requests are under way than --hook-concurrency says', async () => {
+test('no more requests are under way than the rules allow', async () => {
   await using direct = directHooks({ rules: { concurrency: 3 } });
   using target = holding();
   const uuids: string[] = [];

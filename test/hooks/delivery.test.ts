@@ -99,7 +99,7 @@ function resetting(): { url: string } & Disposable {
 test('a receiver that fails gets every delivery, in order, and none that comes after before it was accepted', async () => {
   const timeoutMs = 300;
   const clock = heldClock([timeoutMs]);
-  await using server = await hookServer({ hookTimeout: timeoutMs / 1_000 }, undefined, { clock });
+  await using server = await hookServer({}, undefined, { clock, deliveryRules: { timeoutMs } });
   using target = receiver();
   const accepted: number[] = [];
   let turn = 0;
@@ -141,7 +141,7 @@ test('a receiver that fails gets every delivery, in order, and none that comes a
 });
 
 test('one that resets or refuses connections, or never answers, delays no other receiver', async () => {
-  await using server = await hookServer({ hookConcurrency: 4 });
+  await using server = await hookServer({}, undefined, { deliveryRules: { concurrency: 4 } });
   using good = receiver();
   using hanging = receiver();
   using reset = resetting();

@@ -94,7 +94,7 @@ export function directHooks(given: Given = {}) {
   /** What is committed. */
   const now = (): HookReader => ({ hooks: ingest.hooks, height: () => ingest.history.tip().height });
   const read: ReadHooks = async (look) => look(now());
-  const managed = management(hooks, read, null);
+  const managed = management(hooks, read);
   const secrets = consumerSecrets(hooks, read);
   const backfills = hookBackfills(hooks, read);
   const { records, deliveries } = hooks.store;

@@ -1,8 +1,6 @@
 /** Routes of chainhooks: refusals that name the field, isolation of consumers, and how hooks begin and end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { definition, type HookServer, hookServer, receiver } from './server.ts';
@@ -198,30 +196,6 @@ test('what is accepted is echoed as it was sent, and what is probably not meant 
   expect([gone.status, await gone.text()]).toEqual([204, '']);
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}`)).status).toBe(404);
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}/deliveries`)).status).toBe(200);
-});
-
-test('a consumer has so many hooks and no more, whatever others have', async () => {
-  using directory = dataDirectory();
-  const file = join(directory.path, 'keys');
-  await Bun.write(file, 'alice first-key\nbob second-key\n');
-  await using server = await hookServer({ hookAccess: 'key', hookKeys: file, hookLimit: 2 });
-  const as = (key: string) => ({ 'x-api-key': key });
-  const add = (key: string, body: object = valid) => server.request('POST', '/chainhooks/me', body, as(key));
-  const total = async () => (await server.request('GET', '/chainhooks/me', undefined, as('first-key'))).body.total;
-  const answers = await Promise.all([1, 2, 3, 4].map(() => add('first-key')));
-  expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, 200, 409, 409]);
-  expect(await add('first-key')).toEqual({
-    status: 409,
-    body: { error: 'Conflict', details: 'The limit of 2 chainhooks is reached; delete one first' },
-  });
-  expect(await total()).toBe(2);
-  expect((await add('first-key', { ...valid, name: 1 })).status).toBe(400);
-  expect((await add('second-key')).status).toBe(200);
-  const path = `/chainhooks/me/${answers.find((answer) => answer.status === 200)?.body.uuid}`;
-  expect((await server.request('PATCH', path, { name: 'other' }, as('first-key'))).status).toBe(200);
-  expect((await server.request('DELETE', path, undefined, as('first-key'))).status).toBe(204);
-  expect((await add('first-key')).status).toBe(200);
-  expect(await total()).toBe(2);
 });
 
 describe('life', () => {

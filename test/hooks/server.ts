@@ -35,8 +35,8 @@ interface Answer {
   body: any;
 }
 
-/** Seconds: no receiver on this machine is so slow, however busy the machine is. */
-const LONG = 300;
+/** No receiver on this machine is so slow, however busy the machine is. */
+const LONG_MS = 300_000;
 
 /**
  * @param given settings; receivers on this machine may be called, and no key is needed
@@ -53,9 +53,8 @@ export async function hookServer(
   const made: DataDirectory | null = at === undefined ? emptyDirectory() : null;
   const directory = at ?? made?.path ?? '';
   const settings: Settings = {
-    ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8', hookRetryCap: '0.02' }, {}),
+    ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8' }, {}),
     hookAccess: 'open',
-    hookTimeout: LONG,
     ...given,
   };
   const said: LogEvent[] = [];
@@ -73,7 +72,11 @@ export async function hookServer(
     machine,
     log,
     timers: hookTimers(registry),
-    environment: { ...realEnvironment, ...environment },
+    environment: {
+      ...realEnvironment,
+      ...environment,
+      deliveryRules: { timeoutMs: LONG_MS, retryCapMs: 20, ...environment.deliveryRules },
+    },
   });
   const openHooks = settings.hookAccess === 'open';
   const version = 'stackside v0 (test:test)';

@@ -129,7 +129,7 @@ test('one webhook id names one body on every timeline, also where both have the 
     // The same hook on both timelines: its registration comes before they part.
     const uuid = '00000000-0000-4000-8000-000000000001';
     await direct.hooks.commands.run('hook.register', {
-      ...{ uuid, consumer: CONSUMER, most: null },
+      ...{ uuid, consumer: CONSUMER },
       definition: definition(RECEIVER, everything, started) as never,
     });
     for (const block of chainBlocks) direct.ingest.receive(block);

@@ -23,8 +23,8 @@ let server: Serving;
 let wsUrl: string;
 
 beforeAll(async () => {
-  const settings = { pingInterval: String(PING_MS / 1_000), clientBacklog: '65536' };
-  server = await serving(settings, undefined, {}, { clock });
+  const settings = { pingInterval: String(PING_MS / 1_000) };
+  server = await serving(settings, undefined, {}, { clock, clientLimits: { maxBacklog: 65_536 } });
   wsUrl = server.api.replace('http', 'ws');
   await server.post([...devnetEvents({ seed: 2, blocks: 3 })]);
 });
@@ -248,7 +248,7 @@ async function post({ path, text }: ReceivedEvent, to = server): Promise<void> {
 }
 
 test('a client that takes nothing is cut off once too much waits for it, and others are notified meanwhile', async () => {
-  await using patient = await serving({ clientBacklog: '65536' });
+  await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
   const first = block(null, 'first');
   await post(first.event, patient);
   const subscribe = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'mempool' } });
@@ -282,7 +282,7 @@ const FRAMES = { PING: 0x9, PONG: 0xa };
 describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) => {
   let attacked: Serving;
   beforeAll(async () => {
-    attacked = await serving({ clientBacklog: '65536' });
+    attacked = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
   });
   afterAll(() => attacked[Symbol.asyncDispose]());
 
@@ -314,7 +314,7 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
 test.each(['websocket', 'polling'])(
   'a client by %s that takes what it is sent gets more than may wait for it',
   async (transport) => {
-    await using patient = await serving({ clientBacklog: '65536' });
+    await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
     await post(block(null, 'first').event, patient);
     const client = io(patient.api, { transports: [transport], forceNew: true, query: { subscriptions: 'mempool' } });
     await new Promise((resolve) => client.on('connect', () => resolve(null)));
@@ -380,7 +380,7 @@ test('a WebSocket gets an error where it has as many subscriptions as it may', a
 });
 
 test('a client that stops polling is cut off once too much waits for it', async () => {
-  await using patient = await serving({ clientBacklog: '65536' });
+  await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
   await post(block(null, 'first').event, patient);
   const query = '/socket.io/?EIO=4&transport=polling';
   const ask = async (path: string, init?: RequestInit) => (await patient.get(path, init)).text();

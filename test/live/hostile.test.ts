@@ -199,7 +199,7 @@ describe('long polling', () => {
   });
 
   test('answers that nobody fetches are bounded, whoever writes them', async () => {
-    await using small = await serving({ clientBacklog: '65536' });
+    await using small = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
     const query = `${IO}&transport=polling`;
     const { sid } = JSON.parse((await (await small.get(query)).text()).slice(1)) as { sid: string };
     const send = (packets: number) =>

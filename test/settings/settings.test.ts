@@ -193,14 +193,14 @@ describe('variables without an effect', () => {
   test('a typing mistake is reported with the setting that was probably meant, if one is similar', () => {
     const environment = {
       STACKSIDE_API_PROT: '1',
-      STACKSIDE_HOOK_LIMITS: '1',
+      STACKSIDE_HOOK_TARGET: '1',
       STACKSIDE_UNHEARD_OF: '1',
       STACKSIDE_API_PORT: '1',
       STACKS_API_PROT: '1',
     };
     expect(ignoredVariables(environment)).toEqual([
       { variable: 'STACKSIDE_API_PROT', reason: 'It is not a setting. Did you mean STACKSIDE_API_PORT?' },
-      { variable: 'STACKSIDE_HOOK_LIMITS', reason: 'It is not a setting. Did you mean STACKSIDE_HOOK_LIMIT?' },
+      { variable: 'STACKSIDE_HOOK_TARGET', reason: 'It is not a setting. Did you mean STACKSIDE_HOOK_TARGETS?' },
       { variable: 'STACKSIDE_UNHEARD_OF', reason: 'It is not a setting.' },
     ]);
   });

@@ -61,17 +61,12 @@ const settingsOf = (data: string, { shared = false, archived = false }: ServerSe
       ...(shared ? { cluster: 'postgres://127.0.0.1/log' } : {}),
       ...indexed[starts % indexed.length],
       pingInterval: '1',
-      // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
-      pingTimeout: '3600',
       logLevel: 'silent',
       // The node of the simulation answers no reads of contracts.
       tokenMetadata: 'off',
       hookAccess: 'open',
       hookTargets: '10.0.0.0/8',
-      hookTimeout: '3',
-      hookRetryCap: '2',
       hookBudget: '0.005',
-      hookConcurrency: '3',
     },
     {},
   ),
@@ -436,6 +431,9 @@ export class Server {
         },
       }),
       listen,
+      // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
+      clientLimits: { pingTimeoutMs: 3_600_000 },
+      deliveryRules: { timeoutMs: 3_000, retryCapMs: 2_000, concurrency: 3 },
       nodeRpc: () => silentNode,
       openLog: async () => {
         const isAlive = () => !life.ended;

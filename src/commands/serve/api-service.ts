@@ -14,7 +14,7 @@ import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type ApiServer, startApi } from '../../http/server.ts';
-import { startRealtime } from '../../live/realtime.ts';
+import { type ClientLimits, startRealtime } from '../../live/realtime.ts';
 import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import { changeMetrics, liveMetrics } from '../../metrics/live.ts';
@@ -58,6 +58,8 @@ export interface ApiServiceOptions {
   turns?: Turns;
   clock?: Clock;
   listen?: Listen;
+  /** Limits of realtime clients other than the usual ones. */
+  clientLimits?: Partial<ClientLimits>;
   /** Forwards requests to the main thread; only in API threads. */
   mainThread?: Forward;
   /** A secret of this process, by which the main thread recognises requests of its own threads. */
@@ -79,6 +81,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     clock = systemClock,
     turns = new Turns(clock),
     listen = listenHttp,
+    clientLimits = {},
   } = options;
   const via = viaOf(internalToken);
   const limiter = rateLimiter(settings, rates, registry, clock);
@@ -111,7 +114,8 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(mainThread === undefined ? {} : { mainThread }),
   });
   const realtime = startRealtime({
-    ...realtimeSettings(settings),
+    pingIntervalMs: settings.pingInterval * 1000,
+    limits: clientLimits,
     limiter,
     clientAddress: (request, server) =>
       passedPeer(request.headers, internalToken) === null
@@ -179,10 +183,4 @@ const proxySettings = (settings: Settings) => ({
   url: settings.nodeRpc,
   extraEndpointsFile: settings.extraTxEndpoints,
   estimatesFees: settings.feeEstimator,
-});
-
-const realtimeSettings = ({ pingInterval, pingTimeout, clientBacklog }: Settings) => ({
-  pingIntervalMs: pingInterval * 1000,
-  pingTimeoutMs: pingTimeout * 1000,
-  maxBacklog: clientBacklog,
 });

@@ -3,8 +3,10 @@ import { availableParallelism } from 'node:os';
 import { type Chance, systemChance } from '../../base/chance.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
+import type { DeliveryRules } from '../../hooks/delivery/attempt.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type Send, send } from '../../http/outgoing.ts';
+import type { ClientLimits } from '../../live/realtime.ts';
 import { createLog, type Level, type Log } from '../../log.ts';
 import { type NodeRpc, nodeRpc } from '../../node/rpc.ts';
 import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/connection.ts';
@@ -30,6 +32,10 @@ export interface Environment {
   nodeRpc: (url: string) => NodeRpc;
   /** Sends requests to URLs that strangers choose. */
   send: Send;
+  /** Rules of deliveries other than the usual ones. */
+  deliveryRules: Partial<Pick<DeliveryRules, 'timeoutMs' | 'retryCapMs' | 'concurrency'>>;
+  /** Limits of realtime clients other than the usual ones. */
+  clientLimits: Partial<ClientLimits>;
   /** Streams for the log and the ready line. */
   outputs: LossyOutputs;
   createLog: (level: Level) => Log;
@@ -55,6 +61,8 @@ export const realEnvironment: Environment = {
   listen: listenHttp,
   nodeRpc,
   send,
+  deliveryRules: {},
+  clientLimits: {},
   outputs: lossyOutputs,
   createLog,
   openLog: openClusterLog,

@@ -29,7 +29,17 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
 
-function rulesOf(settings: Settings): HookRules {
+/** Milliseconds that a receiver has to answer a delivery. */
+const TIMEOUT_MS = 20 * SECOND;
+/** Maximum milliseconds between two attempts of a delivery. */
+const RETRY_CAP_MS = 300 * SECOND;
+/** Maximum concurrent deliveries. */
+const CONCURRENCY = 32;
+
+function rulesOf(
+  settings: Settings,
+  { timeoutMs = TIMEOUT_MS, retryCapMs = RETRY_CAP_MS, concurrency = CONCURRENCY }: Environment['deliveryRules'],
+): HookRules {
   const allowed = parseNetworks(settings.hookTargets);
   if (allowed === null) throw new Error('networks are checked when the settings are read');
   return {
@@ -39,11 +49,11 @@ function rulesOf(settings: Settings): HookRules {
       settings: { allowed: '--hook-targets', plainHttp: '--hook-http' },
     },
     alertUrl: settings.hookAlert,
-    timeoutMs: settings.hookTimeout * SECOND,
-    connectTimeoutMs: (settings.hookTimeout * SECOND) / 4,
+    timeoutMs,
+    connectTimeoutMs: timeoutMs / 4,
     budgetMs: settings.hookBudget * HOUR,
-    retryCapMs: settings.hookRetryCap * SECOND,
-    concurrency: settings.hookConcurrency,
+    retryCapMs,
+    concurrency,
     retentionMs: settings.hookRetention * DAY,
   };
 }
@@ -96,12 +106,12 @@ export interface ServeHooksOptions {
 /** Starts evaluating chainhooks, and delivering while the lease is held. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment = realEnvironment } = options;
-  const { clock, chance, send } = environment;
+  const { clock, chance, send, deliveryRules } = environment;
   const refused = wrongKeys(log, clock.now);
   const allowed = accessOf(settings, refused, openSessions(clock.now), log);
   const hooks = startChainhooks({
     ...options,
-    rules: rulesOf(settings),
+    rules: rulesOf(settings, deliveryRules),
     sealing: servedSealing(settings, settings.cluster !== null, log),
     clock,
     chance,
@@ -113,7 +123,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     access: allowed,
     // Immutable once stored, which it is before a registration is answered.
     ownerOf: hooks.store.records.owner,
-    management: management(hooks, read, settings.hookLimit),
+    management: management(hooks, read),
     secrets: consumerSecrets(hooks, read),
     deliveries: deliveryLog(hooks, read),
     trials: trials(hooks, read),

@@ -109,7 +109,7 @@ async function answerApi(
   threads: (started: ApiThreads) => void,
 ): Promise<string> {
   const { settings, log } = base;
-  const { clock, listen, cores } = environment;
+  const { clock, listen, clientLimits, cores } = environment;
   const { apiHost: hostname, apiPort: port } = settings;
   const count = apiThreadCount(settings.threads, cores);
   const address = count === 0 ? { hostname, port, shared: false } : LOOPBACK;
@@ -118,7 +118,9 @@ async function answerApi(
   const { requests } = watch;
   // API threads count the requests that they forward.
   const counted = count === 0 ? { requestCounts: requests } : {};
-  const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, internalToken, rates });
+  const server = await startApiService({
+    ...{ ...base, ...own, ...counted, clock, listen, clientLimits, address, internalToken, rates },
+  });
   closing.unshift(() => server.stop());
   if (count === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);

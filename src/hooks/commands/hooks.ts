@@ -7,7 +7,7 @@ import type { HookReads } from '../../store/hooks/store.ts';
 import { queueNames } from '../../store/rows/enums.ts';
 import { activeHook, definitionOf, type HookDefinition, patchedDefinition } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
-import { HookProblem, invalidField, unknownHook } from '../problem.ts';
+import { invalidField, unknownHook } from '../problem.ts';
 
 /** Identifies a hook and the consumer that must own it. */
 export interface OwnHook {
@@ -44,12 +44,6 @@ export function hookCommands(engine: HookEngine) {
     const record = records.get(id);
     if (record === undefined) throw new Error(`there is no hook ${id}`);
     return record;
-  }
-
-  /** @throws HookProblem 409 if the consumer has the maximum number of hooks */
-  function checkRoom(consumer: string, most: number | null): void {
-    if (most === null || records.count(consumer) < most) return;
-    throw new HookProblem(409, `The limit of ${most} chainhooks is reached; delete one first`);
   }
 
   /** Only for idle hooks. @throws HookProblem 400 for a height above the tip */
@@ -103,12 +97,8 @@ export function hookCommands(engine: HookEngine) {
   }
 
   return {
-    /** `most`: maximum hooks of the consumer, null for no limit. @returns the hook's record; enabled if its options say so */
-    'hook.register'(
-      { uuid, consumer, definition, most }: OwnHook & { definition: HookDefinition; most: number | null },
-      at: number,
-    ): HookRecord {
-      checkRoom(consumer, most);
+    /** @returns the hook's record; enabled if its options say so */
+    'hook.register'({ uuid, consumer, definition }: OwnHook & { definition: HookDefinition }, at: number): HookRecord {
       const { url } = definition.action;
       const id = records.add({ uuid, consumer, createdAt: at, definition: JSON.stringify(definition), url });
       if (definition.options?.enable_on_registration === true) engine.enableAtTip(recordOf(id));

@@ -10,7 +10,7 @@ import { definitionOf } from '../definition/definition.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
 
-/** Settings of attempts: timeouts, retries and concurrency. */
+/** Rules of attempts: timeouts, retries and concurrency. */
 export interface DeliveryRules {
   /** Timeout of a request in milliseconds. */
   timeoutMs: number;

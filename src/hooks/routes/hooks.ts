@@ -45,14 +45,10 @@ function interfacesOf({ hooks, height }: HookReader): InterfaceOf {
 
 type Management = ReturnType<typeof management>;
 
-/**
- * Manages the hooks of consumers. Every function takes the consumer, who sees only its own hooks.
- * @param mostHooks maximum hooks of a consumer, null for no limit
- */
+/** Manages the hooks of consumers. Every function takes the consumer, who sees only its own hooks. */
 export function management(
   hooks: Pick<Chainhooks, 'store' | 'history' | 'commands' | 'guard' | 'network' | 'chance' | 'pausedReason'>,
   read: ReadHooks,
-  mostHooks: number | null,
 ) {
   const { store, history, commands, guard, network, chance, pausedReason } = hooks;
 
@@ -96,7 +92,7 @@ export function management(
     async register(consumer: string, body: unknown) {
       const definition = readDefinition(body, network());
       await checkTarget(definition);
-      const hook = { uuid: chance.uuid(), consumer, definition, most: mostHooks };
+      const hook = { uuid: chance.uuid(), consumer, definition };
       const record = await commands.run('hook.register', hook);
       return read((now) => serialized(now, record));
     },
@@ -209,7 +205,6 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     body: AnyBody,
     described: { body: Definition },
     response: HookResponse,
-    refusals: { ...commands.refusals, 409: 'The consumer has as many chainhooks as it may have' },
     handle: ({ body, caller: { consumer, api } }) => api.management.register(consumer, body),
   }),
   route({

@@ -371,7 +371,7 @@ class HookLists implements Disposable {
   readonly #records = hookRecords(this.#db);
   #made = 0;
 
-  readonly #managed = management({ pausedReason: () => null } as unknown as Chainhooks, () => Promise.reject(), null);
+  readonly #managed = management({ pausedReason: () => null } as unknown as Chainhooks, () => Promise.reject());
   readonly #reader = {
     hooks: { records: this.#records, deliveries: hookDeliveries(this.#db) },
     height: () => 0,

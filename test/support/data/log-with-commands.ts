@@ -32,7 +32,7 @@ export async function logWithCommands(events: readonly NodeEvent[]): Promise<Dat
     name: 'a secret name',
   };
   const uuid = crypto.randomUUID();
-  await hooks.run('hook.register', { uuid, consumer: CONSUMER, definition: readDefinition(body, null), most: null });
+  await hooks.run('hook.register', { uuid, consumer: CONSUMER, definition: readDefinition(body, null) });
   await hooks.run('hook.set_secret', { consumer: CONSUMER, secret: SECRET });
   await faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '203.0.113.77 asked' });
   for (const event of events.slice(half)) ingest.receive(received(event));

@@ -46,7 +46,6 @@ export async function serving(
     logLevel: 'silent',
     // No client of this process is so slow, however busy the machine is.
     pingInterval: '300',
-    pingTimeout: '300',
   };
   try {
     const settings = readSettings({ ...fixed, ...given }, variables);
@@ -55,6 +54,7 @@ export async function serving(
       startOwnProcess,
       cores: 1,
       ...environment,
+      clientLimits: { pingTimeoutMs: 300_000, ...environment.clientLimits },
     });
     return {
       directory: path,

@@ -4073,7 +4073,6 @@ export interface operations {
             400: components["responses"]["BadRequestChainhook"];
             401: components["responses"]["UnauthorizedChainhook"];
             403: components["responses"]["ForbiddenChainhook"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
             413: components["responses"]["PayloadTooLargeChainhook"];
             415: components["responses"]["UnsupportedMediaTypeChainhook"];
             421: components["responses"]["MisdirectedRequestChainhook"];
