@@ -34,26 +34,40 @@ interface Section {
   undisturbed: ReturnType<typeof run>;
 }
 
-/** Runs over the section while the calls fail. @returns whether all of them came to fail, and nothing is different */
-function survives({ committed, from, events, undisturbed }: Section, failures: readonly Failure[]): boolean {
+/** What a run with failures showed. */
+interface Outcome {
+  /** The files differ from those of an undisturbed run. */
+  differs: boolean;
+  /** Failures whose call wasn't made: an earlier failure changed which events share a commit. */
+  missed: Failure[];
+}
+
+/** Runs over the section while the calls fail. */
+function outcomeOf({ committed, from, events, undisturbed }: Section, failures: readonly Failure[]): Outcome {
   const failureOf = new Map(failures.map((failure) => [failure.event, failure]));
-  let struck = 0;
-  let next: { number: number; fault: Fault } | null = null;
+  const missed = new Set(failures);
+  let next: { number: number; failure: Failure } | null = null;
   const disturbed = run(from, {
     committed,
     events,
     begins(event, calls) {
       const failure = failureOf.get(event);
-      next = failure === undefined ? null : { number: calls + failure.call, fault: failure.fault };
+      next = failure === undefined ? null : { number: calls + failure.call, failure };
     },
     plan({ number }) {
       if (number !== next?.number) return null;
-      struck += 1;
-      return next.fault;
+      missed.delete(next.failure);
+      return next.failure.fault;
     },
   });
   disturbed.directory[Symbol.dispose]();
-  return struck === failures.length && Bun.deepEquals(disturbed.files, undisturbed.files);
+  return { differs: !Bun.deepEquals(disturbed.files, undisturbed.files), missed: [...missed] };
+}
+
+/** Whether a failure with no other before it happens, and leaves the files as they are without it. */
+function survivesAlone(section: Section, failure: Failure): boolean {
+  const { differs, missed } = outcomeOf(section, [failure]);
+  return !differs && missed.length === 0;
 }
 
 function shuffled<T>(items: readonly T[], prng: Prng): T[] {
@@ -88,8 +102,10 @@ function tryFailures(section: Section, wanted: number, prng: Prng): number {
   for (let turn = 0; tried < wanted && left.some((ofEvent) => ofEvent.length > 0); turn++) {
     const failures = together(left, turn);
     tried += failures.length;
-    if (failures.length === 0 || survives(section, failures)) continue;
-    const guilty = failures.filter((failure) => !survives(section, [failure]));
+    if (failures.length === 0) continue;
+    const { differs, missed } = outcomeOf(section, failures);
+    const guilty = (differs ? failures : missed).filter((failure) => !survivesAlone(section, failure));
+    if (!differs && guilty.length === 0) continue;
     throw new Error(`what is left is another: ${JSON.stringify({ alone: guilty, together: failures }, null, 1)}`);
   }
   return tried;
