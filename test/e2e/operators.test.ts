@@ -191,9 +191,9 @@ const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const namesIn = (directory: string): string[] =>
   statSync(directory, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(directory) : [];
 
-/** What a command began and did not finish, by its name. */
+/** Names of what a command began and did not finish. Lock files stay: a removed one may be another process's. */
 const unfinished = (...directories: string[]): string[] =>
-  directories.flatMap(namesIn).filter((name) => /\.partial|rebuild/.test(name));
+  directories.flatMap(namesIn).filter((name) => /\.partial|^rebuild$|^index\.new/.test(name));
 
 const CODES = [0, 1, 2];
 /** Two lines at the end; before them whatever was logged. */
@@ -219,11 +219,15 @@ async function wrongs(seed: number): Promise<object[]> {
   return found.map(([what, values]) => ({ ...mistake, stderr, [what]: values }));
 }
 
+/** Seeds that failed once: both rebuild an index. */
+const FOUND = [54, 82];
+
 const AT_ONCE = 2;
 test.skipIf(process.platform === 'win32')(
   'whatever an operator mistakes, the command does its work or says in two lines what is wrong',
   async () => {
-    const seeds = Array.from({ length: casesOf(12) }, (_, number) => firstSeed + number);
+    const drawn = Array.from({ length: casesOf(12) }, (_, number) => firstSeed + number);
+    const seeds = [...new Set([...FOUND, ...drawn])];
     const found: object[] = [];
     const work = async () => {
       for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) found.push(...(await wrongs(seed)));
