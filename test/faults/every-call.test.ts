@@ -34,11 +34,11 @@ interface Section {
   undisturbed: ReturnType<typeof run>;
 }
 
-/** What a run with failures showed. */
+/** The result of a run with failures. */
 interface Outcome {
-  /** The files differ from those of an undisturbed run. */
+  /** Whether the files differ from those of an undisturbed run. */
   differs: boolean;
-  /** Failures whose call wasn't made: an earlier failure changed which events share a commit. */
+  /** Failures that didn't happen, since their call wasn't made: an earlier failure changed which events share a commit. */
   missed: Failure[];
 }
 
