@@ -18,6 +18,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { EVENT_KIND } from '../../src/store/rows/enums.ts';
 import { MOST_ENTRIES } from '../../src/store/rows/statement.ts';
 import {
   type GetRoute,
@@ -154,6 +155,13 @@ function enlarge(open: OpenIngest): string {
     name.run(`n${at}`, alice.address);
     subdomain.run(`s${at}`, alice.address);
   }
+  // Each transaction has two more transfers of the first sender: one in each direction.
+  db.run(
+    `INSERT INTO events (position, event_index, kind, sender_id, recipient_id, amount)
+       SELECT position, 10000 + way.value, ?1, iif(way.value = 0, one.id, sender_id), iif(way.value = 0, sender_id, one.id), 1
+         FROM transactions, json_each('[0, 1]') way, (SELECT min(sender_id) AS id FROM transactions WHERE nonce > 0) one`,
+    [EVENT_KIND.stx_transfer],
+  );
   return alice.address;
 }
 
@@ -231,6 +239,11 @@ describe('between two turns', () => {
         }
       }
       for (const url of searches()) costs.push(await costOf(url));
+      for (const principal of [...subjects.principals, ...subjects.contracts]) {
+        for (const of of ['activity', 'balance-history']) {
+          costs.push(await costOf(`/stackside/v1/principals/${principal}/${of}`));
+        }
+      }
       costs.push(await costOf(`/v1/addresses/stacks/${alice.address}`), await costOf('/v1/names/n0.btc/subdomains'));
 
       const dear = costs.filter(({ rows, bytes }) => rows > MOST_ROWS || bytes > MOST_BYTES);
@@ -287,5 +300,32 @@ describe('between two turns', () => {
     const together = await Promise.all(urls.map(async (url) => (await ask(url)).text()));
     expect(together).toEqual(alone);
     expect(new Set(alone).size).toBeGreaterThan(10);
+  });
+
+  test('the counterparties of a busy account are those of its 1,000 newest transfers in each direction', async () => {
+    using db = new Database(indexPath(open.directory), { readonly: true });
+    const { id, address } = db
+      .query<{ id: number; address: string }, []>(
+        'SELECT id, address FROM principals WHERE id = (SELECT min(sender_id) FROM transactions WHERE nonce > 0)',
+      )
+      .get()!;
+    const most = (own: string, other: string, kinds: string) =>
+      db
+        .query(
+          `SELECT p.address AS principal, count(*) AS transfers, CAST(sum(CAST(amount AS INTEGER)) AS TEXT) AS amount
+             FROM (SELECT ${other} AS other, amount FROM events WHERE ${own} = ?1 AND kind IN (${kinds})
+                    ORDER BY position DESC, event_index DESC LIMIT 1000)
+             JOIN principals p ON p.id = other GROUP BY other ORDER BY sum(CAST(amount AS INTEGER)) DESC LIMIT 10`,
+        )
+        .all(id);
+    const { received, sent } = (await (await ask(`/stackside/v1/principals/${address}/activity`)).json()) as Record<
+      'received' | 'sent',
+      object
+    >;
+    const { stx_transfer: transfer, stx_mint: mint, stx_burn: burn } = EVENT_KIND;
+    expect({ received, sent }).toEqual({
+      received: { transfers: 1_000, results: most('recipient_id', 'sender_id', `${transfer}, ${mint}`) },
+      sent: { transfers: 1_000, results: most('sender_id', 'recipient_id', `${transfer}, ${burn}`) },
+    });
   });
 });

@@ -196,7 +196,7 @@ export function readerOf(
     principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     /** What accounts did, in brief. */
-    activity: accountActivityQueries(db, limits.activity),
+    activity: accountActivityQueries(db, turns, limits.activity),
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */
     transfers: assetQueries.transfers,

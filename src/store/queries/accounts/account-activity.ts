@@ -1,5 +1,6 @@
 /** What an account did, in brief: its first and last transactions, with whom it exchanged STX, and its balance over time. */
 import type { Database } from 'bun:sqlite';
+import type { Pause, Turns } from '../../../base/turns.ts';
 import { heightOf } from '../../../chain/position.ts';
 import type { AccountActivity, BalanceOverTime, Counterparties, SeenTransaction } from '../../model/account.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
@@ -25,7 +26,11 @@ const seen = (order: string): string =>
      JOIN transactions t ON t.position = pt.position JOIN blocks b ON b.height = ${heightIn('pt.position')}
     WHERE pt.principal_id = ?1 ORDER BY pt.position ${order} LIMIT 1`;
 
-const newest = 'ORDER BY position DESC, event_index DESC LIMIT ?2';
+/** Transfers that are read at once, before other work has its turn. */
+const BATCH = 200;
+
+/** Limits a list to events before one, newest first. */
+const newest = 'AND (position, event_index) < (?2, ?3) ORDER BY position DESC, event_index DESC LIMIT ?4';
 
 export const sql = {
   principal: 'SELECT id FROM principals WHERE address = ?1',
@@ -33,9 +38,9 @@ export const sql = {
   asset: 'SELECT id FROM assets WHERE identifier = ?1',
   first: seen('ASC'),
   last: seen('DESC'),
-  received: `SELECT sender_id AS other, amount FROM events
+  received: `SELECT position, event_index, sender_id AS other, amount FROM events
               WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) ${newest}`,
-  sent: `SELECT recipient_id AS other, amount FROM events
+  sent: `SELECT position, event_index, recipient_id AS other, amount FROM events
           WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) ${newest}`,
   transactions: 'SELECT position FROM principal_transactions WHERE principal_id = ?1 ORDER BY position LIMIT ?2',
   rewards: 'SELECT height FROM miner_rewards WHERE recipient_id = ?1 ORDER BY height LIMIT ?2',
@@ -49,7 +54,7 @@ interface SeenRow extends Stored<'transactions', 'position' | 'tx_id'> {
   time: number;
 }
 
-interface TransferRow extends Stored<'events', 'amount'> {
+interface TransferRow extends Stored<'events', 'position' | 'event_index' | 'amount'> {
   other: number | null;
 }
 
@@ -64,16 +69,19 @@ function evenly(first: number, last: number, count: number): number[] {
   return [...new Set(heights)];
 }
 
-/** @param limits tests use others than the default */
-export function accountActivityQueries(db: Database, limits: ActivityLimits = LIMITS) {
+/**
+ * @param turns shares the thread among long queries and other work
+ * @param limits tests use others than the default
+ */
+export function accountActivityQueries(db: Database, turns: Turns, limits: ActivityLimits = LIMITS) {
   const { transfers: mostTransfers, points: mostPoints } = limits;
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const addressOf = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
   const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const first = prepared<SeenRow, [number]>(db, sql.first);
   const last = prepared<SeenRow, [number]>(db, sql.last);
-  const received = prepared<TransferRow, [number, number]>(db, sql.received);
-  const sent = prepared<TransferRow, [number, number]>(db, sql.sent);
+  const received = prepared<TransferRow, [number, number, number, number]>(db, sql.received);
+  const sent = prepared<TransferRow, [number, number, number, number]>(db, sql.sent);
   const transactions = prepared<Stored<'principal_transactions', 'position'>, [number, number]>(db, sql.transactions);
   const rewards = prepared<Stored<'miner_rewards', 'height'>, [number, number]>(db, sql.rewards);
   const tip = prepared<{ height: number | null }, []>(db, sql.tip);
@@ -82,6 +90,19 @@ export function accountActivityQueries(db: Database, limits: ActivityLimits = LI
 
   const seenOf = (row: SeenRow | null): SeenTransaction | null =>
     row === null ? null : { txId: row.tx_id, height: heightOf(row.position), time: row.time };
+
+  /** The newest transfers of a principal in one direction. */
+  async function newestOf(direction: typeof sent, principal: number, pause: Pause): Promise<TransferRow[]> {
+    const found: TransferRow[] = [];
+    for (;;) {
+      const { position, event_index } = found.at(-1) ?? { position: Number.MAX_SAFE_INTEGER, event_index: 0 };
+      const count = Math.min(BATCH, mostTransfers - found.length);
+      const rows = direction.all(principal, position, event_index, count);
+      found.push(...rows);
+      if (rows.length < BATCH) return found;
+      await pause();
+    }
+  }
 
   /** Counts transfers by the other side. Mints and burns, which have none, are left out. */
   function counterparties(rows: readonly TransferRow[]): Counterparties {
@@ -115,12 +136,14 @@ export function accountActivityQueries(db: Database, limits: ActivityLimits = LI
     /** The first and last transactions of a principal, and with whom it exchanged STX in its newest transfers. */
     async of(principal: string): Promise<AccountActivity> {
       const id = principalId.get(principal)?.id;
-      const found = (rows: typeof sent): TransferRow[] => (id === undefined ? [] : rows.all(id, mostTransfers));
+      const pause = turns.longWork();
+      const found = async (direction: typeof sent): Promise<TransferRow[]> =>
+        id === undefined ? [] : newestOf(direction, id, pause);
       return {
         first: id === undefined ? null : seenOf(first.get(id)),
         last: id === undefined ? null : seenOf(last.get(id)),
-        received: counterparties(found(received)),
-        sent: counterparties(found(sent)),
+        received: counterparties(await found(received)),
+        sent: counterparties(await found(sent)),
       };
     },
 
@@ -144,7 +167,9 @@ export function accountActivityQueries(db: Database, limits: ActivityLimits = LI
         return initial + inward + mined - out - fees;
       };
       const points: BalanceOverTime['points'][number][] = [];
+      const pause = turns.longWork();
       for (const height of heights) {
+        await pause();
         const balance = balanceAt(height);
         if (complete && height !== highest && balance === points.at(-1)?.balance) continue;
         points.push({ height, time: timeAt.get(height)?.time ?? 0, balance });
