@@ -202,7 +202,6 @@ test('an operation says with which statuses it refuses requests', () => {
       'getConsumerSecret',
       'makeArchiveBase',
       'redeliver',
-      'registerChainhook',
       'rotateConsumerSecret',
       'skipDelivery',
       'testChainhook',
