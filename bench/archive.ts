@@ -147,7 +147,7 @@ interface Posted {
 /** Posts events to a server. @param archive is continued, and gets bases all the while; null for none */
 async function post(data: string, archive: string | null): Promise<Posted> {
   const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0', '--node-rpc', 'http://127.0.0.1:1'];
-  const archiving = archive === null ? [] : ['--archive', archive, '--archive-every', '1'];
+  const archiving = archive === null ? [] : ['--archive', archive];
   const server = await startServer(
     script(MAIN, 'serve', '--data', data, ...ports, ...archiving, '--log-level', 'error'),
   );

@@ -71,15 +71,6 @@ export const dataSettings = group('Data and chain', {
     help: 'Archive that gets every entry of the log, for stackside restore: a directory on another disk, or a key of S3; several hosts of a cluster have the same one',
     accepts: 'a directory, or s3://bucket/key',
   }),
-  archiveEvery: setting({
-    commands: servers,
-    flag: '--archive-every <seconds>',
-    variables: ['STACKSIDE_ARCHIVE_EVERY'],
-    type: Type.Integer({ minimum: 1, maximum: 3_600, default: 5 }),
-    read: integer,
-    help: 'Seconds after which new entries are sent to the archive; those of so many seconds are lost with the machine',
-    accepts: 'a number from 1 to 3600',
-  }),
   archivePublic: setting({
     commands: servers,
     flag: '--archive-public',

@@ -47,17 +47,6 @@ export const faucetSettings = group('Faucets', {
     help: 'Private keys of the accounts that send STX; the first also sends sBTC',
     accepts: 'private keys in hex, with commas between them',
   }),
-  sbtcFaucetAsset: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_SBTC_FAUCET_ASSET', 'TESTNET_SBTC_FAUCET_ASSET_IDENTIFIER'],
-    type: Type.String({
-      pattern: '^[0-9A-Z]+\\.[a-zA-Z][a-zA-Z0-9_-]*::[^:]+$',
-      default: 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token::sbtc-token',
-    }),
-    help: 'Asset identifier of the token that the sBTC faucet sends',
-    accepts: 'an asset identifier',
-  }),
   faucetLimits: setting({
     commands: ['serve'],
     flag: null,
@@ -66,17 +55,6 @@ export const faucetSettings = group('Faucets', {
     read: yesOrNo,
     help: 'Limit how often an address may ask a faucet',
     accepts: 'true or false',
-  }),
-  faucetNode: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_FAUCET_NODE'],
-    hostAndPort: [['STACKS_FAUCET_NODE_HOST', 'STACKS_FAUCET_NODE_PORT']],
-    type: urlOrNone(),
-    read: withoutSlash,
-    absent: 'that of --node-rpc',
-    help: "URL of the node that the faucets' transactions are sent to",
-    accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
   }),
   btcRpc: setting({
     commands: ['serve'],

@@ -257,13 +257,4 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: 'Let programs on this machine send transactions of any account, by its address and without its key',
     accepts: 'true or false',
   }),
-  untilStdinEnds: setting({
-    commands: ['demo'],
-    flag: '--until-stdin-ends',
-    variables: ['STACKSIDE_DEMO_UNTIL_STDIN_ENDS'],
-    type: Type.Boolean({ default: false }),
-    read: yesOrNo,
-    help: 'End when stdin ends, so that the demo never outlives the program that started it',
-    accepts: 'true or false',
-  }),
 });

@@ -32,6 +32,8 @@ const unsupportedVariables: Readonly<Record<string, string>> = {
   PUBLIC_GATEWAY_ARWEAVE: 'Stackside reads no documents of tokens.',
   MAINNET_SEND_MANY_CONTRACT_ID: 'The contract is SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo.',
   TESTNET_SEND_MANY_CONTRACT_ID: 'The contract is ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo.',
+  STACKS_FAUCET_NODE_HOST: 'The faucets use the node of --node-rpc.',
+  TESTNET_SBTC_FAUCET_ASSET_IDENTIFIER: 'The sBTC faucet sends ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token.',
   TESTNET_SBTC_FAUCET_AMOUNT: 'The sBTC faucet sends 10000 sats.',
 };
 

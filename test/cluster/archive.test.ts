@@ -32,7 +32,7 @@ test('the host with the lease archives, and another goes on where it stopped', a
   const place = directoryFiles(path);
   const host = (hostName: string): Promise<Serving> =>
     serving(
-      { cluster: CLUSTER, hostName, archive: path, archiveEvery: '1' },
+      { cluster: CLUSTER, hostName, archive: path },
       undefined,
       {},
       { openLog: async () => openedLog(log.client(), log.leases.client(directWay)) },

@@ -49,7 +49,7 @@ test.each(seeds)(
     using s3 = s3Server('bucket');
     s3.fail = failing(random);
     const data = join(folder.path, `data-${seed}`);
-    const given = ['--data', data, '--archive', 's3://bucket/archive', '--archive-every', '1', '--node-rpc', NO_NODE];
+    const given = ['--data', data, '--archive', 's3://bucket/archive', '--node-rpc', NO_NODE];
     let next = 0;
     for (let kill = 0; kill < KILLS; kill++) {
       const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');

@@ -35,7 +35,7 @@ beforeAll(async () => {
   folder = dataDirectory();
   const printed = await stackside('archive', 'key', '--data', at('first'));
   key = printed.stdout.trim();
-  const archive = ['--archive', at('archive'), '--archive-public', '--archive-every', '1'];
+  const archive = ['--archive', at('archive'), '--archive-public'];
   first = await startServer(
     'serve',
     '--data',

@@ -46,7 +46,7 @@ const archive = (): string => at('archive');
 
 const serve = (data: string): Promise<Server> =>
   startServer(
-    ...(['serve', '--data', data, '--archive', archive(), '--archive-every', '1', '--node-rpc', rpc.url] as const),
+    ...(['serve', '--data', data, '--archive', archive(), '--node-rpc', rpc.url] as const),
     ...[
       '--node-auth-file',
       at('token'),

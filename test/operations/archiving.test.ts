@@ -180,7 +180,7 @@ describe('a server', () => {
   });
 
   const started = (location: string): Promise<Serving> =>
-    serving({ archive: location, archiveEvery: '1', archiveBase: '0', hostName: 'one' });
+    serving({ archive: location, archiveBase: '0', hostName: 'one' });
   const series = async (server: Serving, name: string): Promise<number> => {
     const text = await (await server.get('/metrics')).text();
     return Number(new RegExp(`^stackside_archive_${name} (.*)$`, 'm').exec(text)?.[1] ?? Number.NaN);

@@ -228,7 +228,7 @@ describe('a server', () => {
   test('makes a base when its operator asks for one, and a restore begins with it', async () => {
     using folder = dataDirectory();
     const path = join(folder.path, 'archive');
-    await using server = await serving({ archive: path, archiveEvery: '1', archiveBase: '0', hostName: 'one' });
+    await using server = await serving({ archive: path, archiveBase: '0', hostName: 'one' });
     await server.post(events);
     const ask = () =>
       fetch(new URL('/stackside/v1/archive/base', server.api), {

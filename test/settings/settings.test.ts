@@ -163,7 +163,7 @@ describe('what is printed of settings', () => {
       STACKSIDE_FAUCET_KEYS: secret,
       STACKSIDE_HOOK_ALERT: `https://example.org/${secret}`,
       STACKSIDE_NODE_RPC: `https://user:${secret}@example.org`,
-      STACKSIDE_FAUCET_NODE: `https://${secret}@example.org`,
+      STACKSIDE_BTC_RPC: `https://${secret}@example.org`,
       STACKSIDE_NETWORK: 'testnet',
     },
   );
@@ -175,8 +175,8 @@ describe('what is printed of settings', () => {
       deprecated: 'off',
       node_rpc: 'https://user:***@example.org',
       hook_alert: '<set>',
-      faucet_node: 'https://***@example.org',
       faucet_keys: '<set>',
+      btc_rpc: 'https://***@example.org',
     });
     expect(changedSettings(readSettings({}, {}))).toEqual({});
   });

@@ -57,7 +57,7 @@ const settingsOf = (data: string, { shared = false, archived = false }: ServerSe
   ...readSettings(
     {
       data,
-      ...(archived ? { archive: LOCATION, archiveEvery: '1' } : {}),
+      ...(archived ? { archive: LOCATION } : {}),
       ...(shared ? { cluster: 'postgres://127.0.0.1/log' } : {}),
       ...indexed[starts % indexed.length],
       pingInterval: '1',
@@ -443,6 +443,7 @@ export class Server {
       startOwnProcess: () => {
         throw new Error('nobody inspects');
       },
+      archiveSeconds: 1,
       archiveRounds: ({ directory }) => this.archive.rounds(directory, () => !life.ended),
       baseMaking: ({ directory }, keepDays) => this.archive.making(directory, keepDays, () => !life.ended),
       outputs: { stdout: new LossyOutput({ write: ({ length }) => length, wait: () => {} }), stderr: file.output },

@@ -180,7 +180,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     for (let wait = every; !stopping.signal.aborted; ) {
       await pause(clock, wait, stopping.signal);
       if (stopping.signal.aborted) break;
-      wait = (await round(stopping.signal)) ? every : Math.min(2 * wait, Math.max(LONGEST_WAIT_MS, every));
+      wait = (await round(stopping.signal)) ? every : Math.min(2 * wait, LONGEST_WAIT_MS);
     }
     // What came last is archived, too, if the archive can be written.
     if (said === null && !ended.signal.aborted) await round(ended.signal);

@@ -30,9 +30,15 @@ export const demo = command({
   summary: 'Serve a simulated chain that grows; no node is needed',
   example: 'stackside demo --interval 2',
   settingsOf: 'demo',
-  async run(reading) {
+  options: [
+    switchOption(
+      '--until-stdin-ends',
+      'End when stdin ends, so that the demo never outlives the program that started it',
+    ),
+  ],
+  async run(reading, { untilStdinEnds }: { untilStdinEnds: boolean }) {
     const { runDemo } = await import('./demo.ts');
-    await runDemo(reading);
+    await runDemo(reading, untilStdinEnds);
   },
 });
 

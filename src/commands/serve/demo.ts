@@ -63,13 +63,14 @@ const stdinEnd = (): Promise<'SIGHUP'> =>
 /**
  * Serves the demo until a signal.
  * @param reading without a data directory, the data is in a temporary one that is deleted at the end
+ * @param untilStdinEnds whether the end of stdin ends it as well
  * @throws OperatorError if it can't serve
  */
-export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<void> {
+export async function runDemo({ settings, sources }: Reading<'demo'>, untilStdinEnds: boolean): Promise<void> {
   const isOwnDirectory = sources.data !== null;
   if (isOwnDirectory) requireNoData(settings.data);
   // Before the directory is made, so that it is always removed; with SIGHUP, which a closed terminal sends.
-  const signalled = settings.untilStdinEnds ? Promise.race([nextSignal(SIGNALS), stdinEnd()]) : nextSignal(SIGNALS);
+  const signalled = untilStdinEnds ? Promise.race([nextSignal(SIGNALS), stdinEnd()]) : nextSignal(SIGNALS);
   // A second signal ends the process at once. Without a handler it would leave the directory.
   void signalled.then(() => nextSignal(SIGNALS)).then(() => process.exit(EXIT.interrupted));
   const own = isOwnDirectory ? null : temporaryData();
@@ -77,7 +78,7 @@ export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<v
     await serveDemo({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
   } finally {
     // Reading stdin would keep the process from ending.
-    if (settings.untilStdinEnds) process.stdin.pause();
+    if (untilStdinEnds) process.stdin.pause();
     own?.remove();
   }
 }
@@ -189,13 +190,12 @@ export async function startDemo(
       // The account with the simulated chain's first funds. Tests aren't slowed down by limits; there is no Bitcoin node.
       faucetKeys: `${node.faucet.privateKey.toHex()}01`,
       sbtcFaucet: real === null,
-      sbtcFaucetAsset: SBTC_ASSET,
       faucetLimits: false,
       // With open access every client is the operator, so there are no other consumers.
       hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
     };
     const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)] };
-    const running = await startServing(served, environment, { steering, sources });
+    const running = await startServing(served, environment, { steering, sbtcAsset: SBTC_ASSET, sources });
     closing.unshift(() => node.stop(), running.stop);
     void ended?.then(() => node.stop());
     await node.start(running.events ?? '');

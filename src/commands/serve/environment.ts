@@ -43,6 +43,8 @@ export interface Environment {
   openLog: OpenLog;
   /** Runs a command of this program beside the server. */
   startOwnProcess: StartOwnProcess;
+  /** Seconds between two rounds of the archive. */
+  archiveSeconds: number;
   /** Archives the log. */
   archiveRounds: typeof archiveThread;
   /** Makes bases of the archive. */
@@ -67,6 +69,7 @@ export const realEnvironment: Environment = {
   createLog,
   openLog: openClusterLog,
   startOwnProcess,
+  archiveSeconds: 5,
   archiveRounds: archiveThread,
   baseMaking: baseThread,
   threadLines: null,

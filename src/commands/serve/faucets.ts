@@ -3,13 +3,16 @@
 import { systemClock } from '../../base/clock.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import type { Log } from '../../log.ts';
-import { type NodeRpc, nodeRpc } from '../../node/rpc.ts';
+import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { commandsOf } from '../../store/ingest/commands.ts';
 import type { FaucetCommands } from '../../store/ingest/faucet-requests.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { ServedCluster } from '../cluster/host.ts';
+
+/** The token of the test network that the sBTC faucet sends. */
+const SBTC_ASSET = 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token::sbtc-token';
 
 /** The Bitcoin node with its credentials; null unless URL, user, password and key are all set. */
 function bitcoinOf({ btcRpc, btcFaucetKey: key }: Settings): FaucetSettings['bitcoin'] {
@@ -34,6 +37,7 @@ interface FaucetSurroundings {
 export function serverFaucets(
   settings: Settings,
   { ingest, cluster, snapshots, node, log }: FaucetSurroundings,
+  sbtcAsset = SBTC_ASSET,
 ): Faucets {
   return openFaucets({
     settings: {
@@ -41,14 +45,14 @@ export function serverFaucets(
       btc: settings.btcFaucet,
       sbtc: settings.sbtcFaucet,
       keys: settings.faucetKeys?.split(',') ?? [],
-      sbtcAsset: settings.sbtcFaucetAsset,
+      sbtcAsset,
       bitcoin: bitcoinOf(settings),
       limited: settings.faucetLimits,
     },
     onTestNetwork: () => ingest.networkKind() === 'testnet',
     requests: ingest.faucetRequests,
     commands: commandsOf<FaucetCommands>(cluster?.commander ?? ingest.commander(systemClock)),
-    node: settings.faucetNode === null ? node : nodeRpc(settings.faucetNode),
+    node,
     nextNonce: (address) => snapshots.read(async (read) => read.principals.nonces(address).next),
     now: Date.now,
     log,

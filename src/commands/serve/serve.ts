@@ -145,6 +145,8 @@ async function answerApi(
 export interface Started {
   /** Controls the simulated node beside it. */
   steering?: Steering;
+  /** The token that the sBTC faucet sends; that of the test network if omitted. */
+  sbtcAsset?: string;
   /** Sources of the settings' values. */
   sources?: Sources;
 }
@@ -238,13 +240,13 @@ function archiveLog(
   ingest: Ingest,
   cluster: ServedCluster | null,
 ): ServedArchive {
-  const { data: directory, archiveEvery: seconds, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
+  const { data: directory, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
   if (isPublic) servedSigner(directory, cluster !== null);
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
   };
-  const { clock, archiveRounds, baseMaking } = environment;
+  const { clock, archiveSeconds: seconds, archiveRounds, baseMaking } = environment;
   const rounds = archiveRounds({ directory, location, isPublic });
   const host = hostName ?? hostname();
   const archiving = startArchiving({
@@ -404,7 +406,7 @@ async function startServer(
   settings: Settings,
   environment: Environment,
   watch: Watch,
-  { steering, sources = {} }: Started,
+  { steering, sbtcAsset, sources = {} }: Started,
 ): Promise<Running> {
   const { clock } = environment;
   const { log } = watch.recent;
@@ -462,7 +464,9 @@ async function startServer(
     // A process that only reads manages no hooks, though a host of a cluster writes the entries that it follows.
     const managing = settings.mode === 'read' ? null : writing;
     const faucets =
-      managing === null ? noFaucets : serverFaucets(settings, { ...managing, cluster, snapshots, node, log });
+      managing === null
+        ? noFaucets
+        : serverFaucets(settings, { ...managing, cluster, snapshots, node, log }, sbtcAsset);
     const served = managing === null ? null : manageHooks(base, managing, cluster);
     const rate = new EventRate(clock.now);
     cluster?.start();

@@ -53,6 +53,7 @@ export async function serving(
       ...realEnvironment,
       startOwnProcess,
       cores: 1,
+      archiveSeconds: 1,
       ...environment,
       clientLimits: { pingTimeoutMs: 300_000, ...environment.clientLimits },
     });
