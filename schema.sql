@@ -1381,9 +1381,11 @@ CREATE TABLE progress (
   tokens_version    INTEGER NOT NULL,
   -- how often an event changed blocks below the tip without a fork: the node's own event of a filled block, or a filled
   -- Bitcoin block between others; for ETags and caches
-  completions       INTEGER NOT NULL
+  completions       INTEGER NOT NULL,
+  -- random name of the log, which its command log.identity sets; null before the first entry
+  log_identity      BLOB CHECK (length(log_identity) = 16)
 ) STRICT;
-INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0);
+INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL);
 
 -- Where an index begins that knows nothing below a block: one row, written before the first block. An index that has the chain
 -- from its beginning has no row here.

@@ -24,7 +24,7 @@ import { leaveIn } from '../../src/store/ingest/timelines.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 })].map(
@@ -49,7 +49,7 @@ const stateAt = (entry: number) =>
   everything(
     kept(
       ingestOf(
-        rows.slice(0, entry).map(({ id: _, ...event }) => event),
+        rows.slice(entryOf(0), entry).map(({ id: _, ...event }) => event),
         { chainId: DEVNET },
       ),
     ),
@@ -112,7 +112,7 @@ describe('an earlier end:', () => {
   const place = directoryFiles(original);
 
   test('an entry, anywhere in a segment', async () => {
-    for (const entry of [1, 20, rows.length]) {
+    for (const entry of [entryOf(1), 20, rows.length]) {
       const into = folder();
       expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry + 1);
       expect(restoredUntil(into)).toEqual({ at: entry, state: stateUntil(entry) });

@@ -196,7 +196,7 @@ test('each host goes on with its own timeline, also the old machine that comes b
   goOn(half, events.slice(20), 0);
   await archive(half, place);
   for (const [object, bytes] of ofTimeline) expect(objects().get(object)).toBe(bytes);
-  goOn(directory, events.slice(19, 30), 1);
+  goOn(directory, events.slice(18, 30), 1);
   await two.round('one');
   await archive(directory, place, 'three');
   expect(await faults()).toEqual([]);

@@ -81,7 +81,7 @@ export class SimulatedHost {
     try {
       const { connect } = disk;
       const { ingest, machine } = openWithHooks(
-        { directory: disk.path, chainId: null, log: () => {}, connect, views: false },
+        { directory: disk.path, chainId: null, log: () => {}, connect, views: false, chance: world.chance },
         { log: () => {} },
       );
       life.ingest = ingest;

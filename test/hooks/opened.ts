@@ -3,12 +3,13 @@ import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import type { HookStore } from '../../src/store/hooks/store.ts';
 import { type IngestOptions, openIngest } from '../../src/store/ingest/ingest.ts';
+import { SAME_IDENTITY } from '../support/data/ingest.ts';
 
 /** `own`: what a test may write to beside the entries, or let fail. */
 export function openedHooks(options: Omit<IngestOptions, 'machine' | 'log'> & { log: (event: LogEvent) => void }) {
   const made: { machine: HookMachine; own: HookStore }[] = [];
   const ingest = openIngest({
-    views: false,
+    ...{ views: false, chance: SAME_IDENTITY },
     ...options,
     machine(parts) {
       const machine = hookMachine({ ...parts, log: options.log });

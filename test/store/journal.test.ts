@@ -15,7 +15,7 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { copyFile } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { block } from '../support/events/handmade.ts';
 
@@ -131,7 +131,7 @@ test('a payload that is read by its id is verified', () => {
   expect(() => reader?.read(9)).toThrow(JournalEntryError);
   expect(reader?.read(8)?.id).toBe(8);
   expect(reader?.read(10)?.id).toBe(10);
-  expect(reader?.read(events.length + 1)).toBeUndefined();
+  expect(reader?.read(entryOf(events.length) + 1)).toBeUndefined();
   reader?.close();
 });
 
@@ -158,7 +158,7 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
   const cases: [replace: () => void, says: RegExp][] = [
     [() => removeJournal(directory.path), /There is no journal in .* and the index holds \d+ events/],
     [empty, /its journal ends at event 0/],
-    [() => replaceFile(path, older), new RegExp(`its journal ends at event ${half}`)],
+    [() => replaceFile(path, older), new RegExp(`its journal ends at event ${entryOf(half)}`)],
     [() => replaceFile(path, journalPath(foreign.path)), /does not belong to the index|journal ends at event/],
   ];
   const index = wholeIndex(directory.path);
@@ -255,7 +255,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   const damaged = damage(readFileSync(path));
   writeFileSync(path, damaged);
   const journal = openWholeJournal(directory.path);
-  expect(journal.lastId()).toBe(events.length);
+  expect(journal.lastId()).toBe(entryOf(events.length));
   journal.close();
   const refused = refusal(() => rebuild(directory.path));
   expect(refused.message).toStartWith(`The settings that ${path} was made with can't be read`);

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { PayloadError, parseJson } from '../../src/chain/payload-reader.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { entryOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import {
   alice,
@@ -202,5 +202,5 @@ test.each([
   const mined = block(null, 'mined', [huge]);
   expect(() => open.ingest.receive(mined.event)).toThrow(`Transaction ${huge.id}: a nonce above 9223372036854775807`);
   expect(everything(open.directory)).toEqual(before);
-  expect(journalRows(open.directory)).toHaveLength(1);
+  expect(journalRows(open.directory)).toHaveLength(entryOf(1));
 });

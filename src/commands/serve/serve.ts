@@ -560,8 +560,8 @@ const ingestSettings = (settings: Settings) => ({
   valueIndexes: valueIndexesIn(settings),
 });
 /** With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry. */
-const writingIn = ({ connect, clock }: Environment, shared: boolean) => ({
-  connect,
+const writingIn = ({ connect, clock, chance }: Environment, shared: boolean) => ({
+  ...{ connect, chance },
   ...(shared ? {} : { after: clock.after }),
 });
 

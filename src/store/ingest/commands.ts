@@ -134,6 +134,9 @@ function applyBatches(batch: () => boolean, clock: Pick<Clock, 'monotonic'>): { 
   return { batches, done: false };
 }
 
+/** The type of the command that gives the log its identity (`log-identity.ts`). */
+export const LOG_IDENTITY = 'log.identity';
+
 /** The path of entries that are commands. No node posts to it. */
 export const COMMAND_PATH = '/stackside/command';
 
@@ -147,7 +150,7 @@ const CommandText = Type.Object({
 });
 
 /** A command in the text of an entry. */
-type EntryCommand = Static<typeof CommandText>;
+export type EntryCommand = Static<typeof CommandText>;
 
 /** A command that a host sends to the log. */
 export interface SentCommand extends Command {
@@ -171,8 +174,11 @@ export function commandOf(text: string): EntryCommand {
   return command;
 }
 
-/** Returns whether a command concerns only the hosts of its log. Everybody can ask about tokens. */
-export const isPrivateCommand = (text: string): boolean => !commandOf(text).type.startsWith('tokens.');
+/** Returns whether a command concerns only the hosts of its log. Everybody may read the identity, and can ask about tokens. */
+export const isPrivateCommand = (text: string): boolean => {
+  const { type } = commandOf(text);
+  return type !== LOG_IDENTITY && !type.startsWith('tokens.');
+};
 
 /**
  * An entry as everybody may read it: private commands are withheld.

@@ -29,6 +29,7 @@ import { type Commander, entryCommands, knownCommands, millisecondsOf } from './
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
+import { identityCommand, logIdentity } from './log-identity.ts';
 import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
 import { tokenCommands } from './token-commands.ts';
@@ -63,6 +64,8 @@ export interface IngestOptions {
   after?: Clock['after'];
   /** Makes the state machine of chainhooks. */
   machine: ComposeMachine;
+  /** The random numbers of commands; the system's if omitted. */
+  chance?: Pick<Chance, 'uuid'>;
   /** Called if the directory's lock is lost: the process must end, and nothing is written any more. */
   lockLost?: (error: LockLostError) => void;
 }
@@ -134,6 +137,8 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   });
   const known = knownCommands();
   const commands = entryCommands(db, known);
+  const logName = logIdentity(db);
+  known.add(logName.commands);
   known.add(oldNameCommands(db));
   known.add(faucetCommands(faucetRequests(db)));
   known.add(tokenCommands(db));
@@ -145,7 +150,8 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const report = blockLog(log);
   const writer = new Writer({
     ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, report, requireLock },
-    listeners: [router.listener, identity.listener, commands.listener, machine.follower],
+    first: () => (logName.isMissing() ? [identityCommand(options.chance)] : []),
+    listeners: [router.listener, identity.listener, commands.listener, logName.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
     isLive: () => isLive,

@@ -28,7 +28,7 @@ import type { IndexPosition } from '../files/journal-link.ts';
 import { isStorageError, type StoreFailure, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
 import { compressed, type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import type { Appended } from '../log/shared-log.ts';
-import { COMMAND_PATH, type EntryCommands, type SentCommand } from './commands.ts';
+import { COMMAND_PATH, type EntryCommand, type EntryCommands, type SentCommand } from './commands.ts';
 import {
   type IngestLog,
   type Outcome,
@@ -128,6 +128,12 @@ interface WriterOptions {
   indexPosition: IndexPosition;
   router: Pick<EventRouter, 'apply' | 'store'>;
   commands: Pick<EntryCommands, 'apply' | 'propose'>;
+  /**
+   * Returns the commands that must be entries before an event or a command of this host, in the open transaction. The writer
+   * applies and appends them together with it.
+   * @param payload of the event; null for a command
+   */
+  first: (payload: EventPayload | null) => readonly EntryCommand[];
   listeners: readonly TransactionListener[];
   /** Counts the commits of the index. */
   commits: CommitCount;
@@ -160,6 +166,9 @@ export interface Submitted {
   isAppended: boolean;
 }
 
+/** What was read of an event. */
+export type EventPayload = Parameters<EventRouter['apply']>[0];
+
 /** A submission that can be applied. */
 interface Proposal {
   /** As of an event. */
@@ -176,7 +185,9 @@ interface Proposal {
 /** The outcome of a proposal that was applied and is not in the log yet. */
 interface Proposed {
   result: unknown;
-  /** The event that becomes the entry; null where nothing changed. */
+  /** The commands that become entries before its own. */
+  first: readonly ReceivedEvent[];
+  /** The event that becomes its own entry; null if it changed nothing. */
   event: ReceivedEvent | null;
 }
 
@@ -302,9 +313,11 @@ export class Writer {
     let applied: Applied | null = null;
     return {
       read: event.read,
-      apply(id, before) {
-        applied = isShared && isKnown(id, before) ? null : router.apply(payload, event, id, true);
-        return { result: null, event: applied?.outcome === 'applied' ? event : null };
+      apply: (id, before) => {
+        if (isShared && isKnown(id, before)) return { result: null, first: [], event: null };
+        const first = this.#applyFirst(payload, event.receivedAt);
+        applied = router.apply(payload, event, id + first.length, true);
+        return { result: null, first, event: applied.outcome === 'applied' ? event : null };
       },
       accepted() {
         if (applied?.outcome === 'applied') report(applied);
@@ -313,7 +326,23 @@ export class Writer {
   }
 
   #proposedCommand(command: SentCommand, receivedAt: number, clock: Pick<Clock, 'monotonic'>): Proposal {
-    return { apply: () => this.#options.commands.propose(command, receivedAt, clock), accepted() {} };
+    return {
+      apply: () => {
+        const first = this.#applyFirst(null, receivedAt);
+        return { first, ...this.#options.commands.propose(command, receivedAt, clock) };
+      },
+      accepted() {},
+    };
+  }
+
+  /** Applies the commands that must come before an event or a command. @returns the events that become their entries */
+  #applyFirst(payload: EventPayload | null, receivedAt: number): ReceivedEvent[] {
+    const { first, commands } = this.#options;
+    const events = first(payload).map((command) => ({
+      ...{ path: COMMAND_PATH, text: JSON.stringify(command), receivedAt },
+    }));
+    for (const event of events) commands.apply(event);
+    return events;
   }
 
   /**
@@ -364,17 +393,22 @@ export class Writer {
     const submitted = proposals.map(({ apply }, index) =>
       namingOne(isOne, index, () =>
         this.#inTransaction(() => {
-          const before = entries.at(-1) ?? head;
-          const { result, event } = apply(before.id + 1, entries);
-          if (event === null) return { result, isAppended: false };
-          const { path, text, receivedAt } = event;
-          this.#moveTo(headAfter(before, event));
-          entries.push({ path, text, receivedAt, ...this.position() });
-          return { result, isAppended: true };
+          const last = entries.at(-1) ?? head;
+          const { result, first, event } = apply(last.id + 1, entries);
+          for (const { path, text, receivedAt } of event === null ? first : [...first, event]) {
+            const entry = { path, text, receivedAt };
+            entries.push({ ...entry, ...headAfter(entries.at(-1) ?? head, entry) });
+          }
+          const added = entries.at(-1);
+          if (added !== undefined) this.#moveTo(added);
+          return { result, isAppended: event !== null };
         }),
       ),
     );
-    return { submitted, entries };
+    if (submitted.some(({ isAppended }) => isAppended)) return { submitted, entries };
+    // Commands that came first are no entries of their own.
+    if (entries.length > 0) this.rollback();
+    return { submitted, entries: [] };
   }
 
   #appendToJournal(entries: readonly Entry[]): void {
@@ -441,18 +475,21 @@ export class Writer {
    * @throws as `event`; those before it stay applied, unless the store fails
    */
   applyInBatch(event: ReceivedEvent): Applied {
-    const { router, journal } = this.#options;
+    const { router } = this.#options;
     try {
       const { path, receivedAt, prepared } = event;
       const payload = prepared?.payload ?? readPayload(path, event.text);
       this.#begin();
       const head = this.#guarded(() => this.position());
-      const applied = this.#inTransaction(() => router.apply(payload, event, head.id + 1, false));
+      const { first, applied } = this.#inTransaction(() => {
+        const commands = this.#applyFirst(payload, receivedAt);
+        const id = head.id + commands.length + 1;
+        return { first: commands, applied: router.apply(payload, event, id, false) };
+      });
+      for (const command of first) this.#appendInBatch(command, headAfter(this.position(), command));
       if (applied.outcome === 'applied') {
-        const position = headAfter(head, event, prepared?.text);
-        this.#moveTo(position);
-        const entry = { path, receivedAt, ...position };
-        this.#guarded(() => journal.append(entry, prepared?.text.compressed ?? compressed(event.text)));
+        const next = headAfter(this.position(), event, prepared?.text);
+        this.#appendInBatch(event, next, prepared?.text.compressed);
       }
       this.#batch.push(event instanceof PreparedEvent ? event.unread : event);
       return applied;
@@ -462,6 +499,13 @@ export class Writer {
       if (unavailable(error) === null) for (const one of before) this.applyInBatch(one);
       throw error;
     }
+  }
+
+  #appendInBatch(event: ReceivedEvent, head: Head, text = compressed(event.text)): void {
+    this.#moveTo(head);
+    this.#guarded(() =>
+      this.#options.journal.append({ path: event.path, receivedAt: event.receivedAt, ...head }, text),
+    );
   }
 
   /** Makes the applied events durable. Readers may not see them before `commitBatch`. @throws StoreUnavailableError */

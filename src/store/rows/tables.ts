@@ -851,6 +851,7 @@ export const progressTable = tableShape('progress', ['id'], {
   mempool_version: 'integer',
   tokens_version: 'integer',
   completions: 'integer',
+  log_identity: 'blob?',
 });
 
 export const historyStartTable = tableShape('history_start', ['height'], {

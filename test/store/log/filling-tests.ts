@@ -10,7 +10,7 @@ import { CHAIN_START, compressed, nextChain } from '../../../src/store/log/entry
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { dataDirectory } from '../../support/data/data-directory.ts';
-import { ingestOf, received } from '../../support/data/ingest.ts';
+import { entryOf, ingestOf, received } from '../../support/data/ingest.ts';
 import { until } from '../../support/time/until.ts';
 import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
 
@@ -106,7 +106,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     {
       // One whose settings say it ends without an event.
       await using named = await open(0x8000_0000);
-      await named.follow(1);
+      await named.follow(entryOf(1));
       expect(named.ended).toEqual([expect.objectContaining(refusal)]);
       expect(named.position()).toBe(0);
     }
@@ -119,11 +119,11 @@ export function fillingTests(fixture: () => EngineFixture): void {
     {
       // A host whose settings name no chain learns it by its node's first block with a signed transaction, too late for the one before.
       await using unnamed = await open(null);
-      await unnamed.follow(1);
+      await unnamed.follow(entryOf(1));
       const outcomes = await Promise.allSettled(blocks.map((event) => unnamed.host.receive(event)));
       expect(outcomes.at(-1)?.status).toBe('rejected');
       expect(unnamed.ended).toEqual([expect.objectContaining(refusal)]);
-      expect(unnamed.position()).toBe(blocks.length);
+      expect(unnamed.position()).toBe(entryOf(blocks.length));
     }
     await log.close();
   });

@@ -18,7 +18,7 @@ import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
 import { directHooks } from '../../hooks/direct.ts';
 import { definition } from '../../hooks/server.ts';
-import { ingestOf, received } from '../../support/data/ingest.ts';
+import { entryOf, ingestOf, received } from '../../support/data/ingest.ts';
 import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/servers/postgres.ts';
 import { describeWith } from '../../support/servers/system-servers.ts';
 import { heldClock } from '../../support/time/held-clock.ts';
@@ -49,7 +49,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       .join('');
     expect(await stackside('cluster', 'init', ...at)).toEqual({
       code: 0,
-      stdout: `The tables of the shared log were made.\nA role of its own for hosts needs these rights:\n${grants}The log has ${events.length} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+      stdout: `The tables of the shared log were made.\nA role of its own for hosts needs these rights:\n${grants}The log has ${entryOf(events.length)} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
     });
     const access = engineAccess(quorum.url, 'init_');
@@ -67,17 +67,17 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const standby = { name: expect.any(String), state: 'streaming', sync: 'quorum' };
     expect(JSON.parse(stdout)).toEqual({
       chain_id: 0x8000_0000,
-      head: { entry: events.length, chain: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+      head: { entry: entryOf(events.length), chain: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
       log_bytes: expect.any(Number),
       hosts: [
         {
-          ...{ name: 'host-1', entry: 2, behind: events.length - 2, version: '1.2.3' },
+          ...{ name: 'host-1', entry: 2, behind: entryOf(events.length) - 2, version: '1.2.3' },
           lag_seconds: expect.any(Number),
           seen_seconds_ago: expect.any(Number),
         },
       ],
       leases: [{ name: 'delivery', holder: 'host-1', epoch: 1, seconds_left: expect.any(Number) }],
-      directory: { entry: events.length, fits: true },
+      directory: { entry: entryOf(events.length), fits: true },
       engine: {
         server: `127.0.0.1:${quorum.primary().port}`,
         version: expect.any(String),
@@ -230,34 +230,34 @@ describeWith('PostgreSQL', hasPostgres, () => {
     {
       await using taking = await open();
       expect(await taking.host.receive(first!)).toBe('applied');
-      await other.follow(1);
+      await other.follow(entryOf(1));
       await Promise.all(quorum.standbys().map((standby) => standby.kill()));
       const accepted = taking.host.receive(second!).catch((error: unknown) => error);
       await until(async () => (await waiting()).length > 0, 'an append that waits for a standby');
       await quorum.primary().run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${WAITING}`);
-      await until(async () => (await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length === 2);
+      await until(async () => (await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length === entryOf(2));
       for (const host of [taking, other]) {
         expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
-        expect(host.position()).toBe(1);
+        expect(host.position()).toBe(entryOf(1));
       }
       expect(await accepted).toBeInstanceOf(LogUnavailableError);
       await quorum.primary().kill();
       await quorum.primary().restart();
       for (const host of [taking, other]) {
         expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
-        expect(host.position()).toBe(1);
+        expect(host.position()).toBe(entryOf(1));
       }
       await quorum.primary().kill();
     }
     await Promise.all(quorum.standbys().map((standby) => standby.restart()));
     await quorum.failOver();
     await quorum.replace();
-    const lost = await quorum.primary().run('SELECT 1 FROM alone_stackside_log WHERE seq = 2');
+    const lost = await quorum.primary().run('SELECT 1 FROM alone_stackside_log WHERE seq = 3');
     expect(lost).toEqual([]);
     const accepted = ['applied', 'repeated'];
     const isAccepted = async () => accepted.includes(String(await other.host.receive(second!).catch(() => null)));
     await until(isAccepted, 'a log that can be reached');
-    expect((await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length).toBe(2);
+    expect((await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length).toBe(entryOf(2));
   });
 
   test('commits that wait are accepted by the server that is written alone, and wait for no other host', async () => {

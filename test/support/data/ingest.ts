@@ -22,6 +22,12 @@ export const received = ({ path, body, time }: NodeEvent): ReceivedEvent => ({
   receivedAt: time * MICROSECONDS_PER_MILLISECOND,
 });
 
+/** Returns the entry number of the nth event of a new log, which is also its number of entries. The log's identity is entry 1. */
+export const entryOf = (event: number): number => event + 1;
+
+/** Gives all logs the same identity, so that the same events have the same chain values. */
+export const SAME_IDENTITY = { uuid: () => '1de27171-0000-4000-8000-000000000001' };
+
 export interface OpenIngest extends Disposable {
   readonly directory: string;
   readonly ingest: Ingest;
@@ -33,7 +39,7 @@ export interface OpenIngest extends Disposable {
 export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
   const said: IngestEvent[] = [];
   const opened = openIngest({
-    ...{ directory, chainId: null, machine: silentMachine, views: false },
+    ...{ directory, chainId: null, machine: silentMachine, views: false, chance: SAME_IDENTITY },
     log: (event) => said.push(event),
     ...options,
   });

@@ -1,0 +1,181 @@
+/** The identity of a log: the entry that comes before the first event or command, together with it or not at all. */
+import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { systemClock } from '../../src/base/clock.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import { COMMAND_PATH, LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
+import type { Outcome } from '../../src/store/ingest/event.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { openHost } from '../cluster/open-host.ts';
+import { faultStore, never } from '../faults/fault-store.ts';
+import { imagesAtCommits } from '../support/data/crash-image.ts';
+import { emptyDirectory, entryOf, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
+
+const events = [...devnetEvents({ seed: 5, blocks: 4, transactionsPerBlock: 1 })].map(received);
+const [first, second] = events;
+/** An event that changes nothing. */
+const nothing = { path: '/new_mempool_tx', text: '[]', receivedAt: 1_000 };
+const random = { uuid: () => crypto.randomUUID() };
+
+function outcomeOf(receive: () => Outcome): Outcome | 'unavailable' {
+  try {
+    return receive();
+  } catch (error) {
+    expect(error).toBeInstanceOf(StoreUnavailableError);
+    return 'unavailable';
+  }
+}
+
+interface Named {
+  path: string;
+  text: string;
+}
+/** The identities among entries. */
+const identitiesIn = (entries: readonly Named[]): string[] =>
+  entries.flatMap(({ path, text }) => {
+    const command = path === COMMAND_PATH ? JSON.parse(text) : null;
+    return command?.type === LOG_IDENTITY ? [command.args.identity] : [];
+  });
+
+/** The identity in the index of a directory. */
+const storedIn = (directory: string): string | undefined =>
+  /log_identity=0x(\w+)/.exec(String(wholeIndex(directory).progress?.[0]))?.[1];
+
+/** Requires that a log has one identity, as its first entry, and that the index has it. */
+function expectIdentity(directory: string, entries: number): string {
+  const rows = journalRows(directory);
+  const [identity, ...others] = identitiesIn(rows);
+  expect([rows.length, others, identitiesIn(rows.slice(0, 1))]).toEqual([entries, [], [identity!]]);
+  expect(identity).toMatch(/^[0-9a-f]{32}$/);
+  expect(storedIn(directory)).toBe(identity);
+  return identity!;
+}
+
+test('the first event of an empty log follows a random identity, which was received at the same time', () => {
+  using one = openNew({ chance: random });
+  using two = openNew({ chance: random });
+  for (const { ingest } of [one, two]) {
+    expect(ingest.receive(first!)).toBe('applied');
+    expect(ingest.receive(second!)).toBe('applied');
+  }
+  const identities = [one, two].map(({ directory }) => expectIdentity(directory, entryOf(2)));
+  expect(identities[0]).not.toBe(identities[1]);
+  const rows = journalRows(one.directory);
+  expect(rows[0]!.receivedAt).toBe(first!.receivedAt);
+  expect(rows[1]).toMatchObject({ id: entryOf(1), path: first!.path, text: first!.text });
+});
+
+test('the first command of an empty log follows an identity', async () => {
+  using open = openNew({ chance: random });
+  const commander = open.ingest.commander(systemClock);
+  await commander.run({ type: 'faucet.add', args: { currency: 'stx', address: 'ST1', ip: '203.0.113.7' } });
+  expectIdentity(open.directory, entryOf(1));
+});
+
+test('an event or a command that changes nothing, or fails, leaves an empty log empty', async () => {
+  using open = openNew({ chance: random });
+  const before = everything(open.directory);
+  expect(open.ingest.receive(nothing)).toBe('repeated');
+  expect(() => open.ingest.receive({ ...first!, text: '{}' })).toThrow();
+  const commander = open.ingest.commander(systemClock);
+  await commander.run({ type: 'hook.delete_consumer', args: { consumer: 'nobody' } }).catch(() => {});
+  expect(everything(open.directory)).toEqual(before);
+  expect(open.ingest.receive(first!)).toBe('applied');
+  expectIdentity(open.directory, entryOf(1));
+});
+
+test('an import has one identity, also after an event that fails', () => {
+  using open = openNew({ chance: random });
+  expect(open.ingest.apply(nothing)).toBe('repeated');
+  expect(() => open.ingest.apply({ ...first!, text: '{}' })).toThrow();
+  for (const event of events) open.ingest.apply(event);
+  open.ingest.commit();
+  expectIdentity(open.directory, entryOf(events.length));
+});
+
+test('a kill at any commit leaves an empty log, or one with the identity and the first event', async () => {
+  using open = openNew({ chance: random });
+  const images = await imagesAtCommits(open.directory, () => open.ingest.receive(first!));
+  const lengths = images.map(({ path }) => journalRows(path).length);
+  expect(new Set(lengths)).toEqual(new Set([0, entryOf(1)]));
+  for (const image of images) {
+    using killed = image;
+    {
+      using again = openAt(killed.path, { chance: random });
+      again.ingest.receive(first!);
+      again.ingest.receive(second!);
+    }
+    expectIdentity(killed.path, entryOf(2));
+  }
+});
+
+test('a journal that fails while it takes the identity or the first event has neither, and the next try has both', () => {
+  let isStruck = true;
+  for (let failing = 0; isStruck; failing++) {
+    isStruck = false;
+    using directory = emptyDirectory();
+    const store = faultStore();
+    using open = openAt(directory.path, { chance: random, connect: store.connect });
+    let calls = 0;
+    store.follow(({ path }) => {
+      if (path !== journalPath(directory.path) || calls++ !== failing) return null;
+      isStruck = true;
+      return { code: 'io', effect: 'rolled_back' };
+    });
+    const outcome = outcomeOf(() => open.ingest.receive(first!));
+    store.follow(never);
+    expect(outcome).toBe(isStruck ? 'unavailable' : 'applied');
+    expect([0, entryOf(1)]).toContain(journalRows(directory.path).length);
+    open.ingest.receive(first!);
+    open.ingest.receive(second!);
+    open.ingest.publish();
+    expectIdentity(directory.path, entryOf(2));
+  }
+});
+
+test('a follower and a rebuild have the identity of the entries, and add none', async () => {
+  using source = ingestOf(events, { chance: random });
+  const identity = expectIdentity(source.path, entryOf(events.length));
+  using follower = openNew({ chance: random });
+  {
+    using open = openAt(source.path);
+    await follower.ingest.entries.follow([...open.ingest.entries.entriesAfter(0)], true, async () => {});
+  }
+  expect(expectIdentity(follower.directory, entryOf(events.length))).toBe(identity);
+  rmSync(indexPath(source.path));
+  const options = { directory: source.path, chainId: null, machine: silentMachine, log: () => {}, chance: random };
+  rebuildIndex({ ...options, force: true });
+  expect(expectIdentity(source.path, entryOf(events.length))).toBe(identity);
+});
+
+test('two empty hosts that start at once: one identity wins, and the other host takes it', async () => {
+  const log = new MemoryLog();
+  const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  /** Both hosts have applied their first event before either appends. */
+  const client = (index: number) => {
+    const own = log.client();
+    return {
+      ...own,
+      append: async (...given: Parameters<typeof own.append>) => {
+        arrived[index]!.resolve();
+        await Promise.all(arrived.map(({ promise }) => promise));
+        return own.append(...given);
+      },
+    };
+  };
+  await using one = openHost(client(0));
+  await using two = openHost(client(1));
+  const outcomes = await Promise.all([one.host.receive(first!), two.host.receive(second!)]);
+  expect(outcomes).toEqual(['applied', 'applied']);
+  await Promise.all([one.follow(entryOf(2)), two.follow(entryOf(2))]);
+  const identities = [one, two].map(({ directory }) => expectIdentity(directory, entryOf(2)));
+  expect(identities[0]).toBe(identities[1]!);
+  expect(wholeIndex(one.directory)).toEqual(wholeIndex(two.directory));
+  const appended = [...one.entries, ...two.entries].sort();
+  expect(appended).toEqual([1, entryOf(1)]);
+});
