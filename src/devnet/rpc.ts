@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
+import { percentDecoded } from '../base/percent-encoding.ts';
 import { parseStacksAddress, principalBytes, splitPrincipal } from '../codec/address.ts';
 import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
 import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
@@ -40,11 +41,9 @@ function paramsOf(pattern: string, path: string): string[] | null {
 }
 
 function decodedPart(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw new RpcError(400, `${part} is not a part of a path`);
-  }
+  const decoded = percentDecoded(part);
+  if (decoded === null) throw new RpcError(400, `${part} is not a part of a path`);
+  return decoded;
 }
 
 /** The node behind the interface: a simulated node, or a chain alone. */

@@ -2,12 +2,13 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
+import { percentDecoded } from '../base/percent-encoding.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { IndexUnavailableError, NoSnapshotError, UnreadableCursorError } from '../store/model/read-errors.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 import type { ListenerEvent } from './listener.ts';
-import { decoded, pathAndQuery, pathOf } from './request-url.ts';
+import { pathAndQuery, pathOf } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
 export type ErrorStatus = keyof typeof reasons;
@@ -243,7 +244,7 @@ export function errors(
 ): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);
-    if (decoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
+    if (percentDecoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
     const { status, body } = new UnknownRouteError(request);
     return notFoundPage(request) ?? respond.json(status, body);
   });

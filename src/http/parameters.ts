@@ -9,9 +9,10 @@ import {
 } from '@sinclair/typebox';
 import { lazy } from '../base/cache.ts';
 import { nearestName } from '../base/nearest-name.ts';
+import { percentDecoded } from '../base/percent-encoding.ts';
 import { patternMistake } from './checker.ts';
 import { badPath, ParameterError, type ParameterLocation } from './errors.ts';
-import { decoded, pathSegment, queryText } from './request-url.ts';
+import { pathSegment, queryText } from './request-url.ts';
 
 /** Parses the text of a parameter. @throws ParameterError with the parameter and the rule it breaks */
 type ReadText = (text: string, at: ParameterLocation) => unknown;
@@ -132,7 +133,7 @@ export function spellingReader(path: string, params: TProperties, query: TProper
   function textsOf(url: string, name: string): string[] {
     const index = indexes.get(name);
     if (index === undefined) return new URLSearchParams(queryText(url)).getAll(name);
-    const text = decoded(pathSegment(url, index));
+    const text = percentDecoded(pathSegment(url, index));
     return text === null ? [] : [text];
   }
 
@@ -221,7 +222,7 @@ export function pathReader<P extends TProperties>(path: string, properties: P): 
 }
 
 function decodedSegment(text: string, url: string): string {
-  const segment = decoded(text);
+  const segment = percentDecoded(text);
   if (segment === null) throw badPath(url);
   return segment;
 }
@@ -333,7 +334,7 @@ export function textsUnder(target: string, prefix: string): Map<string, string[]
 
 /** Decodes a name or value of a query; null if the percent-encoding is malformed. */
 function decodedQuery(text: string): string | null {
-  return decoded(text.replaceAll('+', ' '));
+  return percentDecoded(text.replaceAll('+', ' '));
 }
 
 function queryField(field: Field): Field & { required: boolean; read(texts: string[] | undefined): unknown } {

@@ -46,17 +46,6 @@ export function pathSegment(url: string, number: number): string {
   return url.slice(start, next < 0 || next > end ? end : next);
 }
 
-/** Percent-decodes a part of a URL; null if the encoding is malformed, or isn't UTF-8. */
-export function decoded(text: string): string | null {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error;
-    return null;
-  }
-}
-
 /**
  * The `moved` of a route whose id needs `0x`.
  * @param place number of the id's segment in the path, from 1

@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
-import { decoded } from '../http/request-url.ts';
+import { percentDecoded } from '../base/percent-encoding.ts';
 import type { BackupSource, Place } from './files.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
@@ -148,7 +148,7 @@ function readPage(page: string): { keys: string[]; isLast: boolean } {
   const texts = [...page.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, text = '']) => text);
   return {
     // A key that can't be decoded comes from a server that doesn't encode keys.
-    keys: texts.map((text) => decoded(text) ?? text),
+    keys: texts.map((text) => percentDecoded(text) ?? text),
     isLast: !page.includes('<IsTruncated>true</IsTruncated>'),
   };
 }

@@ -3,6 +3,7 @@
  * several servers; Bun's client connects to one at a time.
  */
 import { OperatorError } from '../../base/errors.ts';
+import { percentDecoded } from '../../base/percent-encoding.ts';
 
 /** Valid prefixes of table names: they need no quotes and are short enough. */
 export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
@@ -25,19 +26,9 @@ const USUAL_PORT = 5432;
 /** Whether a text is the URL of one server or of several. */
 export const isEngineUrl = (text: string): boolean => serversOf(text) !== null;
 
-/** A part of a URL without its escapes; null where they are invalid. */
-function unescaped(part: string): string | null {
-  try {
-    return decodeURIComponent(part);
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error;
-    return null;
-  }
-}
-
 function serversOf(url: string): EngineServer[] | null {
   const { user = '', hosts = '', database: path = '', parameters = '' } = FORM.exec(url)?.groups ?? {};
-  const database = unescaped(path);
+  const database = percentDecoded(path);
   if (database === null) return null;
   const servers = hosts.split(',').map((one): EngineServer | null => {
     const { host, port = USUAL_PORT } = HOST.exec(one)?.groups ?? {};

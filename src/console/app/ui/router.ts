@@ -1,5 +1,6 @@
 /** The browser's location as a signal, and the links that change it without loading the document again. */
 import { computed, signal } from '@preact/signals';
+import { percentDecoded } from '../../../base/percent-encoding.ts';
 import { type PageName, pagePaths } from '../../page-paths.ts';
 
 const here = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });
@@ -29,25 +30,16 @@ function paramsOf(pattern: readonly string[], segments: readonly string[]): Reco
       if (expected !== segment) return null;
       continue;
     }
-    const value = decoded(segment);
+    const value = percentDecoded(segment);
     if (value === null || value === '') return null;
     params[expected.slice(1, -1)] = value;
   }
   return params;
 }
 
-/** A decoded path segment; null if its escapes are not valid UTF-8. */
-function decoded(segment: string): string | null {
-  try {
-    return decodeURIComponent(segment);
-  } catch (error) {
-    if (error instanceof URIError) return null;
-    throw error;
-  }
-}
-
 /** The last part of a path, decoded; empty if its escapes are not valid UTF-8. */
-export const lastPart = (path: string): string => decoded(path.split('/').findLast((part) => part !== '') ?? '') ?? '';
+export const lastPart = (path: string): string =>
+  percentDecoded(path.split('/').findLast((part) => part !== '') ?? '') ?? '';
 
 /** The page shown, with its parameters; null if no page has the path. */
 export const current = computed(() => pageAt(place.value.path));

@@ -1,0 +1,10 @@
+/** Percent-decodes a part of a URL; null if the encoding is malformed, or isn't UTF-8. */
+export function percentDecoded(text: string): string | null {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    return null;
+  }
+}
