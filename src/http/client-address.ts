@@ -49,6 +49,17 @@ export function clientBehind(trusted: readonly Network[], untrusted: (peer: stri
 /** Bytes of an IPv6 address that a site has to itself: a /64. */
 const SITE_BYTES = 8;
 
+/** Bytes of the network that a provider has: a /32 of IPv6, a /16 of IPv4. */
+const PROVIDER_BYTES = { 4: 2, 16: 4 };
+
+/** The network of a provider that an address belongs to. */
+export function providerNetwork(text: string): string {
+  const parsed = parseAddress(text);
+  if (parsed === null) return text;
+  const address = unmapped(parsed);
+  return address.subarray(0, address.length === 4 ? PROVIDER_BYTES[4] : PROVIDER_BYTES[16]).toHex();
+}
+
 /** The addresses that count as one client: an IPv4 address, or the /64 of an IPv6 address, of which anybody has as many as they like. */
 export function addressGroup(text: string): string {
   const parsed = parseAddress(text);

@@ -3,7 +3,7 @@
  * of a process share the counts, in memory of a fixed size, however many addresses a client has.
  */
 import { digestOfKey, type KeyLine, keyFileText, keyLines, wrongLine } from '../base/key-file.ts';
-import { addressGroup } from './client-address.ts';
+import { addressGroup, providerNetwork } from './client-address.ts';
 import { ApiError } from './errors.ts';
 
 /** A key for reading. */
@@ -38,9 +38,14 @@ interface Client {
   /** Name of its key; null for an address. */
   key: string | null;
   id: string;
+  /** Clients of one network share a limit while the table is full. */
+  network: string;
   /** Requests a minute; null for any number. */
   perMinute: number | null;
 }
+
+/** A client with a limit. */
+type Counted = Pick<Client, 'id' | 'network'> & { perMinute: number };
 
 /** What is left to a client after a request. */
 export interface Quota {
@@ -56,6 +61,8 @@ export interface Quota {
 
 /** Slots of the table: clients that are counted at the same time. */
 const SLOTS = 1 << 17;
+/** Slots of networks, behind those of clients. */
+const NETWORK_SLOTS = 1 << 14;
 /** Slots in which a client may be. */
 const PROBES = 8;
 /** Attempts to change a slot while other threads change it. */
@@ -103,32 +110,38 @@ export class RateTable {
 
   /** Memory without counts. @param now Unix milliseconds */
   static memory(now: number): SharedArrayBuffer {
-    const memory = new SharedArrayBuffer((FIRST + SLOTS) * BYTES_OF_A_SLOT);
+    const memory = new SharedArrayBuffer((FIRST + SLOTS + NETWORK_SLOTS) * BYTES_OF_A_SLOT);
     const slots = new BigInt64Array(memory);
     slots[SEED] = BigInt.asIntN(64, crypto.getRandomValues(new BigUint64Array(1))[0]!);
     slots[BEGAN] = BigInt(Math.floor(now) - SET_BACK_MS);
     return memory;
   }
 
-  /** The slot of a client: its own, else a free one, else the one whose time passes first, which it then shares. */
-  #slotOf(first: number, fingerprint: bigint, now: number): number {
-    let found = -1;
-    let earliest = Number.POSITIVE_INFINITY;
+  #hashOf(text: string): { low: number; fingerprint: bigint } {
+    const hash = BigInt.asIntN(64, Bun.hash.wyhash(text, this.#seed));
+    return { low: Number(BigInt.asUintN(32, hash)), fingerprint: hash >> TIME_BITS };
+  }
+
+  /**
+   * The slot of a client: its own, else a free one, else that of its network. So a network with more addresses than there are
+   * slots takes requests from itself, and not from the clients of other networks.
+   */
+  #slotOf(low: number, fingerprint: bigint, network: string, now: number): number {
+    let free = -1;
     for (let probe = 0; probe < PROBES; probe++) {
-      const at = FIRST + ((first + probe) % SLOTS);
+      const at = FIRST + ((low + probe) % SLOTS);
       const slot = Atomics.load(this.#slots, at);
       const ahead = aheadOf(slot, now);
       if (ahead > 0 && slot >> TIME_BITS === fingerprint) return at;
-      if (ahead < earliest) [found, earliest] = [at, ahead];
+      if (ahead === 0 && free < 0) free = at;
     }
-    return found;
+    return free >= 0 ? free : FIRST + SLOTS + (this.#hashOf(network).low % NETWORK_SLOTS);
   }
 
   /** Counts a request. @param cost requests that it counts as */
-  charge({ id, perMinute }: { id: string; perMinute: number }, cost: number): Quota {
+  charge({ id, network, perMinute }: Counted, cost: number): Quota {
     const now = Math.max(0, Math.floor((this.#now() - this.#began) * TICKS_A_MS));
-    const hash = BigInt.asIntN(64, Bun.hash.wyhash(id, this.#seed));
-    const [first, fingerprint] = [Number(BigInt.asUintN(32, hash)) % SLOTS, hash >> TIME_BITS];
+    const { low, fingerprint } = this.#hashOf(id);
     const share = TICKS_A_MINUTE / perMinute;
     // What costs more than all there is can be had after a pause of a minute.
     const asked = Math.ceil(Math.min(cost, perMinute) * share);
@@ -140,7 +153,7 @@ export class RateTable {
       retryAfter: isAllowed ? 0 : Math.max(1, Math.ceil((ahead + asked - TICKS_A_MINUTE) / TICKS_A_SECOND)),
     });
     for (let attempt = 0; ; attempt++) {
-      const at = this.#slotOf(first, fingerprint, now);
+      const at = this.#slotOf(low, fingerprint, network, now);
       const slot = Atomics.load(this.#slots, at);
       const ahead = aheadOf(slot, now);
       const next = ahead + asked;
@@ -208,10 +221,13 @@ export class RateLimiter {
       const key = given === undefined || given === '' ? undefined : this.#keys.get(digestOfKey(given).toHex());
       if (key !== undefined) {
         const limit = key.perMinute ?? (perMinute === 0 ? null : perMinute);
-        return { key: key.name, id: `key ${key.name}`, perMinute: limit };
+        const id = `key ${key.name}`;
+        return { key: key.name, id, network: id, perMinute: limit };
       }
     }
-    if (perMinute !== 0) return { key: null, id: `address ${addressGroup(address)}`, perMinute };
+    if (perMinute !== 0) {
+      return { key: null, id: `address ${addressGroup(address)}`, network: providerNetwork(address), perMinute };
+    }
     throw new ApiError(401, 'This server answers requests with a key for reading: send it as X-API-Key', 'READ_KEY');
   }
 
@@ -223,8 +239,8 @@ export class RateLimiter {
    */
   charge(client: Client, cost: number): Record<string, string> | null {
     const { table, metrics } = this.#options;
-    const { key, id, perMinute } = client;
-    const quota = perMinute === null ? null : table.charge({ id, perMinute }, cost);
+    const { key, id, network, perMinute } = client;
+    const quota = perMinute === null ? null : table.charge({ id, network, perMinute }, cost);
     metrics.counted(key, quota === null || quota.isAllowed);
     if (quota === null) return null;
     const headers = quotaHeaders(client, quota);

@@ -21,7 +21,7 @@ function table() {
 
 test('a client has its minute at once, then a request each time its share has passed', () => {
   const { time, table: counts } = table();
-  const client = { id: 'a', perMinute: 60 };
+  const client = { id: 'a', network: 'a', perMinute: 60 };
   for (let n = 1; n <= 60; n++) {
     expect(counts.charge(client, 1)).toMatchObject({ isAllowed: true, remaining: 60 - n, reset: n });
   }
@@ -37,7 +37,7 @@ test('a client has its minute at once, then a request each time its share has pa
 
 test('lets all but a thousandth of the largest limit pass', () => {
   const { table: counts } = table();
-  const client = { id: 'a', perMinute: MOST_PER_MINUTE };
+  const client = { id: 'a', network: 'a', perMinute: MOST_PER_MINUTE };
   let allowed = 0;
   while (counts.charge(client, 1).isAllowed) allowed++;
   expect(allowed).toBeWithin(MOST_PER_MINUTE * 0.999, MOST_PER_MINUTE + 1);
@@ -45,7 +45,7 @@ test('lets all but a thousandth of the largest limit pass', () => {
 
 test('a dear request counts as several, and one that costs more than there is waits for all of it', () => {
   const { time, table: counts } = table();
-  const client = { id: 'a', perMinute: 30 };
+  const client = { id: 'a', network: 'a', perMinute: 30 };
   expect(counts.charge(client, 10)).toMatchObject({ isAllowed: true, remaining: 20 });
   expect(counts.charge(client, 21)).toMatchObject({ isAllowed: false, remaining: 20, retryAfter: 2 });
   expect(counts.charge(client, 100)).toMatchObject({ isAllowed: false, retryAfter: 20 });
@@ -63,7 +63,7 @@ test('no minute has more than twice the limit, and whoever keeps to the limit is
       for (const { after, cost } of asked) {
         time.now += after;
         used = Math.max(0, used - (after * perMinute) / 60_000);
-        const quota = counts.charge({ id: 'one', perMinute }, cost);
+        const quota = counts.charge({ id: 'one', network: 'one', perMinute }, cost);
         // Shares are whole 1024ths of a millisecond.
         if (used + cost <= perMinute * 0.999) expect(quota.isAllowed).toBe(true);
         if (used + cost > perMinute * 1.001) expect(quota.isAllowed).toBe(false);
@@ -80,32 +80,49 @@ test('no minute has more than twice the limit, and whoever keeps to the limit is
   );
 });
 
-test('a client with more addresses than there are slots makes no other one wait for more than its own minute', () => {
+test('a network with more addresses than there are slots is limited, and clients of other networks are not', () => {
+  const { time, table: counts } = table();
+  const isAllowed = (id: number, network: string): boolean =>
+    counts.charge({ id: `${network} ${id}`, network, perMinute: 1 }, 1).isAllowed;
+  let allowed = 0;
+  // Each request takes the whole minute of another address.
+  for (let n = 0; n < 300_000; n++) allowed += Number(isAllowed(n, 'one'));
+  expect(allowed).toBeWithin(100_000, 140_000);
+  const later = Array.from({ length: 100 }, (_, n) => 300_000 + n);
+  // The seed of the table decides which addresses and networks share a slot.
+  expect(later.filter((n) => isAllowed(n, 'one')).length).toBeLessThan(10);
+  expect(later.filter((n) => isAllowed(n, `other ${n}`)).length).toBeGreaterThan(90);
+  time.now += 60_000;
+  expect(later.filter((n) => isAllowed(n, 'one'))).toEqual(later);
+});
+
+test('a client in a full table keeps its count', () => {
   const { table: counts } = table();
-  for (let n = 0; n < 300_000; n++) counts.charge({ id: `address ${n}`, perMinute: 1_000 }, 1);
-  const first = counts.charge({ id: 'another', perMinute: 1_000 }, 1);
-  expect(first.isAllowed).toBe(true);
-  expect(first.remaining).toBeGreaterThan(900);
+  const client = { id: 'first', network: 'a', perMinute: 2 };
+  counts.charge(client, 2);
+  for (let n = 0; n < 300_000; n++) counts.charge({ id: `address ${n}`, network: 'b', perMinute: 1 }, 1);
+  expect(counts.charge(client, 1).isAllowed).toBe(false);
 });
 
 test('a thousand clients are counted each by itself', () => {
   const { table: counts } = table();
   for (let round = 1; round <= 5; round++) {
     for (let n = 0; n < 1_000; n++) {
-      expect(counts.charge({ id: `key ${n}`, perMinute: 5 }, 1)).toMatchObject({
+      expect(counts.charge({ id: `key ${n}`, network: `key ${n}`, perMinute: 5 }, 1)).toMatchObject({
         isAllowed: true,
         remaining: 5 - round,
       });
     }
   }
-  for (let n = 0; n < 1_000; n++) expect(counts.charge({ id: `key ${n}`, perMinute: 5 }, 1).isAllowed).toBe(false);
+  for (let n = 0; n < 1_000; n++)
+    expect(counts.charge({ id: `key ${n}`, network: `key ${n}`, perMinute: 5 }, 1).isAllowed).toBe(false);
 });
 
 test('threads share the counts, and a clock that is set back frees who was counted', () => {
   const memory = RateTable.memory(BEGAN);
   const time = { now: BEGAN };
   const [one, two] = [new RateTable(memory, () => time.now), new RateTable(memory, () => time.now)];
-  const client = { id: 'a', perMinute: 2 };
+  const client = { id: 'a', network: 'a', perMinute: 2 };
   expect([one, two, one].map((counts) => counts.charge(client, 1).isAllowed)).toEqual([true, true, false]);
   time.now -= 3_600_000;
   expect(two.charge(client, 1).isAllowed).toBe(true);
@@ -144,6 +161,17 @@ test('addresses and keys have limits of their own, and unknown keys are none', (
   expect(ask(new Headers({ authorization: 'Bearer first-key-of-alice' }))).toMatchObject({ status: 429 });
   expect(ask(key('key-of-bob'))).toMatchObject({ 'ratelimit-policy': '"key";q=2;w=60' });
   expect(counted.filter(([name, isAllowed]) => name === 'alice' && !isAllowed)).toHaveLength(1);
+});
+
+test('an address counts with its /64, and its network is the /32 of IPv6 or the /16 of IPv4', () => {
+  const { limiter: limits } = limiter();
+  const counted = (address: string) => {
+    const { id, network } = limits.clientOf(new Headers(), address);
+    return [id, network];
+  };
+  expect(counted('2001:db8:1:2:3::4')).toEqual(['address 20010db800010002', '20010db8']);
+  expect(counted('192.0.2.1')).toEqual(['address c0000201', 'c000']);
+  expect(counted('::ffff:192.0.2.1')).toEqual(['address c0000201', 'c000']);
 });
 
 test('with no requests for addresses, only keys are answered', () => {
