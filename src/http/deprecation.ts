@@ -11,7 +11,8 @@ export interface Deprecation {
   /**
    * The route to use instead, or several routes if its answer was split; null if there is none. Parameters have their names
    * in the deprecated route, or in `parts`: `/extended/v3/blocks/{block_hash}/transactions`. A query parameter that the
-   * request doesn't have is omitted; one with several values makes a link for each value.
+   * request doesn't have is omitted; one with several values makes a link for each value. The place and size of the page
+   * ({@link PAGE}) are added if the replacement has these parameters.
    */
   replacement: string | readonly string[] | null;
   /** Path of a related route, where no route replaces this one. */
@@ -43,10 +44,38 @@ interface DeprecatedRoute {
 
 const PARAMETER = /\{(\w+)\}/g;
 
+/** Query parameters with the same meaning in every list. */
+const PAGE = ['limit', 'offset'] as const;
+
+/** Returns the query parameters of the route at a path; empty if there is no such route. */
+export type QueryOf = (path: string) => TProperties;
+
+const withoutNames = (path: string): string => path.replace(PARAMETER, '{}');
+
+/** Finds query parameters of routes by path, whatever the names of the path's parameters are. */
+export function queriesOf(routes: readonly { method: string; path: string; query: TProperties }[]): QueryOf {
+  const found = lazy(
+    () =>
+      new Map(
+        routes.flatMap(({ method, path, query }) => (method === 'GET' ? [[withoutNames(path), query] as const] : [])),
+      ),
+  );
+  return (path) => found().get(withoutNames(path)) ?? {};
+}
+
+/** Spells a parameter of the page for a successor: a larger limit than the successor's becomes its limit. */
+function pageParameter(name: string, value: string, successor: TProperties): string[] {
+  const schema = successor[name];
+  if (schema === undefined) return [];
+  const allowed = Math.min(Number(value), schema.maximum ?? Number.POSITIVE_INFINITY);
+  return allowed < (schema.minimum ?? 0) ? [] : [`${name}=${allowed}`];
+}
+
 /**
  * Makes the deprecation of one route.
  * @param path of the route, as OpenAPI writes it
  * @param params its path parameters @param query its query parameters
+ * @param successorQuery finds the query parameters of its successors
  * @param now the clock, in Unix milliseconds
  * @throws Error if a replacement has a parameter that the route doesn't have
  */
@@ -54,8 +83,7 @@ export function deprecatedRoute(
   { path, params = {}, query = {} }: { path: string; params?: TProperties; query?: TProperties },
   { replacement, related, parts = {} }: Deprecation,
   { enabled, sunset }: DeprecationPolicy,
-  respond: Responder,
-  now: () => number,
+  { respond, now, successorQuery }: { respond: Responder; now: () => number; successorQuery: QueryOf },
 ): DeprecatedRoute {
   const parameters = spellingReader(path, params, query);
   const successors = replacement === null ? [] : [replacement].flat();
@@ -72,7 +100,11 @@ export function deprecatedRoute(
       const part = parts[name];
       return part === undefined ? spelled(name) : [part(sent) ?? []].flat();
     };
-    const instead = templates().flatMap((template) => filled(template, valuesOf));
+    const instead = templates().flatMap((template) => {
+      const successor = successorQuery(template.path);
+      const page = PAGE.flatMap((name) => spelled(name).flatMap((value) => pageParameter(name, value, successor)));
+      return filled(template, valuesOf, page);
+    });
     return [
       ...instead.map((target) => `<${target}>; rel="successor-version"`),
       ...(related === undefined ? [] : [`<${related}>; rel="related"`]),
@@ -101,6 +133,7 @@ export function deprecatedRoute(
 
 /** A replacement's path, and its query parameter. */
 interface Template {
+  path: string;
   /** The texts between the parameters of the path. */
   texts: readonly string[];
   /** The names of the path's parameters. */
@@ -115,21 +148,28 @@ function templateOf(successor: string): Template {
   const parts = path.split(PARAMETER);
   const texts = parts.filter((_, place) => place % 2 === 0);
   const names = parts.filter((_, place) => place % 2 === 1);
-  if (query === undefined) return { texts, names, query: null };
+  if (query === undefined) return { path, texts, names, query: null };
   const [, key, name] = /^(\w+)=\{(\w+)\}$/.exec(query) ?? [];
   if (key === undefined || name === undefined) throw new Error(`${successor} has another query than one parameter`);
-  return { texts, names, query: { key, name } };
+  return { path, texts, names, query: { key, name } };
 }
 
-/** The URLs that a template makes; empty if a path parameter has no value. */
-function filled({ texts, names, query }: Template, valuesOf: (name: string) => readonly string[]): string[] {
+/**
+ * The URLs that a template makes; empty if a path parameter has no value.
+ * @param page texts of query parameters that every URL gets
+ */
+function filled(
+  { texts, names, query }: Template,
+  valuesOf: (name: string) => readonly string[],
+  page: readonly string[],
+): string[] {
   let target = texts[0] ?? '';
   for (const [place, name] of names.entries()) {
     const value = valuesOf(name)[0];
     if (value === undefined) return [];
     target += encodeURIComponent(value) + texts[place + 1];
   }
-  if (query === null) return [target];
-  const values = valuesOf(query.name);
-  return values.length === 0 ? [target] : values.map((value) => `${target}?${query.key}=${encodeURIComponent(value)}`);
+  const values = query === null ? [] : valuesOf(query.name).map((value) => `${query.key}=${encodeURIComponent(value)}`);
+  const queries = values.length === 0 ? [page] : values.map((value) => [value, ...page]);
+  return queries.map((parts) => (parts.length === 0 ? target : `${target}?${parts.join('&')}`));
 }

@@ -7,7 +7,7 @@ import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { checkedBody, checkedError } from './checker.ts';
-import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './deprecation.ts';
+import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf } from './deprecation.ts';
 import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
@@ -185,6 +185,8 @@ export interface RouteContext {
   /** Runs a request of a `long` route when it is its turn. */
   longRead: ReturnType<typeof atMost>;
   metrics: RequestMetrics;
+  /** Finds the query parameters of a route that replaces a deprecated one. */
+  successorQuery: QueryOf;
   /** The client's address. */
   clientAddress: (request: Request) => string;
   /** Counts the requests of clients; null where they have no limits. */
@@ -206,6 +208,7 @@ const costOf = ({ cost, long = false, access }: AnyDeclaration): number =>
 export interface Route {
   method: Method;
   path: string;
+  query: TProperties;
   deprecated: Deprecation | null;
   mainThread: boolean;
   /** Whether the route reads the index. */
@@ -249,6 +252,7 @@ export function route<
   return {
     method,
     path,
+    query: declaration.query ?? {},
     deprecated,
     mainThread,
     snapshot,
@@ -260,7 +264,7 @@ export function route<
     },
     serve(context) {
       const readers = lazy(() => readersOf(declaration));
-      const { heights, respond, failure, deprecation, now, clientAddress } = context;
+      const { heights, respond, failure, deprecation, clientAddress } = context;
       const { currentTag, answer } = answering(declaration, context);
       const cost = costOf(declaration);
       const limiter = cost === 0 ? null : context.limiter;
@@ -294,7 +298,7 @@ export function route<
         return quota === null ? answered : andThen(answered, (response) => withHeaders(response, quota));
       };
       if (deprecated === null) return answerOrFailure;
-      const { gone, mark } = deprecatedRoute(declaration, deprecated, deprecation, respond, now);
+      const { gone, mark } = deprecatedRoute(declaration, deprecated, deprecation, context);
       return (request) => gone(request) ?? andThen(answerOrFailure(request), (response) => mark(response, request));
     },
   };

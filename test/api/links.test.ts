@@ -100,6 +100,11 @@ async function successors(target: string): Promise<string[]> {
   return targets;
 }
 
+test('a successor gets the place and size of the page, as far as it has them', async () => {
+  expect(await successors('/extended/v1/tx?limit=3&offset=1')).toEqual(['/extended/v3/transactions?limit=3']);
+  expect(await successors('/extended/v1/block?limit=3&offset=1')).toEqual(['/extended/v2/blocks?limit=3&offset=1']);
+});
+
 test('an instance is named with 0x, however it was', async () => {
   const { nft, nft_value } = candidates.values;
   const path = `/extended/v3/tokens/nft/${encodeURIComponent(nft!)}/${nft_value}/history`;

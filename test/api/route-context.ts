@@ -27,6 +27,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     turns: new Turns(systemClock),
     longRead: (work) => work(),
     metrics: uncounted,
+    successorQuery: () => ({}),
     clientAddress: () => '',
     limiter: null,
     askAccount: null,

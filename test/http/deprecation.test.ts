@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
+import { type Deprecation, type DeprecationPolicy, queriesOf } from '../../src/http/deprecation.ts';
 import { notFound } from '../../src/http/errors.ts';
 import type { SentText } from '../../src/http/parameters.ts';
 import { addRoutes, route } from '../../src/http/route.ts';
@@ -21,6 +21,8 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     tag: 'Old',
     params: { id: Type.String({ pattern: '^[a-z]+$' }) },
     query: {
+      limit: Type.Integer({ minimum: 0, maximum: 200, default: 20 }),
+      offset: Type.Integer({ minimum: 0, default: 0 }),
       kinds: Type.Optional(
         Type.Array(
           Type.Transform(Type.String())
@@ -45,6 +47,10 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     snapshots: sampleIndex(),
     deprecation: { enabled: true, sunset: null, ...policy },
     now: () => now,
+    successorQuery: queriesOf([
+      { method: 'POST', path: '/new/{name}', query: {} },
+      { method: 'GET', path: '/new/{name}', query: { limit: Type.Integer({ minimum: 1, maximum: 50 }) } },
+    ]),
   });
   const app = addRoutes(new Elysia(), context, [old]);
   const get = (path: string, headers: Record<string, string> = {}) =>
@@ -101,6 +107,16 @@ describe('a deprecated route', () => {
     expect(await link('?kinds=A,b')).toBe(
       '</new/abc?kind=a>; rel="successor-version", </new/abc?kind=b>; rel="successor-version"',
     );
+  });
+
+  test("carries over the page's parameters that the successor has, up to its limit", async () => {
+    const { get } = oldRoute({ replacement: ['/new/{id}?kind={kinds}', '/newer'] });
+    const link = async (query: string) => (await get(`/old/abc/item${query}`)).headers.get('link')?.split('>')[0];
+    expect(await link('?limit=7&offset=3')).toBe('</new/abc?limit=7');
+    expect(await link('?limit=7&kinds=a')).toBe('</new/abc?kind=a&limit=7');
+    expect(await link('?limit=200')).toBe('</new/abc?limit=50');
+    expect(await link('?limit=0')).toBe('</new/abc');
+    expect(await link('?limit=many')).toBe('</new/abc');
   });
 
   test('names parts that a request holds in another form', async () => {

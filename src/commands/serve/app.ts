@@ -54,7 +54,7 @@ import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
 import { sessionRoutes } from '../../hooks/routes/session.ts';
 import type { AddressOf } from '../../http/client-address.ts';
 import { cors } from '../../http/cors.ts';
-import { type DeprecationPolicy, NO_SUNSET } from '../../http/deprecation.ts';
+import { type DeprecationPolicy, NO_SUNSET, queriesOf } from '../../http/deprecation.ts';
 import { docs } from '../../http/docs.ts';
 import { errors, failures, type Log } from '../../http/errors.ts';
 import { tagOf } from '../../http/etag.ts';
@@ -218,6 +218,9 @@ export function createApp(options: ApiOptions): AnyElysia {
     return answer(request);
   };
   const toMainThread = mainThread === undefined ? null : (request: Request) => passOn(request, mainThread);
+  const families = resources(version, clock.now, faucets, options.server, options.asksAboutTokens).map((routes) =>
+    routes.filter(({ path }) => !isReplaced(path, prefixes)),
+  );
   const context: RouteContext = {
     snapshots,
     heights: new Heights({ snapshots, clock, turns }),
@@ -230,15 +233,13 @@ export function createApp(options: ApiOptions): AnyElysia {
     turns,
     longRead: atMost(MOST_LONG_READS),
     metrics,
+    successorQuery: queriesOf(families.flat()),
     clientAddress,
     limiter,
     askAccount: options.askAccount ?? null,
     ...(toMainThread === null ? {} : { mainThread: toMainThread }),
     checkResponses,
   };
-  const families = resources(version, clock.now, faucets, options.server, options.asksAboutTokens).map((routes) =>
-    routes.filter(({ path }) => !isReplaced(path, prefixes)),
-  );
   families.push([...changeRoutes({ snapshots, clock, turns, ...options.changes })]);
   const managing = [
     ...hookRoutes(version, hooks),
