@@ -4,7 +4,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { networks } from '../../src/devnet/network.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
-import { MOST_NONCES, noncesBetween } from '../../src/store/queries/accounts/principals.ts';
+import { MOST_NONCES } from '../../src/store/model/account.ts';
+import { noncesBetween } from '../../src/store/queries/accounts/principals.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
@@ -143,9 +144,11 @@ test('without a confirmed transaction nonces begin at 0: those below the first t
     ]);
     const [{ detected_missing_nonces }, { mempool }] = [await v1.json(), await v3.json()] as [
       { detected_missing_nonces: number[] },
-      { mempool: { missing_nonces: number[] } },
+      { mempool: { missing_nonces: number[]; pending_nonces: number[] } },
     ];
     expect(mempool.missing_nonces).toEqual(detected_missing_nonces);
+    // As documented: pending nonces are listed after a confirmed one only.
+    expect(mempool.pending_nonces).toEqual([]);
     return detected_missing_nonces;
   };
   open.ingest.receive(announcement([transfer(alice, 2, 200), transfer(alice, 3, 200)]));

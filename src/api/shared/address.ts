@@ -1,12 +1,13 @@
 /** Addresses as v1 and v2 return them. */
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import type {
-  ReceivedStx,
-  AddressTransaction as StoredAddressTransaction,
-  Nonces as StoredNonces,
-  StxHistory,
-  TokenHistory,
+import {
+  MOST_NONCES,
+  type ReceivedStx,
+  type AddressTransaction as StoredAddressTransaction,
+  type Nonces as StoredNonces,
+  type StxHistory,
+  type TokenHistory,
 } from '../../store/model/account.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail } from '../../store/model/transaction.ts';
 import { type TransactionEvent, transactionEvent } from './event.ts';
@@ -78,8 +79,12 @@ export const Nonces = Type.Object(
     last_mempool_tx_nonce: nullable(Uint64),
     last_executed_tx_nonce: nullable(Uint64),
     possible_next_nonce: Uint64,
-    detected_missing_nonces: Type.Array(Uint64),
-    detected_mempool_nonces: Type.Array(Uint64),
+    detected_missing_nonces: Type.Array(Uint64, {
+      description: `Nonces above \`last_executed_tx_nonce\` (from 0 on if none is executed) and below \`last_mempool_tx_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
+    }),
+    detected_mempool_nonces: Type.Array(Uint64, {
+      description: `Nonces of pending transactions between \`last_executed_tx_nonce\` and \`last_mempool_tx_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is executed`,
+    }),
   },
   { $id: 'AddressNonces' },
 );

@@ -9,11 +9,12 @@ import { untouchedAccount } from '../../http/history.ts';
 import { written } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import type {
-  BalanceChange as StoredBalanceChange,
-  Nonces as StoredNonces,
-  PrincipalTransaction as StoredPrincipalTransaction,
-  StxBalance as StoredStxBalance,
+import {
+  MOST_NONCES,
+  type BalanceChange as StoredBalanceChange,
+  type Nonces as StoredNonces,
+  type PrincipalTransaction as StoredPrincipalTransaction,
+  type StxBalance as StoredStxBalance,
 } from '../../store/model/account.ts';
 import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
@@ -53,9 +54,15 @@ const Nonces = Type.Object(
     next_nonce: Uint64,
     last_confirmed_nonce: nullable(Uint64),
     mempool: Type.Object({
-      last_nonce: nullable(Uint64),
-      pending_nonces: Type.Array(Uint64),
-      missing_nonces: Type.Array(Uint64),
+      last_nonce: Type.Union([Uint64, Type.Null()], {
+        description: 'Greatest nonce of a pending transaction; null if none is pending',
+      }),
+      pending_nonces: Type.Array(Uint64, {
+        description: `Nonces of pending transactions between \`last_confirmed_nonce\` and \`last_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is confirmed`,
+      }),
+      missing_nonces: Type.Array(Uint64, {
+        description: `Nonces above \`last_confirmed_nonce\` (from 0 on if none is confirmed) and below \`last_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
+      }),
     }),
   },
   { $id: 'Nonces' },

@@ -70,6 +70,9 @@ export interface TokenSums {
   received: bigint;
 }
 
+/** Maximum of listed nonces, the lowest, which are used first. A node accepts 25 pending transactions of an account. */
+export const MOST_NONCES = 1_000;
+
 export interface Nonces {
   next: bigint;
   lastConfirmed: bigint | null;

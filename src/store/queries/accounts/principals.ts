@@ -1,6 +1,6 @@
 /** Balances of a principal, now and at any height, and its nonces: used, pending and missing. */
 import type { Database } from 'bun:sqlite';
-import type { Nonces, PendingStx, StxBalance, StxHistory } from '../../model/account.ts';
+import { MOST_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHistory } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
@@ -97,9 +97,6 @@ export const noncesSql = {
   betweenSponsored: `SELECT CAST(sponsor_nonce AS TEXT) AS nonce FROM mempool_transactions
                       WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
 };
-
-/** Maximum of listed nonces, the lowest, which are used first. A node accepts 25 pending transactions of an account. */
-export const MOST_NONCES = 1_000;
 
 interface NonceRow {
   nonce: string | null;
