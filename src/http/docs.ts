@@ -114,11 +114,12 @@ function pageAnswer(respond: Responder, { title, description }: ApiDescription):
 }
 
 /**
- * Runs before the page's script, which adds some styles without the nonce: this adds the nonce to style sheets, and sets
- * style attributes through the DOM, which the policy allows.
+ * Runs before the page's script, which breaks the policy in three ways: style sheets get the nonce, style attributes are set
+ * through the DOM, which the policy allows, and Zod doesn't try to compile code.
  */
 const START_SCRIPT = `'use strict';
 {
+  globalThis.__zod_globalConfig = { jitless: true };
   const nonce = document.querySelector('meta[property=csp-nonce]').content;
   const { createElement } = Document.prototype;
   Document.prototype.createElement = function (...given) {
@@ -131,5 +132,16 @@ const START_SCRIPT = `'use strict';
     if (name === 'style') this.style.cssText = value;
     else setAttribute.call(this, name, value);
   };
+  const innerHTML = Object.getOwnPropertyDescriptor(Element.prototype, 'innerHTML');
+  Object.defineProperty(Element.prototype, 'innerHTML', {
+    ...innerHTML,
+    set(html) {
+      innerHTML.set.call(this, String(html ?? '').replace(/(<[a-z][^<>]*\\s)style="/gi, '$1data-style="'));
+      for (const element of (this.content ?? this).querySelectorAll('[data-style]')) {
+        element.style.cssText = element.dataset.style;
+        delete element.dataset.style;
+      }
+    },
+  });
 }
 `;
