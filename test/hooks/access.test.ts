@@ -47,11 +47,21 @@ function withKeys(hosts: string[] = []) {
     clock,
     said,
     tries,
-    ...access({ keys: { consumers, admin: ADMIN }, hosts, wrongKeys: tries, sessions: openSessions(() => clock.now) }),
+    ...access({
+      keys: { consumers, admin: ADMIN },
+      hosts,
+      wrongKeys: tries,
+      sessions: openSessions({ now: () => clock.now, monotonic: () => clock.now }),
+    }),
   };
 }
 const open = (hosts: string[] = []): Access =>
-  access({ keys: null, hosts, wrongKeys: wrongKeys(() => {}), sessions: openSessions(() => 0) });
+  access({
+    keys: null,
+    hosts,
+    wrongKeys: wrongKeys(() => {}),
+    sessions: openSessions({ now: () => 0, monotonic: () => 0 }),
+  });
 
 describe('with keys', () => {
   test('nothing but a key says who asks', () => {

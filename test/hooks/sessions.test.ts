@@ -18,8 +18,9 @@ const PATH = '/stackside/v1/session';
 
 /** Sessions with a clock that stands still until it is moved. */
 function sessionsAt(start = 1_000_000) {
-  const clock = { now: start };
-  return { clock, ...openSessions(() => clock.now) };
+  const clock = { now: start, monotonic: null as number | null };
+  const times = { now: () => clock.now, monotonic: () => clock.monotonic ?? clock.now };
+  return { clock, ...openSessions(times) };
 }
 
 describe('sessions', () => {
@@ -55,6 +56,28 @@ describe('sessions', () => {
     expect([find(ended), redeem(begin(OPERATOR).secret)]).toEqual([null, null]);
   });
 
+  test('a system clock that is set back prolongs neither links nor sessions, and one that is set forward ends them', () => {
+    const { clock, link, redeem, begin, find } = sessionsAt();
+    clock.monotonic = 0;
+    const [token, idle, cookie] = [link(OPERATOR).secret, begin(OPERATOR).secret, begin(OPERATOR).secret];
+    const began = clock.now;
+    clock.now -= HOUR;
+    clock.monotonic += 15 * MINUTE;
+    expect(redeem(token)).toBeNull();
+    for (let hour = 23; hour < 7 * 24; hour += 23) {
+      clock.monotonic = hour * HOUR;
+      const left = Math.min(24, 7 * 24 - hour) * HOUR;
+      expect(find(cookie)).toEqual({ caller: OPERATOR, expiresAt: clock.now + left });
+    }
+    expect(find(idle)).toBeNull();
+    clock.monotonic = 7 * 24 * HOUR;
+    expect(find(cookie)).toBeNull();
+    // A machine that sleeps stops the monotonic clock.
+    const next = begin(OPERATOR).secret;
+    clock.now = began + 24 * HOUR;
+    expect(find(next)).toBeNull();
+  });
+
   test('nobody ends what others have, however many links and sessions they make', () => {
     const { link, redeem, begin, find } = sessionsAt();
     // The consumer of the operator's own hooks, too, is another caller than the operator.
@@ -80,7 +103,7 @@ describe('sessions', () => {
 });
 
 describe('a request with the cookie', () => {
-  const sessions = openSessions(() => 0);
+  const sessions = openSessions({ now: () => 0, monotonic: () => 0 });
   const { callerOf } = access({
     keys: { consumers: [keyOf('alice', 'short-key')], admin: ADMIN },
     hosts: [],

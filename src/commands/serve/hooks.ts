@@ -108,7 +108,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment = realEnvironment } = options;
   const { clock, chance, send, deliveryRules } = environment;
   const refused = wrongKeys(log, clock.now);
-  const allowed = accessOf(settings, refused, openSessions(clock.now), log);
+  const allowed = accessOf(settings, refused, openSessions(clock), log);
   const hooks = startChainhooks({
     ...options,
     rules: rulesOf(settings, deliveryRules),

@@ -19,9 +19,10 @@
  * page of this origin makes it (`Sec-Fetch-Site: same-origin`, or an `Origin` equal to `Host`); otherwise the answer is 403.
  *
  * Sessions are in the memory of the main thread, which answers all these routes, also with `--threads`. They end after
- * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. Memory has only the digests of
- * tokens and cookies.
+ * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. A system clock that is set back
+ * doesn't prolong them. Memory has only the digests of tokens and cookies.
  */
+import type { Clock } from '../../base/clock.ts';
 import type { Caller } from './keys.ts';
 
 /** Lifetime of a sign-in link in milliseconds. */
@@ -69,13 +70,36 @@ const digestOf = (secret: string): string => new Bun.CryptoHasher('sha256').upda
 
 const newSecret = (): string => crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toHex();
 
+type Times = Pick<Clock, 'now' | 'monotonic'>;
+
+/**
+ * A moment by both clocks. It has passed if either says so: a wall clock that is set back prolongs nothing, and the time of a
+ * machine that sleeps counts, which the monotonic clock leaves out.
+ */
+class Deadline {
+  readonly #wall: number;
+  readonly #monotonic: number;
+
+  constructor(clock: Times, milliseconds: number) {
+    this.#wall = clock.now() + milliseconds;
+    this.#monotonic = clock.monotonic() + milliseconds;
+  }
+
+  /** Milliseconds until the moment; 0 or less once it has passed. */
+  left(clock: Times): number {
+    return Math.min(this.#wall - clock.now(), Math.floor(this.#monotonic - clock.monotonic()));
+  }
+}
+
 interface OpenSession {
   caller: Caller;
-  /** Unix milliseconds at which the session ends even if used. */
-  endsAt: number;
-  /** Unix milliseconds at which the session ends if unused. */
-  idleAt: number;
+  /** When the session ends even if used. */
+  end: Deadline;
+  /** When the session ends if unused. */
+  idle: Deadline;
 }
+
+const leftOf = ({ end, idle }: OpenSession, clock: Times): number => Math.min(end.left(clock), idle.left(clock));
 
 const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consumer && a.isOperator === b.isOperator;
 
@@ -83,13 +107,12 @@ const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consume
 class Secrets {
   readonly #sessions = new Map<string, OpenSession>();
   constructor(
-    readonly now: () => number,
+    readonly clock: Times,
     /** Maximum secrets of a caller. */
     readonly most: number,
   ) {}
 
   add(caller: Caller, lastsMs: number, idleMs: number): Made {
-    const now = this.now();
     const own: string[] = [];
     for (const [digest, session] of this.#sessions) {
       if (!this.#lasts(session)) this.#sessions.delete(digest);
@@ -98,8 +121,9 @@ class Secrets {
     // Only the caller's own session ends: with a key, a client can make as many as it likes.
     if (own.length >= this.most && own[0] !== undefined) this.#sessions.delete(own[0]);
     const secret = newSecret();
-    this.#sessions.set(digestOf(secret), { caller, endsAt: now + lastsMs, idleAt: now + idleMs });
-    return { secret, expiresAt: now + Math.min(lastsMs, idleMs) };
+    const end = new Deadline(this.clock, lastsMs);
+    this.#sessions.set(digestOf(secret), { caller, end, idle: new Deadline(this.clock, idleMs) });
+    return { secret, expiresAt: this.clock.now() + Math.min(lastsMs, idleMs) };
   }
 
   find(secret: string): OpenSession | null {
@@ -111,15 +135,15 @@ class Secrets {
     this.#sessions.delete(digestOf(secret));
   }
 
-  #lasts({ endsAt, idleAt }: OpenSession): boolean {
-    return this.now() < Math.min(endsAt, idleAt);
+  #lasts(session: OpenSession): boolean {
+    return leftOf(session, this.clock) > 0;
   }
 }
 
-/** Starts without sessions. @param now Unix milliseconds */
-export function openSessions(now: () => number): Sessions {
-  const links = new Secrets(now, MOST_LINKS);
-  const sessions = new Secrets(now, MOST_SESSIONS);
+/** Starts without sessions. */
+export function openSessions(clock: Times): Sessions {
+  const links = new Secrets(clock, MOST_LINKS);
+  const sessions = new Secrets(clock, MOST_SESSIONS);
   return {
     link: (caller) => links.add(caller, LINK_MS, LINK_MS),
     redeem(token) {
@@ -131,8 +155,8 @@ export function openSessions(now: () => number): Sessions {
     find(secret) {
       const session = sessions.find(secret);
       if (session === null) return null;
-      session.idleAt = now() + IDLE_MS;
-      return { caller: session.caller, expiresAt: Math.min(session.endsAt, session.idleAt) };
+      session.idle = new Deadline(clock, IDLE_MS);
+      return { caller: session.caller, expiresAt: clock.now() + leftOf(session, clock) };
     },
     end: (secret) => sessions.remove(secret),
   };
