@@ -14,7 +14,7 @@ import { type Route, route } from '../http/route.ts';
 import type { ListedFt, TokenContractDetail, TokenDetail, TokenFacts } from '../store/model/token.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { example } from './shared/examples/examples.ts';
-import { PATTERNS } from './shared/parameters.ts';
+import { PATTERNS, RULES } from './shared/identifiers.ts';
 import { exactDecimals } from './shared/unit.ts';
 import { Amount, Hash, Height, words } from './shared/values.ts';
 
@@ -119,13 +119,20 @@ async function tokenTag({ tokenMetadata }: Reader, contractId: string, number: b
 
 const principalParameter = Type.String({
   pattern: PATTERNS.contract,
+  rule: RULES.contract,
   description: 'Contract identifier',
   examples: example('contract_id'),
 });
 
 const MOST_TOKEN = 2n ** 128n - 1n;
 const tokenParameter = Type.Transform(
-  Type.String({ pattern: '^[0-9]+$', maxLength: 100, description: 'Number of the token', examples: ['1'] }),
+  Type.String({
+    pattern: '^[0-9]+$',
+    rule: 'a whole number',
+    maxLength: 100,
+    description: 'Number of the token',
+    examples: ['1'],
+  }),
 )
   .Decode((digits) => {
     const number = BigInt(digits);
@@ -144,6 +151,7 @@ const filters = {
   address: Type.Optional(
     Type.String({
       pattern: `^${ADDRESS_PATTERN}`,
+      rule: 'a Stacks address, or the beginning of a contract identifier with its address',
       description: 'Address that deployed the contract, or the beginning of the contract identifier',
       examples: example('contract_id'),
     }),

@@ -36,13 +36,9 @@ function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
     case ValueErrorType.Literal:
       return { path: names, rule: `must be ${JSON.stringify(schema.const)}` };
     case ValueErrorType.Union:
-      return { path: names, rule: choice(schema) };
+      return { path: names, rule: schema.rule === undefined ? choice(schema) : patternMistake(schema.rule) };
     case ValueErrorType.StringPattern:
-      // A schema's `rule` describes its pattern in words.
-      return {
-        path: names,
-        rule: patternMistake(schema.pattern, schema.rule),
-      };
+      return { path: names, rule: patternMistake(schema.rule) };
     case ValueErrorType.IntegerMinimum:
     case ValueErrorType.NumberMinimum:
       return { path: names, rule: `must be >= ${schema.minimum}` };
@@ -112,6 +108,6 @@ export async function checkedError(
   checkedBody(`${path} with ${response.status}`, schema, text);
 }
 
-/** What a text that doesn't match a pattern must be. @param rule the pattern in words, where its schema has them */
-export const patternMistake = (pattern: unknown, rule: unknown): string =>
-  typeof rule === 'string' ? `must be ${rule}` : `must match pattern "${pattern}"`;
+/** The mistake of a text that doesn't match a pattern. @param rule the pattern in words: the `rule` of its schema */
+export const patternMistake = (rule: unknown): string =>
+  typeof rule === 'string' ? `must be ${rule}` : 'must have the documented form';

@@ -85,6 +85,7 @@ export const cursorQuery = {
   cursor: Type.Optional(
     Type.String({
       pattern: `^${CURSOR_TEXT}$`,
+      rule: 'a cursor from an earlier answer, unchanged',
       maxLength: MAX_CURSOR,
       description: 'Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.',
     }),
@@ -246,6 +247,7 @@ export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
   Type.Optional(
     Type.String({
       pattern: `^(${CURSOR_TEXT}|${pattern})$`,
+      rule: `a cursor from an earlier answer, unchanged, or ${description}`,
       maxLength: MAX_CURSOR,
       description:
         'Names the page: a cursor from an earlier answer, unchanged. Leave it out for the newest page. ' +

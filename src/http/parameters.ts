@@ -103,7 +103,7 @@ function choiceReader(schema: TSchema): ReadText {
 
 function stringReader({ pattern, minLength, maxLength, rule }: TSchema): ReadText {
   const shape = pattern === undefined ? null : new RegExp(pattern);
-  const mistake = patternMistake(pattern, rule);
+  const mistake = patternMistake(rule);
   return (text, at) => {
     if (text.length < minLength) throw new ParameterError(at, `must NOT have fewer than ${minLength} characters`);
     if (text.length > maxLength) throw new ParameterError(at, `must NOT have more than ${maxLength} characters`);

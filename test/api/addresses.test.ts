@@ -185,7 +185,7 @@ describe('is refused, by name:', () => {
     }
     const nonces = `v1/address/${busy}/nonces`;
     await refused(`${nonces}?block_height=0`, 'querystring/block_height must be >= 1');
-    await refused(`${nonces}?block_hash=${block.hash.slice(2)}`, 'querystring/block_hash must match pattern');
+    await refused(`${nonces}?block_hash=${block.hash.slice(2)}`, 'querystring/block_hash must be a hash: 0x and');
     await refused(`${nonces}?block_height=3&block_hash=${block.hash}`, 'Multiple block query parameters specified');
   });
 
@@ -193,7 +193,10 @@ describe('is refused, by name:', () => {
     const history = 'v1/tokens/nft/history';
     await refused(`${history}?value=0x01`, "querystring must have required property 'asset_identifier'");
     await refused(`${history}?asset_identifier=${owner.asset}`, "querystring must have required property 'value'");
-    await refused(`${history}?asset_identifier=${owner.asset}&value=0xzz`, 'querystring/value must match pattern');
+    await refused(
+      `${history}?asset_identifier=${owner.asset}&value=0xzz`,
+      'querystring/value must be the hexadecimal digits',
+    );
     await refused(`${history}?asset_identifier=${owner.asset}&value=0x0100`, 'querystring/value');
     await refused(
       'v1/tokens/nft/mints?asset_identifier=nonsense',
@@ -207,7 +210,7 @@ describe('is refused, by name:', () => {
     await refused(`v1/address/${busy}/0x12/with_transfers`, 'params/tx_id must be a transaction id');
     await refused(`v1/address/${busy}/transactions?exclude_function_args=1`, 'querystring/exclude_function_args');
     await refused(`v2/addresses/${busy}/balances/stx?include_mempool=1`, 'querystring/include_mempool must be boolean');
-    await refused(`v2/addresses/${busy}/transactions?cursor=*`, 'querystring/cursor must match pattern');
+    await refused(`v2/addresses/${busy}/transactions?cursor=*`, 'querystring/cursor must be a cursor from');
     await refused(`v2/addresses/${busy}/transactions?cursor=3`, 'querystring/cursor must be a cursor');
     await refused(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must be a transaction id');
   });

@@ -1,7 +1,7 @@
 /** Routes of balances, their changes, transfers, contracts and tokens: each one's own parameters and answers. */
 
 import { describe, expect, test } from 'bun:test';
-import { RULES } from '../../src/api/shared/parameters.ts';
+import { RULES } from '../../src/api/shared/identifiers.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -235,7 +235,9 @@ describe('the value of an instance', () => {
   });
 
   test.each(['u3', '-3', '3.0', '0xzz', `0X${hex}`, '1_000', '%20', '%3F', 'stx'])('%s is refused', async (value) => {
-    expect(await refusal(path(value))).toBe('params/value must match pattern "^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$"');
+    expect(await refusal(path(value))).toBe(
+      'params/value must be decimal digits, or 0x and the hexadecimal digits of a serialized Clarity value',
+    );
   });
 
   test('returns the history of the longest (string-utf8 256)', async () => {

@@ -100,6 +100,24 @@ test('every declared route is in the document, and nothing else', () => {
   expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(declared.sort());
 });
 
+/** Patterns without a `rule`, which has the pattern of a text, or the choices of a union, in words. */
+function unwritten(schema: unknown, at: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { pattern, rule } = schema as { pattern?: unknown; rule?: unknown };
+  if (typeof rule === 'string') return [];
+  return [
+    ...(typeof pattern === 'string' ? [`${at}: ${pattern}`] : []),
+    ...Object.entries(schema).flatMap(([name, part]) => unwritten(part, `${at}/${name}`)),
+  ];
+}
+
+test('every pattern of a parameter or body has a rule in words, so that no 400 shows a regular expression', () => {
+  const found = [...routes.values()].flatMap(({ path, query, detail }) =>
+    unwritten([query, detail.parameters, detail.requestBody], path),
+  );
+  expect(found).toEqual([]);
+});
+
 test('every operation has an id of its own, a summary, a tag and an answer', () => {
   const ids = operations.map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);

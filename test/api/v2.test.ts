@@ -1,7 +1,7 @@
 /** The routes of v2: their parameters, answers and 404s. */
 
 import { describe, expect, test } from 'bun:test';
-import { RULES } from '../../src/api/shared/parameters.ts';
+import { RULES } from '../../src/api/shared/identifiers.ts';
 import { fees } from '../../src/api/v2/mempool.ts';
 import type { OfferedFee } from '../../src/store/model/transaction.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -39,18 +39,21 @@ describe('is refused, by name:', () => {
     ...limits(path, maximum),
     [`${path}?offset=-1`, 'querystring/offset must be >= 0'],
   ];
-  const cursors = (path: string, maximum: number, reach: number, pattern: string) => [
+  const cursors = (path: string, maximum: number, reach: number, item: string) => [
     ...limits(path, maximum),
     [`${path}?offset=${reach + 1}`, `querystring/offset must be <= ${reach}`],
     [`${path}?offset=-1`, 'querystring/offset must be >= 0'],
-    [`${path}?cursor=`, `querystring/cursor must match pattern "${pattern}"`],
-    [`${path}?cursor=1:2`, `querystring/cursor must match pattern "${pattern}"`],
+    [`${path}?cursor=`, `querystring/cursor must be ${CURSOR}, or ${item}`],
+    [`${path}?cursor=1:2`, `querystring/cursor must be ${CURSOR}, or ${item}`],
     [
       `${path}?cursor=0x12`,
       'querystring/cursor must be a cursor that this list answered; leave it out to get the first page',
     ],
   ];
-  const HASH = '^([A-Za-z0-9_-]+|0x[a-fA-F0-9]{64})$';
+  const CURSOR = 'a cursor from an earlier answer, unchanged';
+  const HASH = 'the index block hash of a block';
+  const EVENT =
+    'block height, microblock sequence (2147483647 if there is none), index of the transaction and index of the event, with colons between them';
   const ids = (before: string, after = '') =>
     ['-1', '1.5', 'tip', hash(1).slice(0, -1)].map((id) => [
       `${before}/${id}${after}`,
@@ -60,7 +63,7 @@ describe('is refused, by name:', () => {
   test.each([
     ...cursors('blocks', 30, 300, HASH),
     ...cursors('block-tenures/7/blocks', 30, 300, HASH),
-    ...cursors(`smart-contracts/${CONTRACT}/logs`, 100, 1000, '^([A-Za-z0-9_-]+|\\d+:\\d+:\\d+:\\d+)$'),
+    ...cursors(`smart-contracts/${CONTRACT}/logs`, 100, 1000, EVENT),
     ...offsets('blocks/3/signer-signatures', 1000),
     ...offsets('burn-blocks', 30),
     ...offsets('burn-blocks/102/blocks', 30),

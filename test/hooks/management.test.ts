@@ -70,7 +70,7 @@ describe('definitions that are refused', () => {
     ['unknown key', filter({ type: 'stx_transfer', to: A }), 'filters.events.0.to is not allowed'],
     ['key of another filter', filter({ type: 'coinbase', sender: A }), 'filters.events.0.sender is not allowed'],
     ['principal', filter({ type: 'balance_change' }), 'filters.events.0.principal is required'],
-    ['address', filter({ type: 'stx_transfer', sender: 'me' }), 'filters.events.0.sender must match pattern'],
+    ['address', filter({ type: 'stx_transfer', sender: 'me' }), 'filters.events.0.sender must be a Stacks address'],
     [
       'both names',
       filter({ type: 'stx_transfer', receiver: A, recipient: A }),
@@ -132,7 +132,7 @@ describe('definitions that are refused', () => {
       ['GET', '/chainhooks/me?limit=61', undefined, 'limit must be <= 60'],
       ['GET', '/chainhooks/me?limit=0', undefined, 'limit must be >= 1'],
       ['GET', '/chainhooks/me?offset=-1', undefined, 'offset must be >= 0'],
-      ['GET', '/chainhooks/me/x', undefined, 'uuid must match pattern'],
+      ['GET', '/chainhooks/me/x', undefined, 'uuid must be a UUID'],
       ['PATCH', '/chainhooks/me/enabled', { enabled: true }, 'filters is required'],
       [
         'PATCH',

@@ -70,6 +70,7 @@ const Namespace = Type.String({ description: 'Namespace, such as `btc`', example
 const ZonefileHash = Type.Transform(
   Type.String({
     pattern: '^(0x)?([a-fA-F0-9]{2})+$',
+    rule: 'a hash in hexadecimal digits, with or without 0x before them',
     description: 'Hash of the zonefile in hex, with or without 0x',
     examples: example('zonefile_hash'),
   }),

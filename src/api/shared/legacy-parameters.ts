@@ -4,7 +4,7 @@ import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { example } from './examples/examples.ts';
-import { PATTERNS, RULES } from './parameters.ts';
+import { PATTERNS, RULES } from './identifiers.ts';
 import { typeWords } from './transaction.ts';
 import { words } from './values.ts';
 

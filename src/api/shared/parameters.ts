@@ -1,32 +1,13 @@
 /** Path parameters of v3 routes. */
 import { Type } from '@sinclair/typebox';
-import { ADDRESS_PATTERN, ASSET_NAME_PATTERN, CONTRACT_NAME_PATTERN, canonicalPrincipal } from '../../codec/address.ts';
+import { canonicalPrincipal } from '../../codec/address.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import { example } from './examples/examples.ts';
+import { PATTERNS, RULES } from './identifiers.ts';
 import { words } from './values.ts';
-
-/** Patterns of identifiers in the paths and queries of all routes. */
-export const PATTERNS = {
-  address: `^${ADDRESS_PATTERN}$`,
-  principal: `^${ADDRESS_PATTERN}(\\.${CONTRACT_NAME_PATTERN})?$`,
-  contract: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}$`,
-  asset: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}::${ASSET_NAME_PATTERN}$`,
-} as const;
-
-const SOMEBODY = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
-
-/** What parameters must be, in words, for errors in place of their patterns. */
-export const RULES = {
-  address: `a Stacks address, such as ${SOMEBODY}`,
-  principal: `a Stacks address, such as ${SOMEBODY}, or a contract identifier, such as ${SOMEBODY}.pool`,
-  contract: `a contract identifier: a Stacks address, a dot and a name, such as ${SOMEBODY}.pool`,
-  asset: `an asset identifier: a contract identifier, two colons and the name of a token, such as ${SOMEBODY}.pool::coin`,
-  txId: 'a transaction id: 64 hexadecimal digits, with or without 0x before them',
-  block: 'a height, a hash of 64 hexadecimal digits, or latest',
-} as const;
 
 const txIdText = Type.String({
   pattern: '^(0x)?[a-fA-F0-9]{64}$',
@@ -116,6 +97,7 @@ export const NftValueParameter = Type.Transform(
   Type.String({
     examples: example('nft_value'),
     pattern: '^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$',
+    rule: 'decimal digits, or 0x and the hexadecimal digits of a serialized Clarity value',
     description:
       'Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x. The head of a request has at most 16 KiB.',
   }),

@@ -51,6 +51,7 @@ const dayPage = <T extends TSchema>(item: T) => listOf(DayPage, item);
 const Day = Type.Transform(
   Type.String({
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+    rule: 'a day, such as 2026-11-24',
     description: 'Day of the counts, in UTC (default: that of the newest block)',
     examples: ['2026-11-24'],
   }),

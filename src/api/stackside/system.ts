@@ -248,11 +248,14 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
     body: Type.Object({
       contract_id: Type.String({ minLength: 1, maxLength: 200 }),
       token_ids: Type.Optional(
-        Type.Array(Type.String({ pattern: '^(0|[1-9][0-9]{0,38})$' }), {
-          minItems: 1,
-          maxItems: MOST_TOKENS,
-          description: 'Numbers of the tokens; all of the contract if omitted',
-        }),
+        Type.Array(
+          Type.String({ pattern: '^(0|[1-9][0-9]{0,38})$', rule: 'a whole number of at most 39 digits, as text' }),
+          {
+            minItems: 1,
+            maxItems: MOST_TOKENS,
+            description: 'Numbers of the tokens; all of the contract if omitted',
+          },
+        ),
       ),
     }),
     response: Type.Object(

@@ -117,6 +117,7 @@ export const addressBalances = [
         Type.Transform(
           Type.String({
             pattern: '^0x[a-fA-F0-9]{64}$',
+            rule: 'a hash: 0x and 64 hexadecimal digits',
             description: 'Hash of the last block that counts; give this or `block_height`, not both',
             examples: example('block_hash'),
           }),

@@ -19,6 +19,7 @@ export const untilQuery = {
     Type.Transform(
       Type.String({
         pattern: '^((0x)?[a-fA-F0-9]{64}|0*[1-9][0-9]*)?$',
+        rule: 'a height above 0, or a hash of 64 hexadecimal digits',
         maxLength: 66,
         description: 'Height or hash of the last block that counts (default: the tip). A value of 64 digits is a hash.',
         examples: example('block_height').map(String),

@@ -10,6 +10,7 @@ import type { HolderPage, NftEvent, NftHolding as StoredNftHolding } from '../..
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
+import { RULES } from '../shared/identifiers.ts';
 import { Principal as PrincipalParameter } from '../shared/legacy-parameters.ts';
 import { NftAssetParameter } from '../shared/parameters.ts';
 import { type Declarations, declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
@@ -109,6 +110,7 @@ const { unanchored } = untilQuery;
 const ClarityValue = Type.Transform(
   Type.String({
     pattern: '^(0x)?([a-fA-F0-9]{2})+$',
+    rule: RULES.clarityValue,
     description: 'Serialized Clarity value of the instance in hex, with or without 0x',
     examples: example('nft_value'),
   }),

@@ -26,8 +26,9 @@ import {
   stxBalance,
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
+import { PATTERNS, RULES } from '../shared/identifiers.ts';
 import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
-import { PATTERNS, RULES, TxId } from '../shared/parameters.ts';
+import { TxId } from '../shared/parameters.ts';
 import { SignedAmount } from '../shared/values.ts';
 
 const tag = 'Addresses';

@@ -139,6 +139,7 @@ const cycle_number = Type.Integer({ description: 'Number of a reward cycle', exa
 const signer_key = Type.Transform(
   Type.String({
     pattern: '^(0x)?[a-fA-F0-9]{66}$',
+    rule: 'a public key: 66 hexadecimal digits, with or without 0x before them',
     description: 'Public key of the signer in hex, with or without 0x',
     examples: example('signer_key'),
   }),

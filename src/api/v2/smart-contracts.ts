@@ -8,7 +8,7 @@ import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
 import { ContractLog, listedLog } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { PATTERNS, RULES } from '../shared/parameters.ts';
+import { PATTERNS, RULES } from '../shared/identifiers.ts';
 import { Hash, Height, words } from '../shared/values.ts';
 
 const ContractStatus = Type.Union(

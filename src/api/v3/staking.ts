@@ -323,6 +323,7 @@ const principal = PrincipalParameter;
 const cycle_number = Type.Transform(
   Type.String({
     pattern: '^(current|[0-9]+)$',
+    rule: 'the number of a reward cycle, or current',
     examples: ['current'],
     description:
       'Number of a reward cycle, or `current` for the highest one whose signers are chosen. In a prepare phase that is the next cycle.',

@@ -234,7 +234,14 @@ export const blocks = [
 const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
 
 const microStx = (description: string) =>
-  Type.Optional(Type.String({ pattern: '^[0-9]{1,19}$', description, examples: ['1000000'] }));
+  Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{1,19}$',
+      rule: 'a whole number of micro-STX, of at most 19 digits',
+      description,
+      examples: ['1000000'],
+    }),
+  );
 
 /** The greatest integer of SQLite, above all STX. */
 const MOST_AMOUNT = 2n ** 63n - 1n;

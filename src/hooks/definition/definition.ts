@@ -54,7 +54,11 @@ export const Definition = Type.Object(
     options: Type.Optional(Type.Union([Options, Type.Null()])),
     action: Type.Object({
       type: Type.Literal('http_post'),
-      url: Type.String({ pattern: '^https?://', maxLength: MAX_URL }),
+      url: Type.String({
+        pattern: '^https?://',
+        rule: 'a URL that begins with http:// or https://',
+        maxLength: MAX_URL,
+      }),
     }),
   },
   { $id: 'ChainhookDefinition' },

@@ -5,33 +5,38 @@
  * everything.
  */
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { ADDRESS_PATTERN, ASSET_NAME_PATTERN, CONTRACT_NAME_PATTERN } from '../../codec/address.ts';
+import { PATTERNS, RULES } from '../../api/shared/identifiers.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 
 const Principal = Type.String({
   $id: 'PrincipalFilter',
-  pattern: `^${ADDRESS_PATTERN}(\\.${CONTRACT_NAME_PATTERN})?$`,
+  pattern: PATTERNS.principal,
+  rule: RULES.principal,
   description: 'Standard address or contract identifier',
 });
 const Contract = Type.String({
   $id: 'ContractFilter',
-  pattern: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}$`,
+  pattern: PATTERNS.contract,
+  rule: RULES.contract,
   description: 'Contract identifier',
 });
 const Asset = Type.String({
   $id: 'AssetFilter',
-  pattern: `^${ADDRESS_PATTERN}\\.${CONTRACT_NAME_PATTERN}::${ASSET_NAME_PATTERN}$`,
+  pattern: PATTERNS.asset,
+  rule: RULES.asset,
   description: 'Asset identifier: `CONTRACT::asset`',
 });
 const Amount = Type.String({
   $id: 'MinimumAmount',
   pattern: '^[0-9]{1,39}$',
+  rule: 'a whole number of at most 39 digits, as text',
   description: 'Minimum amount, in micro-STX or base units of the token',
 });
 const NftValue = Type.Union(
   [Type.Integer(), Type.String({ pattern: '^(u[0-9]{1,39}|-?[0-9]{1,39}|0x([0-9a-fA-F]{2})+)$' })],
   {
     $id: 'NftValueFilter',
+    rule: 'an integer, its digits as text, u and digits, or 0x and the hexadecimal digits of a serialized Clarity value',
     description:
       'An integer, its digits as text, u and digits for an unsigned one, or 0x and a serialized Clarity value',
   },

@@ -104,6 +104,7 @@ const query = {
   after: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]+$',
+      rule: 'a cursor from an earlier answer, or tip',
       maxLength: 1_024,
       description:
         'The place that the changes follow: a cursor of an answer, or `tip` for what comes from now on. Without it and `from_height`, the changes begin with the first block.',

@@ -89,6 +89,7 @@ export function deliveryLog(
 
 const id = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,80}$',
+  rule: 'an id of 1 to 80 letters, digits, _ and -',
   description: 'Id of the delivery, as in the header `webhook-id`',
   examples: ['msg_1'],
 });

@@ -1,5 +1,6 @@
 /** Schemas and serializers of the chainhook routes: bodies, hooks, deliveries and backfills. Times are Unix seconds. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { RULES } from '../../api/shared/identifiers.ts';
 import { toHex } from '../../codec/hex.ts';
 import { List } from '../../http/pagination.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/model.ts';
@@ -15,6 +16,7 @@ const words = <const W extends readonly string[]>(list: W) =>
 
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  rule: 'a UUID, such as 00000000-0000-4000-8000-000000000001',
   description: 'Id of the resource (UUID); upper and lower case are equal',
   examples: ['00000000-0000-4000-8000-000000000001'],
 });
@@ -225,7 +227,7 @@ export const BulkBody = Type.Object(
 
 export const EvaluateBody = Type.Object(
   {
-    index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' })),
+    index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$', rule: RULES.hash })),
     block_height: Type.Optional(Height),
   },
   { $id: 'EvaluationRequest', ...closed, minProperties: 1 },
@@ -270,7 +272,7 @@ export const PreviewBody = Type.Object(
         description: 'A height or a range of heights',
       }),
     ),
-    index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' })),
+    index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$', rule: RULES.hash })),
     from_height: Type.Optional(Height),
     to_height: Type.Optional(Height),
   },
