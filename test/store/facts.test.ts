@@ -1,0 +1,56 @@
+/** Facts about principals, tokens and contracts that the index doesn't know are empty. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { factQueries } from '../../src/store/queries/blocks/facts.ts';
+import { EVENT_KIND } from '../../src/store/rows/enums.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+
+const CHAIN = { seed: 3, blocks: 12, transactionsPerBlock: 6, forkEvery: 0 };
+const TIP = CHAIN.blocks;
+
+/** Gives the first principal and the first token of the index, which have little, data of others. */
+function enrichFirst(db: Database): void {
+  const { id } = db.query<{ id: number }, []>('SELECT max(principal_id) AS id FROM token_changes').get()!;
+  for (const table of ['principal_transactions', 'token_changes']) {
+    db.run(`UPDATE OR REPLACE ${table} SET principal_id = 1 WHERE principal_id = ?1`, [id]);
+  }
+  db.run(`UPDATE events SET asset_id = 1 WHERE kind >= ${EVENT_KIND.nft_transfer}`);
+  db.run('UPDATE token_changes SET asset_id = 1');
+}
+
+test('unknown principals, tokens and contracts have nothing, whatever the first ones have', async () => {
+  using directory = ingestOf([...devnetEvents(CHAIN)].map(received));
+  using db = new Database(indexPath(directory.path));
+  enrichFirst(db);
+  const first = (table: string, column: string): string =>
+    db.query<{ text: string }, []>(`SELECT ${column} AS text FROM ${table} WHERE id = 1`).get()!.text;
+  const value = db
+    .query<{ value: Uint8Array }, []>(`SELECT value FROM events WHERE kind = ${EVENT_KIND.nft_mint} LIMIT 1`)
+    .get()!.value;
+  const facts = factQueries(db);
+  const of = async (principal: string, asset: string) => ({
+    account: await facts.account(principal, TIP),
+    ft: await facts.ftBalance(asset, principal, TIP),
+    owner: await facts.nftOwner(asset, value, TIP),
+    contract: await facts.contract(principal),
+  });
+
+  const [principal, asset] = [first('principals', 'address'), first('assets', 'identifier')];
+  const known = await of(principal, asset);
+  expect(known.account.balance).not.toBe(0n);
+  expect(known.ft).not.toBe(0n);
+  expect(known.owner).not.toBeNull();
+  expect(known.contract).toBeDefined();
+
+  const nothing = {
+    account: { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n },
+    ft: 0n,
+    owner: null,
+    contract: undefined,
+  };
+  expect(await of('unknown', 'unknown')).toEqual(nothing);
+  expect(await facts.ftBalance('unknown', principal, TIP)).toBe(0n);
+  expect(await facts.ftBalance(asset, 'unknown', TIP)).toBe(0n);
+});
