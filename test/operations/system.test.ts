@@ -60,7 +60,7 @@ test('settings are shown with their sources, and secrets are not', async () => {
   const { settings, listeners, journal, data } = await asked<SystemState>('/stackside/v1/system');
   const named = (name: string) => settings.find((one) => one.name === name);
   expect(named('data')).toMatchObject({ value: server.directory });
-  expect(named('hook_timeout')).toMatchObject({ source: 'default', source_name: null });
+  expect(named('hook_retention')).toMatchObject({ source: 'default', source_name: null });
   expect(named('btc_rpc')).toMatchObject({ value: 'http://user:***@127.0.0.1:1' });
   expect(named('hook_alert')).toMatchObject({ value: '<set>' });
   expect(JSON.stringify(settings)).not.toContain(PASSWORD);
