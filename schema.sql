@@ -926,15 +926,6 @@ CREATE UNIQUE INDEX signers ON signer_keys (address) WHERE current = 1;
 -- Whose key it was, and what a signer registered.
 CREATE INDEX signer_keys_registrations ON signer_keys (signer_key, position, event_index) WHERE action = 1;
 
--- How many there are, in its one row.
-CREATE TABLE staking_totals (
-  id      INTEGER PRIMARY KEY CHECK (id = 1),
-  cycles  INTEGER NOT NULL,
-  bonds   INTEGER NOT NULL,
-  signers INTEGER NOT NULL
-) STRICT;
-INSERT INTO staking_totals VALUES (1, 0, 0, 0);
-
 ----------------------------------------------------------------------------------------------------------- bitcoin blocks
 
 -- The canonical Bitcoin blocks the node announced; `payload` is its JSON, compressed with zstd.

@@ -178,14 +178,14 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'burn-rewards.newestOutput': [
     { step: /^SCAN pox_transactions$/, reason: 'walks the heights from their end and stops at the first' },
   ],
-  'reward-cycles.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
+  'reward-cycles.total': [{ step: /^SCAN reward_cycles/, reason: 'a row for each reward cycle' }],
   'reward-cycles.chain': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'reward-cycles.page': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end, as far as the page reaches' }],
   'reward-cycles.newest': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end and stops at the first' }],
-  'bonds.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
+  'bonds.total': [{ step: /^SCAN bonds/, reason: 'a row for each bond' }],
   'staking-principals.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'staking-rewards.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
-  'staking.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
+  'staking.total': [{ step: /^SCAN signer_keys/, reason: 'a row for each signer' }],
   'staking.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'staking.stakerCount': [
     {

@@ -13,7 +13,7 @@ import { checkAndRecount, recounts } from '../support/recounts/recounts.ts';
 /** The dictionaries of addresses and identifiers, and tables with addresses that are in no dictionary. */
 const originals = new Set(['principals', 'assets', 'burn_slot_holders', 'faucet_requests']);
 const copied = new Set(['address', 'identifier']);
-const totals = new Set(['totals', 'staking_totals']);
+const totals = new Set(['totals']);
 /** The place of a row among others, which are numbered from 1 without gaps. That of a microblock is only an order. */
 const isNumber = ({ table, column }: Column): boolean => /(^|_)ordinal$/.test(column) && table !== 'microblocks';
 
@@ -158,7 +158,6 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'token changes of each transaction': gone('token_changes'),
   'pending transactions of each principal': other('pending_counts', 'transactions'),
   'signers, weight and stacked STX of each reward cycle': other('cycle_signers', 'weight'),
-  'total of reward cycles': run('UPDATE staking_totals SET cycles = cycles + 1'),
   'stackers of each reward cycle': other('cycle_stackers', 'position'),
   'a row for each cycle that STX are stacked for': other('stacking_terms', 'end_cycle'),
   'counts of the stackers of each signer': other('cycle_stacker_counts', 'solo'),
@@ -180,8 +179,6 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'the current position of each staker in a bond': run('UPDATE bond_positions SET current = 0'),
   'the current stake of each staker': run('UPDATE stakes SET current = 1 - current'),
   'the current key of each signer': run('UPDATE signer_keys SET action = 1, current = 0'),
-  'total of bonds': run('UPDATE staking_totals SET bonds = bonds + 1'),
-  'total of signers': run('UPDATE staking_totals SET signers = signers + 1'),
   'asset events of each principal in each transaction': other('principal_transactions', 'events'),
   'who is the sponsor and nothing else': run('UPDATE principal_transactions SET affected = affected & ~16'),
   'moves of the STX of each principal': other('accounts', 'stx_moves'),

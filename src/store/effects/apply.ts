@@ -133,7 +133,6 @@ export const chainTables = [
 ];
 const sumsOfNothing = {
   totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",
-  staking_totals: 'cycles = 0, bonds = 0, signers = 0',
 };
 
 export interface EffectsWriter {

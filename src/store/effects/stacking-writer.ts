@@ -175,7 +175,6 @@ export function rewardSetWriter(db: Database) {
   const removeCycle = db.prepare<null, [number, number]>('DELETE FROM reward_cycles WHERE cycle = ?1 AND height = ?2');
   const addSigner = inserter(db, cycleSignersTable);
   const removeSigners = db.prepare<null, [number]>('DELETE FROM cycle_signers WHERE cycle = ?1');
-  const count = db.prepare<null, [number]>('UPDATE staking_totals SET cycles = cycles + ?1');
 
   return ({ sign, height, rewardSet }: EffectOf<'reward_set'>): void => {
     const { cycle } = rewardSet;
@@ -193,6 +192,5 @@ export function rewardSetWriter(db: Database) {
         addSigner({ cycle, signer_key: key, weight: its, stacked: sortable(amount.toString()) });
       }
     }
-    count.run(sign);
   };
 }

@@ -140,17 +140,16 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
   const removeBond = db.prepare<null, [number, number, number]>(
     'DELETE FROM bonds WHERE bond_index = ?1 AND position = ?2 AND event_index = ?3',
   );
-  const count = db.prepare<null, [number]>('UPDATE staking_totals SET bonds = bonds + ?1');
   const allowances = table(db, bondAllowancesTable);
 
   return {
     /** Adds a bond. If a bond is set up twice, the first one counts. */
     bond(bond: StakingChangeOf<'bond'>, { position, index }: At, sign: Sign): void {
       if (sign === -1) {
-        if (removeBond.run(bond.bond, position, index).changes > 0) count.run(-1);
+        removeBond.run(bond.bond, position, index);
         return;
       }
-      const added = addBond({
+      addBond({
         bond_index: bond.bond,
         position,
         event_index: index,
@@ -162,7 +161,6 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
         unlock_cycle: bond.unlockCycle,
         unlock_height: bond.unlockHeight,
       });
-      if (added !== null) count.run(1);
     },
 
     allowance({ bond, staker, sats }: StakingChangeOf<'allowance'>, { position, index }: At, sign: Sign): void {
@@ -476,22 +474,16 @@ const NO_CYCLE = -1;
 /** Writes keys of signers: registrations, the last of which is current, grants and revocations. */
 function signerKeyWriter(db: Database, { principals }: Dictionaries) {
   const keys = table(db, signerKeysTable);
-  const registration = db.prepare<{ found: number }, [number]>(
-    'SELECT 1 AS found FROM signer_keys WHERE signer_id = ?1 AND current = 1',
-  );
   const forget = db.prepare<null, [number]>('UPDATE signer_keys SET current = 0 WHERE signer_id = ?1 AND current = 1');
   const recall = db.prepare<null, [number]>(
     `UPDATE signer_keys SET current = 1 WHERE (signer_id, position, event_index) =
        (SELECT signer_id, position, event_index FROM signer_keys
          WHERE signer_id = ?1 AND action = ${KEY_ACTION.register} ORDER BY position DESC, event_index DESC LIMIT 1)`,
   );
-  const count = db.prepare<null, [number]>('UPDATE staking_totals SET signers = signers + ?1');
-  const isRegistered = (signer: number): boolean => registration.get(signer) !== null;
 
   function add(change: StakingChangeOf<'signer_key'>, { position, index }: At): void {
     const signer = principals.id(change.signer);
     const registers = change.action === 'register';
-    const isFirst = registers && !isRegistered(signer);
     if (registers) forget.run(signer);
     keys.add({
       signer_id: signer,
@@ -503,15 +495,12 @@ function signerKeyWriter(db: Database, { principals }: Dictionaries) {
       current: Number(registers),
       address: change.signer,
     });
-    if (isFirst) count.run(1);
   }
 
   function remove(change: StakingChangeOf<'signer_key'>, { position, index }: At): void {
     const signer = principals.id(change.signer);
     keys.remove({ signer_id: signer, position, event_index: index });
-    if (change.action !== 'register') return;
-    recall.run(signer);
-    if (!isRegistered(signer)) count.run(-1);
+    if (change.action === 'register') recall.run(signer);
   }
 
   return (change: StakingChangeOf<'signer_key'>, at: At, sign: Sign): void =>

@@ -562,13 +562,6 @@ export const signerKeysTable = tableShape('signer_keys', ['signer_id', 'position
   address: 'text',
 });
 
-export const stakingTotalsTable = tableShape('staking_totals', ['id'], {
-  id: 'id',
-  cycles: 'integer',
-  bonds: 'integer',
-  signers: 'integer',
-});
-
 export const burnBlocksTable = tableShape('burn_blocks', ['height'], {
   height: 'integer',
   hash: 'blob',

@@ -136,7 +136,7 @@ const signer = `SELECT s.signer_key, s.weight, s.stacked, coalesce(n.solo, 0) AS
                   LEFT JOIN cycle_stacker_counts n ON n.cycle = s.cycle AND n.signer_key = s.signer_key`;
 
 export const rewardCyclesSql = {
-  totals: 'SELECT cycles FROM staking_totals',
+  total: 'SELECT count(*) AS total FROM reward_cycles',
   chain: 'SELECT chain_id FROM progress',
   page: `${cycle} ORDER BY c.cycle DESC LIMIT ?1 OFFSET ?2`,
   find: `${cycle} WHERE c.cycle = ?1`,
@@ -188,7 +188,7 @@ const signerOf = (row: SignerRow, network: Network): StackingSigner => ({
 export type RewardCycleQueries = ReturnType<typeof rewardCycleQueries>;
 
 export function rewardCycleQueries(db: Database) {
-  const totals = prepared<Stored<'staking_totals', 'cycles'>, []>(db, rewardCyclesSql.totals);
+  const total = prepared<{ total: number }, []>(db, rewardCyclesSql.total);
   const chain = prepared<Stored<'progress', 'chain_id'>, []>(db, rewardCyclesSql.chain);
   const page = prepared<CycleRow, [number, number]>(db, rewardCyclesSql.page);
   const find = prepared<CycleRow, [number]>(db, rewardCyclesSql.find);
@@ -204,7 +204,7 @@ export function rewardCycleQueries(db: Database) {
   return {
     /** Reward cycles, highest first. */
     async page(limit: number, offset: number): Promise<OffsetPage<RewardCycle>> {
-      return { items: page.all(limit, offset).map(cycleOf), total: totals.get()?.cycles ?? 0 };
+      return { items: page.all(limit, offset).map(cycleOf), total: total.get()?.total ?? 0 };
     },
 
     /** `current` is the highest cycle with chosen signers: in a prepare phase that is the next cycle. */

@@ -34,7 +34,7 @@ const key = `SELECT o.position, o.signer_key, o.auth_id, o.action, t.tx_id, b.bu
                JOIN blocks b ON b.height = ${heightIn('o.position')}`;
 
 export const sql = {
-  totals: 'SELECT signers FROM staking_totals',
+  total: 'SELECT count(*) AS total FROM signer_keys WHERE current = 1',
   from: 'SELECT address, signer_key FROM signer_keys WHERE current = 1 AND address >= ?1 ORDER BY address LIMIT ?2',
   before:
     'SELECT address, signer_key FROM signer_keys WHERE current = 1 AND address < ?1 ORDER BY address DESC LIMIT ?2',
@@ -125,7 +125,7 @@ function signerManagers(db: Database) {
 }
 
 export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
-  const totals = prepared<Stored<'staking_totals', 'signers'>, []>(db, sql.totals);
+  const total = prepared<{ total: number }, []>(db, sql.total);
   const from = prepared<SignerRow, [string, number]>(db, sql.from);
   const before = prepared<SignerRow, [string, number]>(db, sql.before);
   const find = prepared<SignerRow & MadeByRow, [string]>(db, sql.find);
@@ -151,7 +151,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       return keysetPage<SignerRow, StakingSigner>({
         limit,
         at,
-        total: totals.get()?.signers ?? 0,
+        total: total.get()?.total ?? 0,
         rowsFrom: (key, count) => from.all(key === null ? '' : textAt(key, 0), count),
         rowsBefore: (key, count) => before.all(textAt(key, 0), count),
         keyOf: ({ address }) => [address],
@@ -348,7 +348,7 @@ const registration = {
 };
 
 export const bondsSql = {
-  totals: 'SELECT bonds FROM staking_totals',
+  total: 'SELECT count(*) AS total FROM bonds',
   from: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
           WHERE o.bond_index <= ?1 ORDER BY o.bond_index DESC LIMIT ?2`,
   before: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
@@ -450,7 +450,7 @@ const keyOf = ({ position, event_index }: { position: number; event_index: numbe
 ];
 
 export function bondQueries(db: Database) {
-  const totals = prepared<Stored<'staking_totals', 'bonds'>, []>(db, bondsSql.totals);
+  const total = prepared<{ total: number }, []>(db, bondsSql.total);
   const from = prepared<BondRow, [number, number]>(db, bondsSql.from);
   const before = prepared<BondRow, [number, number]>(db, bondsSql.before);
   const find = prepared<BondRow & MadeByRow, [number]>(db, bondsSql.find);
@@ -473,7 +473,7 @@ export function bondQueries(db: Database) {
       return keysetPage<BondRow, Bond>({
         limit,
         at,
-        total: totals.get()?.bonds ?? 0,
+        total: total.get()?.total ?? 0,
         rowsFrom: (key, count) => from.all(key === null ? HIGHEST : numberAt(key, 0), count),
         rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
         keyOf: ({ bond_index }) => [bond_index],
