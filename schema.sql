@@ -140,16 +140,13 @@ CREATE INDEX transactions_by_function ON transactions (function_name) WHERE type
 CREATE INDEX transactions_by_call ON transactions (contract_id, function_name) WHERE type = 2;
 CREATE INDEX transactions_by_nonce ON transactions (nonce) WHERE nonce IS NOT NULL;
 
--- How many transactions there are of each type; a row exists while there is one.
-CREATE TABLE transaction_types (
-  type         INTEGER PRIMARY KEY,
-  transactions INTEGER NOT NULL
-) STRICT;
-
--- How many calls there are of functions of each name; a row exists while there is one.
-CREATE TABLE called_functions (
-  name  TEXT PRIMARY KEY,
-  calls INTEGER NOT NULL
+-- Counts of rows that lists and filters need; a row exists while its count is not 0.
+CREATE TABLE counters (
+  -- 1 transactions by type, 2 calls by the name of the function, 3 work for tokens by kind and state, such as 1/0
+  kind  INTEGER NOT NULL,
+  key   TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
 -- How often each contract was called on each day; a row exists while it was.
@@ -542,18 +539,12 @@ CREATE INDEX token_jobs_again ON token_jobs (work, not_before) WHERE not_before 
 -- What was asked at blocks that a fork may take away.
 CREATE INDEX token_jobs_by_height ON token_jobs (asked_height) WHERE asked_height IS NOT NULL;
 
--- How many contracts and tokens there are of each family, and jobs of each work and state; a row exists while there is one.
+-- How many contracts and tokens there are of each family; a row exists while there is one.
 CREATE TABLE token_families (
   family    INTEGER PRIMARY KEY,
   contracts INTEGER NOT NULL,
   tokens    INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE token_job_counts (
-  work  INTEGER NOT NULL,
-  state INTEGER NOT NULL,
-  jobs  INTEGER NOT NULL,
-  PRIMARY KEY (work, state)
-) STRICT, WITHOUT ROWID;
 
 ------------------------------------------------------------------------------------------------------------- search
 

@@ -37,7 +37,9 @@ function combinationsOf(directory: string): Combination[] {
   const first = <Row>(sql: string): Row => db.query<Row, []>(sql).get()!;
   const most = (column: string) =>
     first<{ address: string }>(`SELECT address FROM accounts ORDER BY ${column} DESC LIMIT 1`).address;
-  const functionName = first<{ name: string }>('SELECT name FROM called_functions ORDER BY calls DESC LIMIT 1').name;
+  const functionName = first<{ name: string }>(
+    'SELECT key AS name FROM counters WHERE kind = 2 ORDER BY count DESC LIMIT 1',
+  ).name;
   const times = first<{ start: number; end: number }>(
     'SELECT min(time) AS start, max(time) AS end FROM anchor_burn_blocks',
   );

@@ -126,7 +126,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     ]),
   ),
   'metadata.families': [{ step: /^SCAN token_families$/, reason: 'three rows' }],
-  'metadata.jobs': [{ step: /^SCAN token_job_counts$/, reason: 'a row for each work and state' }],
   'metadata.version': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'starting-accounts.count': [
     { step: /^SCAN unasked_accounts$/, reason: 'what waits for the node; the server counts it, and no request does' },

@@ -120,7 +120,7 @@ const EFFECTS_OF_A_COLLECTION = 10_000;
 /** The tables that effects change, without the dictionaries, and the values of one-row tables in an empty chain. */
 export const chainTables = [
   ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards', 'stx_supplies'],
-  ...['transactions', 'transaction_bodies', 'transaction_types', 'called_functions', 'principal_transactions'],
+  ...['transactions', 'transaction_bodies', 'counters', 'principal_transactions'],
   ...['contract_days', 'token_days'],
   ...['events', 'contracts', 'declared_functions', 'contract_logs', 'memo_transfers', 'stx_locks'],
   ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'ft_tokens'],
@@ -129,7 +129,7 @@ export const chainTables = [
   ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
   ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
   ...['token_contracts', 'tokens', 'token_events', 'token_jobs', 'token_families'],
-  ...['token_job_counts', 'name_parts'],
+  ...['name_parts'],
 ];
 const sumsOfNothing = {
   totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",

@@ -2,18 +2,12 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
-import { storedToken } from '../rows/enums.ts';
+import { COUNTER, storedToken } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
-import { inserter, type NewRow, table, upserter } from '../rows/table.ts';
-import {
-  anchorBurnBlocksTable,
-  blocksTable,
-  calledFunctionsTable,
-  minerRewardsTable,
-  stxSuppliesTable,
-  transactionTypesTable,
-} from '../rows/tables.ts';
+import { inserter, type NewRow, table } from '../rows/table.ts';
+import { anchorBurnBlocksTable, blocksTable, minerRewardsTable, stxSuppliesTable } from '../rows/tables.ts';
 import type { HotRows } from './account-writer.ts';
+import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
@@ -155,21 +149,13 @@ export function supplyWriter(db: Database) {
   };
 }
 
-/** Applies effects on the number of transactions by type, and of calls by function name. A row exists while its count is not 0. */
+/** Applies effects on the number of transactions by type, and of calls by function name. */
 export function tallyWriter(db: Database) {
-  const countType = upserter(db, transactionTypesTable, { summed: ['transactions'] });
-  const countCalls = upserter(db, calledFunctionsTable, { summed: ['calls'] });
-  const removeType = db.prepare<null, [number]>('DELETE FROM transaction_types WHERE type = ?1 AND transactions = 0');
-  const removeCalls = db.prepare<null, [string]>('DELETE FROM called_functions WHERE name = ?1 AND calls = 0');
+  const countType = counter(db, COUNTER.transactions);
+  const countCalls = counter(db, COUNTER.calls);
   return ({ sign, types, functions }: EffectOf<'tallies'>): void => {
-    for (const [type, count] of types) {
-      countType({ type, transactions: sign * count });
-      if (sign === -1) removeType.run(type);
-    }
-    for (const [name, count] of functions) {
-      countCalls({ name, calls: sign * count });
-      if (sign === -1) removeCalls.run(name);
-    }
+    for (const [type, count] of types) countType(type, sign * count);
+    for (const [name, count] of functions) countCalls(name, sign * count);
   };
 }
 

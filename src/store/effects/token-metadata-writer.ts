@@ -5,6 +5,7 @@ import { heightOf } from '../../chain/position.ts';
 import { FT_TOKEN, type TokenFamily } from '../../chain/token-contracts.ts';
 import { sortable } from '../rows/amounts.ts';
 import {
+  COUNTER,
   JOB_STATE,
   storedTokenEvent,
   storedTokenWork,
@@ -19,10 +20,10 @@ import {
   tokenContractsTable,
   tokenEventsTable,
   tokenFamiliesTable,
-  tokenJobCountsTable,
   tokenJobsTable,
   tokensTable,
 } from '../rows/tables.ts';
+import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
 
@@ -51,10 +52,7 @@ export function tokenRows(db: Database) {
   const dropJob = db.prepare<null, [number, string, number]>(
     'DELETE FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
   );
-  const countJobs = upserter(db, tokenJobCountsTable, { summed: ['jobs'] });
-  const dropJobCount = db.prepare<null, [number, number]>(
-    'DELETE FROM token_job_counts WHERE work = ?1 AND state = ?2 AND jobs = 0',
-  );
+  const countJobs = counter(db, COUNTER.tokenJobs);
   const countFamily = upserter(db, tokenFamiliesTable, { summed: ['contracts', 'tokens'] });
   const dropFamily = db.prepare<null, [number]>(
     'DELETE FROM token_families WHERE family = ?1 AND contracts = 0 AND tokens = 0',
@@ -81,10 +79,7 @@ export function tokenRows(db: Database) {
       ORDER BY position DESC LIMIT 1`,
   );
 
-  function countJob(work: number, state: number, by: 1 | -1): void {
-    countJobs({ work, state, jobs: by });
-    if (by === -1) dropJobCount.run(work, state);
-  }
+  const countJob = (work: number, state: number, by: 1 | -1): void => countJobs(`${work}/${state}`, by);
 
   function putJob(row: JobRow, before: JobRow | null): void {
     setJob(row);

@@ -307,6 +307,10 @@ export const TOKEN_EVENT = { mint: 0, standard: 1, frozen: 2, dynamic: 3 } as co
 >;
 export const storedTokenEvent = enumNames('token_events', 'kind', TOKEN_EVENT);
 
+/** counters.kind. */
+export const COUNTER = { transactions: 1, calls: 2, tokenJobs: 3 } as const;
+export type CounterKind = (typeof COUNTER)[keyof typeof COUNTER];
+
 /** token_jobs.work. */
 export const TOKEN_WORK = { last_token_id: 0, facts: 1 } as const;
 export type TokenWork = keyof typeof TOKEN_WORK;

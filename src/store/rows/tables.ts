@@ -79,14 +79,10 @@ export const transactionsTable = tableShape('transactions', ['position'], {
   genesis_block_time: 'integer?',
 });
 
-export const transactionTypesTable = tableShape('transaction_types', ['type'], {
-  type: 'integer',
-  transactions: 'integer',
-});
-
-export const calledFunctionsTable = tableShape('called_functions', ['name'], {
-  name: 'text',
-  calls: 'integer',
+export const countersTable = tableShape('counters', ['kind', 'key'], {
+  kind: 'integer',
+  key: 'text',
+  count: 'integer',
 });
 
 export const contractDaysTable = tableShape('contract_days', ['day', 'contract_id'], {
@@ -313,12 +309,6 @@ export const tokenFamiliesTable = tableShape('token_families', ['family'], {
   family: 'integer',
   contracts: 'integer',
   tokens: 'integer',
-});
-
-export const tokenJobCountsTable = tableShape('token_job_counts', ['work', 'state'], {
-  work: 'integer',
-  state: 'integer',
-  jobs: 'integer',
 });
 
 export const namePartsTable = tableShape('name_parts', ['kind', 'place', 'part', 'subject_id'], {

@@ -311,7 +311,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [/./, 'start_time', '1'],
     [/./, 'end_time', '4000000000'],
     [/./, 'nonce', '0'],
-    [/./, 'function_name', most('SELECT name AS it FROM called_functions ORDER BY calls DESC')],
+    [/./, 'function_name', most('SELECT key AS it FROM counters WHERE kind = 2 ORDER BY count DESC')],
     [/./, 'trait_abi', '{"functions":[]}'],
     [/./, 'token', ft],
     [/./, 'asset_identifiers', most(`SELECT a.identifier AS it ${nft}`)],

@@ -125,12 +125,12 @@ const tallies: readonly Recount[] = [
   ),
   tally(
     'transactions of each type',
-    'SELECT type AS key, transactions AS count FROM transaction_types',
+    'SELECT CAST(key AS INTEGER) AS key, count FROM counters WHERE kind = 1',
     'SELECT type AS key, count(*) AS count FROM transactions GROUP BY type',
   ),
   tally(
     'calls of each function',
-    'SELECT name AS key, calls AS count FROM called_functions',
+    'SELECT key, count FROM counters WHERE kind = 2',
     `SELECT function_name AS key, count(*) AS count FROM transactions WHERE type = ${PAYLOAD.contract_call} GROUP BY function_name`,
   ),
   tally(

@@ -61,8 +61,8 @@ export const tokenMetadataChecks: readonly Recount[] = [
   ),
   tally(
     'work for tokens by kind and state',
-    'SELECT work, state, jobs FROM token_job_counts',
-    'SELECT work, state, count(*) FROM token_jobs GROUP BY work, state',
+    'SELECT key, count FROM counters WHERE kind = 3',
+    "SELECT work || '/' || state, count(*) FROM token_jobs GROUP BY work, state",
   ),
   none<{ address: string; token_id: string }>(
     'tokens of mints, and what is asked of each token',

@@ -11,7 +11,7 @@ import type {
   TokenFacts,
 } from '../../model/token.ts';
 import { sortable } from '../../rows/amounts.ts';
-import { storedFamily, storedJobState, storedTokenWork, TOKEN_FAMILY, TOKEN_WORK } from '../../rows/enums.ts';
+import { COUNTER, storedFamily, storedJobState, storedTokenWork, TOKEN_FAMILY, TOKEN_WORK } from '../../rows/enums.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 
 /** The token id of the only token of a fungible one, as it is stored. */
@@ -46,7 +46,7 @@ export const sql = {
   ftsBySymbolDesc: listed('token_contracts_by_symbol_down', 'c.symbol_key DESC NULLS FIRST'),
   countFts: `SELECT count(*) AS total FROM token_contracts c INDEXED BY token_contracts_by_name WHERE ${matching}`,
   families: 'SELECT family, contracts, tokens FROM token_families',
-  jobs: 'SELECT work, state, jobs FROM token_job_counts',
+  jobs: `SELECT key, count FROM counters WHERE kind = ${COUNTER.tokenJobs}`,
   version: 'SELECT tokens_version AS version FROM progress',
   ofAsset: `SELECT t.name, t.symbol, t.decimals, t.supply, t.uri
               FROM assets a JOIN token_contracts c ON c.asset_id = a.id
@@ -77,13 +77,12 @@ const factsOf = ({ name, symbol, decimals, supply, uri }: FactsRow): TokenFacts 
 
 /** Makes a function that reads the numbers of jobs. */
 export function tokenJobCounts(db: Database): () => TokenCounts['jobs'] {
-  const all = prepared<Stored<'token_job_counts'>, []>(db, sql.jobs);
+  const all = prepared<Stored<'counters', 'key' | 'count'>, []>(db, sql.jobs);
   return () =>
-    all.all().map(({ work, state, jobs }) => ({
-      work: storedTokenWork.nameOf(work),
-      state: storedJobState.nameOf(state),
-      jobs,
-    }));
+    all.all().map(({ key, count: jobs }) => {
+      const [work = 0, state = 0] = key.split('/').map(Number);
+      return { work: storedTokenWork.nameOf(work), state: storedJobState.nameOf(state), jobs };
+    });
 }
 
 export function tokenMetadataQueries(db: Database) {

@@ -13,7 +13,7 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { TransactionType } from '../../../codec/transaction.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../model/transaction.ts';
-import { PAYLOAD, typeNumbers } from '../../rows/enums.ts';
+import { COUNTER, PAYLOAD, typeNumbers } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn } from '../../rows/expressions.ts';
 import { MOST_ENTRIES, prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { DetailQueries } from './details.ts';
@@ -239,7 +239,7 @@ const valuesOf = (
 
 /** Measures filters. @param mostRows maximum rows that are read of a list; only single filters are counted beyond it */
 function filterMeasure(db: Database, mostRows: number) {
-  const sizeOfType = prepared<{ size: number }, [number]>(db, sizes.type);
+  const sizeOfType = prepared<{ size: number }, [string]>(db, sizes.type);
   const principalOf = prepared<PrincipalRow, [string]>(db, sizes.principal);
   const sizeOfFunction = prepared<{ size: number }, [string]>(db, sizes.functionName);
   const sizeOfNonce = prepared<{ size: number }, [number, number]>(db, sizes.nonce);
@@ -258,7 +258,7 @@ function filterMeasure(db: Database, mostRows: number) {
     if (types !== null) {
       add(
         'types',
-        types.reduce((sum, type) => sum + (sizeOfType.get(type)?.size ?? 0), 0),
+        types.reduce((sum, type) => sum + (sizeOfType.get(String(type))?.size ?? 0), 0),
       );
     }
     if (filter.sender !== null) add('sender', sender?.sent ?? 0);
@@ -429,10 +429,10 @@ const counts: Statements = Object.fromEntries(
 /** Number of transactions that each filter matches by itself. */
 const sizes = {
   all: 'SELECT transactions AS size FROM totals',
-  type: 'SELECT transactions AS size FROM transaction_types WHERE type = ?1',
+  type: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.transactions} AND key = ?1`,
   principal: `SELECT p.id, a.sent, a.paid, a.calls FROM principals p JOIN accounts a ON a.principal_id = p.id
                WHERE p.address = ?1`,
-  functionName: 'SELECT calls AS size FROM called_functions WHERE name = ?1',
+  functionName: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
   // These two aren't stored: they are counted up to a limit, in their index alone.
   nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
   call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call

@@ -8,7 +8,7 @@ import { memoize } from '../../../base/cache.ts';
 import { positionsOf } from '../../../chain/position.ts';
 import { type Cursor, HEAD, type ListOrder, type Page } from '../../model/page.ts';
 import type { TransactionConditions, TransactionSummary } from '../../model/transaction.ts';
-import { PAYLOAD, STATUS, typeNumbers } from '../../rows/enums.ts';
+import { COUNTER, PAYLOAD, STATUS, typeNumbers } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
@@ -75,8 +75,8 @@ export const sql: Readonly<Record<string, string>> = {
   ),
   principal: `SELECT p.id, a.sent, a.paid, a.calls, a.transactions FROM principals p JOIN accounts a ON a.principal_id = p.id
                WHERE p.address = ?1`,
-  function: 'SELECT calls AS size FROM called_functions WHERE name = ?1',
-  type: 'SELECT transactions AS size FROM transaction_types WHERE type = ?1',
+  function: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
+  type: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.transactions} AND key = ?1`,
   total: 'SELECT transactions AS size FROM totals',
   // The last tenure that began before a time, whose blocks may be later, and the first that begins after one.
   before:
@@ -118,7 +118,7 @@ export function transactionWalk(
   const statement = memoize((name: string): Statement<Row, Value[]> => prepared(db, sql[name]!));
   const principalOf = prepared<PrincipalRow, [string]>(db, sql.principal!);
   const callsOf = prepared<{ size: number }, [string]>(db, sql.function!);
-  const sizeOfType = prepared<{ size: number }, [number]>(db, sql.type!);
+  const sizeOfType = prepared<{ size: number }, [string]>(db, sql.type!);
   const sizeOfAll = prepared<{ size: number }, []>(db, sql.total!);
   const before = prepared<{ height: number }, [number]>(db, sql.before!);
   const after = prepared<{ height: number }, [number]>(db, sql.after!);
@@ -138,7 +138,7 @@ export function transactionWalk(
       ['contract', contract?.calls],
       ['function', calls],
       ['principal', principal?.transactions],
-      ['types', types?.reduce((sum, type) => sum + (sizeOfType.get(type)?.size ?? 0), 0)],
+      ['types', types?.reduce((sum, type) => sum + (sizeOfType.get(String(type))?.size ?? 0), 0)],
       ['all', sizeOfAll.get()?.size ?? 0],
     ];
     const known = sizes.filter((one): one is [Way, number] => one[1] !== undefined);
