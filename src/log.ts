@@ -1,5 +1,6 @@
 /** The log: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
+import type { StateEvent } from './api/server-state.ts';
 import type { ArchiveEvent } from './archive/archiver.ts';
 import type { BaseEvent } from './archive/base-writer.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
@@ -78,6 +79,7 @@ export type LogEvent =
   | ApiEvent
   | ContractsEvent
   | ObserverEvent
+  | StateEvent
   | ServerEvent;
 
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -86,6 +88,8 @@ export type Level = (typeof levels)[number];
 /** The level of each event; an event without one doesn't compile. docs/logs.md explains each. */
 export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
+  state_changed: 'info',
+  state_degraded: 'warn',
   contracts_deployed: 'info',
   contracts_refused: 'error',
   observer_refuses: 'error',

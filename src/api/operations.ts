@@ -1,25 +1,26 @@
 /** Health, readiness and metrics, for operators and their tools. */
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Responder } from '../http/respond.ts';
-
-/**
- * States of a server. `empty`: no block is indexed yet; `behind` the node, or the log of a cluster; `stale`: the newest block is
- * old, and the node can't be reached; `failing`: writes fail; `unreadable`: the index can't be read; `stalled`: no events arrive.
- */
-export const readinessStates = ['ready', 'empty', 'behind', 'stale', 'failing', 'unreadable', 'stalled'] as const;
+import type { ServerState } from './server-state.ts';
 
 /** Whether answers are up to date. Heights are Stacks block heights. */
 export interface Readiness {
   ready: boolean;
-  state: (typeof readinessStates)[number];
-  /** Why the server is not ready, as a sentence; null if it is ready. */
+  state: ServerState;
+  /** The state in sentences; null if the server is live. */
   reason: string | null;
+  /** The operator's next step, in sentences. */
+  next: string;
+  /** The section that the node's configuration needs, as TOML; null unless the next step is to add it. */
+  observer: string | null;
   /** Null before the first block. */
   height: number | null;
   /** Null if the node can't be reached. */
   node_height: number | null;
   /** Age of the newest block in seconds; null before the first block. */
   tip_age_seconds: number | null;
+  /** Estimated seconds until the index is up to date; null if unknown. */
+  seconds_left: number | null;
 }
 
 export interface Operations {

@@ -17,7 +17,7 @@ export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
       ...['serve', 'demo', 'import', 'fill', 'export', 'rebuild'],
-      ...['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
+      ...['backup', 'restore', 'check', 'status', 'tables', 'sql', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
     variables: ['STACKSIDE_DATA'],

@@ -19,6 +19,7 @@ export type CommandName =
   | 'check'
   | 'compare'
   | 'status'
+  | 'tables'
   | 'hooks'
   | 'health'
   | 'cluster'

@@ -53,7 +53,7 @@ test('what one host accepts, a follower serves; while the log is unavailable rea
   await one.post(events);
   await until(async () => (await json(follower, '/ready')).height === 4);
   for (const server of [one, follower]) {
-    expect(await json(server, '/ready')).toMatchObject({ ready: true, state: 'ready', height: 4 });
+    expect(await json(server, '/ready')).toMatchObject({ ready: true, state: 'live', height: 4 });
     expect(await series(server, 'stackside_log_position')).toBe(`${log.head.id}`);
     expect(await series(server, 'stackside_log_lag_seconds')).toBe('0');
   }
@@ -93,7 +93,7 @@ test('what one host accepts, a follower serves; while the log is unavailable rea
   clock.pass(75_000);
   expect((await one.get('/ready')).status).toBe(503);
   const reason = "The cluster's log has not answered for 1 minute 15 seconds.";
-  expect(await json(one, '/ready')).toMatchObject({ state: 'behind', reason });
+  expect(await json(one, '/ready')).toMatchObject({ state: 'cannot_write', reason });
   expect(await series(one, 'stackside_log_lag_seconds')).toBe('75');
   log.isAway = false;
   expect((await post()).status).toBe(200);
@@ -178,7 +178,7 @@ test('a host is not ready before it reaches the log, or while it lags by more th
   await until(() => reads.length === 2);
   const { id } = log.head;
   expect(await readiness()).toMatchObject({
-    state: 'behind',
+    state: 'catching_up',
     reason: `This host is at entry 1 of the cluster's log, whose newest entry is ${id}.`,
   });
   expect((await one.get('/ready')).status).toBe(503);

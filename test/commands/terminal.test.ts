@@ -7,6 +7,7 @@ import { browserUrl, demoPage } from '../../src/commands/terminal/pages.ts';
 import { demoPresenter, type Presenter, type Running, servePresenter } from '../../src/commands/terminal/presenter.ts';
 import { hasColors, prettyLine } from '../../src/commands/terminal/pretty-log.ts';
 import type { Level, LogEvent } from '../../src/log.ts';
+import { observerToml } from '../../src/node/observer-toml.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
 const ERASE = '\r\u001b[K';
@@ -49,9 +50,12 @@ describe('a log for people', () => {
 });
 
 const state = (given: Partial<Readiness>): Readiness => ({
-  ready: given.state === 'ready',
-  state: 'ready',
+  ready: true,
+  state: 'live',
   reason: null,
+  next: 'Nothing to do.',
+  observer: null,
+  seconds_left: null,
   height: 1234,
   node_height: null,
   tip_age_seconds: 12,
@@ -126,21 +130,43 @@ describe('serve', () => {
     ]);
   });
 
-  test('on a terminal, prints a banner with the addresses and the missing node configuration, then log lines', async () => {
+  test('on a terminal, prints a banner with the addresses, the state and the next step, then log lines', async () => {
     const { presenter, out, err } = presented();
-    await presenter.ready(
-      running({ readiness: async () => state({ state: 'empty', height: null }), chainId: async () => null }),
-    );
+    const readiness = state({
+      ready: false,
+      state: 'waiting_for_the_node',
+      reason: 'No event has arrived.',
+      next: 'Start the node.',
+      observer: observerToml('127.0.0.1:3700'),
+      height: null,
+    });
+    presenter.log({ event: 'state_degraded', state: 'waiting for the node', reason: null, next: 'In the banner.' });
+    await presenter.ready(running({ readiness: async () => readiness, chainId: async () => null }));
     const [page = ''] = err;
     expect(page).toContain('\n  Console     http://127.0.0.1:3999/sign-in?token=x\n');
     expect(page).toContain('\n  Events      http://0.0.0.0:3700\n  Network     decided by the first block\n');
     expect(page).toContain("\n  Node's RPC  http://127.0.0.1:20443 does not answer\n  Data        /srv\n");
+    expect(page).toContain('\n\nWaiting for the node: No event has arrived.\nStart the node.\n');
     expect(page).toEndWith(
       '\n\n    [[events_observer]]\n    endpoint = "127.0.0.1:3700"\n    events_keys = ["*"]\n    timeout_ms = 60000\n\n',
     );
     presenter.log(APPLIED);
     expect(err.slice(1)).toEqual(['00:00:00 \u001b[36minfo \u001b[0m block_applied height=101 transactions=3\n']);
     expect(out).toEqual([]);
+  });
+
+  test('prints a change of the state as words, with the next step and the section below', () => {
+    const at = Date.UTC(2026, 0, 1, 12, 30, 5);
+    const change = { state: 'stuck', reason: 'Block 7 is missing.', next: 'Fill it.' };
+    expect(prettyLine({ event: 'state_degraded', ...change }, at, false)).toBe(
+      '12:30:05 warn  Stuck: Block 7 is missing.\n    Fill it.',
+    );
+    expect(prettyLine({ event: 'state_changed', state: 'live', reason: null, next: 'Nothing to do.' }, at, false)).toBe(
+      '12:30:05 info  Live\n    Nothing to do.',
+    );
+    expect(prettyLine({ event: 'state_degraded', ...change, observer: '[[a]]\nb = 1\n' }, at, false)).toEndWith(
+      '\n    Fill it.\n\n    [[a]]\n    b = 1\n',
+    );
   });
 
   test('says nothing of the configuration once there is a block, and tells programs behind stdout that it listens', async () => {

@@ -189,7 +189,7 @@ browserTest('the longest state fits above the menu on the smallest screen', asyn
   const { page, complaints } = visited;
   await loaded(page);
   const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
-  const behind = { state: 'behind', reason: 'It is behind.', ready: false } as const;
+  const behind = { state: 'catching_up', reason: 'It is behind.', ready: false } as const;
   const json: ServerStatus = {
     ...status,
     ...behind,

@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
+import { spanText } from '../../src/base/span-text.ts';
 import { askHealth } from '../../src/commands/cli/client.ts';
-import { spanText } from '../../src/commands/cli/progress.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { archiveMetrics, baseMetrics } from '../../src/metrics/archive.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
 import { accountMetrics } from '../../src/metrics/server.ts';
+import { observerToml } from '../../src/node/observer-toml.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { until } from '../support/time/until.ts';
@@ -41,8 +43,17 @@ async function ready() {
   return { status: response.status, body: (await response.json()) as { node_height?: number | null } };
 }
 
-test('/ready says that nothing was indexed yet, /health that it lives, before the first block', async () => {
-  expect(await ready()).toMatchObject({ status: 503, body: { ready: false, reason: 'No block was indexed yet.' } });
+test('before the first event, /ready names the next step with the observer section, and /health is 200', async () => {
+  const { host } = new URL(server.events);
+  const standing = {
+    ready: false,
+    state: 'waiting_for_the_first_event',
+    reason: 'The node is at block 0, and no event has arrived yet.',
+    next: "Add this section to the node's configuration, and restart the node.",
+    observer: observerToml(host),
+  };
+  expect(await ready()).toMatchObject({ status: 503, body: standing });
+  expect(await (await server.get('/stackside/v1/status')).json()).toMatchObject(standing);
   const health = await server.get('/health');
   expect([health.status, await health.json()]).toEqual([200, { status: 'alive' }]);
   expect((await metrics()).get('stacks_block_height')).toBe(0);
@@ -50,7 +61,11 @@ test('/ready says that nothing was indexed yet, /health that it lives, before th
 
 test('stackside health asks either of them, and gives the reason of a refusal', async () => {
   expect(await askHealth(server.api, 'alive')).toBe('alive');
-  const refused = { message: `${server.api} is not ready. No block was indexed yet.`, exitCode: 1 };
+  const refused = {
+    message: `${server.api} is not ready. The node is at block 0, and no event has arrived yet.`,
+    remedy: "Add this section to the node's configuration, and restart the node.",
+    exitCode: 1,
+  };
   expect(await askHealth(server.api, 'ready').catch((error: unknown) => error)).toMatchObject(refused);
   // Whoever else listens there.
   using other = standInNode();
@@ -113,7 +128,8 @@ describe('over a chain', () => {
       status: 503,
       body: {
         ready: false,
-        reason: 'The index is at block 12, and the node is at block 50.',
+        state: 'catching_up',
+        reason: expect.stringMatching(/^The index is at block 12, and the node is at block 50[,.]/),
         height: 12,
         node_height: 50,
       },
@@ -178,41 +194,44 @@ describe('over a chain', () => {
   });
 });
 
-test("if the node can't be reached, mainnet's tip is stale after an hour", async () => {
-  const time = { now: 0 };
-  const clock = { ...systemClock, now: () => time.now };
-  await using alone = await serving({}, undefined, {}, { clock });
-  await alone.post([...devnetEvents({ network: 'mainnet', seed: 5, blocks: 3 })]);
-  const { block_time: tip } = (await (await alone.get('/extended/v2/blocks/latest')).json()) as { block_time: number };
-  expect(tip).toBeGreaterThan(0);
-  const readyAt = async (age: number) => {
-    time.now = (tip + age) * 1_000;
-    const response = await alone.get('/ready');
-    return { status: response.status, body: await response.json() };
-  };
-  expect(await readyAt(3_600)).toMatchObject({
-    status: 200,
-    body: { ready: true, reason: null, node_height: null, tip_age_seconds: 3_600 },
-  });
-  expect((await metrics(alone.api)).get('stackside_tip_age_seconds')).toBe(3_600);
-  expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
-  const reason = "The newest block is 1 hour old, and the node's RPC interface can't be reached.";
-  expect(await readyAt(3_601)).toMatchObject({ status: 503, body: { ready: false, reason, tip_age_seconds: 3_601 } });
-  // A clock that was set back.
-  expect(await readyAt(-60)).toMatchObject({ status: 200, body: { tip_age_seconds: 0 } });
-});
-
-test("if the node can't be reached, a testnet's tip is never stale", async () => {
-  const time = { now: 0 };
-  const clock = { ...systemClock, now: () => time.now };
-  await using alone = await serving({}, undefined, {}, { clock });
-  await alone.post(events.slice(0, 20));
-  const { block_time: tip } = (await (await alone.get('/extended/v2/blocks/latest')).json()) as { block_time: number };
-  time.now = (tip + 31_536_000) * 1_000;
-  const response = await alone.get('/ready');
-  const body = { ready: true, node_height: null, tip_age_seconds: 31_536_000 };
-  expect({ status: response.status, body: await response.json() }).toMatchObject({ status: 200, body });
-});
+test.each(['mainnet', 'testnet'] as const)(
+  "if the node of %s can't be reached, the server is stale half an hour after the last event, also after a restart",
+  async (network) => {
+    using directory = dataDirectory();
+    const time = { now: 1_800_000_000_000 };
+    const clock = { ...systemClock, now: () => time.now };
+    const last = time.now;
+    const readyAt = async ({ get }: Serving, seconds: number) => {
+      time.now = last + seconds * 1_000;
+      const response = await get('/ready');
+      return { status: response.status, body: await response.json() };
+    };
+    const stale = {
+      status: 503,
+      body: {
+        state: 'stale',
+        reason: `No event has arrived for 30 minutes, and no node answers at ${NO_NODE}.`,
+        node_height: null,
+      },
+    };
+    {
+      await using alone = await serving({}, directory.path, {}, { clock });
+      await alone.post([...devnetEvents({ network, seed: 5, blocks: 3 })]);
+      expect(await readyAt(alone, 1_799)).toMatchObject({
+        status: 200,
+        body: { ready: true, state: 'live', reason: null },
+      });
+      expect(await readyAt(alone, 1_800)).toMatchObject(stale);
+      expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
+      // A clock that was set back.
+      const body = { tip_age_seconds: 0 };
+      expect(await readyAt(alone, -last / 1_000)).toMatchObject({ status: 200, body });
+    }
+    await using again = await serving({}, directory.path, {}, { clock });
+    expect(await readyAt(again, 1_799)).toMatchObject({ status: 200, body: { state: 'live' } });
+    expect(await readyAt(again, 1_800)).toMatchObject(stale);
+  },
+);
 
 test.each([
   [0, '0 seconds'],

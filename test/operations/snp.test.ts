@@ -19,7 +19,7 @@ describeWith('Redis', hasRedis, () => {
     await using server = await serving({ snp: redis.url, snpKeyPrefix: 'mainnet' });
     const ready = async () => (await (await server.get('/ready')).json()) as { state: string; reason: string | null };
     expect(server.events).toBe('');
-    await until(async () => (await ready()).state === 'ready');
+    await until(async () => (await ready()).state === 'live');
     const status = (await (await server.get('/stackside/v1/status')).json()) as { events: { endpoint: string } };
     expect(status.events.endpoint).toBe(`127.0.0.1:${redis.port}`);
     let metrics = '';
@@ -31,10 +31,10 @@ describeWith('Redis', hasRedis, () => {
     expect(metrics).toContain('stackside_events_total{event="/new_block",outcome="applied"} ');
     await broker.stop();
     await redis.kill();
-    await until(async () => (await ready()).state === 'stalled');
+    await until(async () => (await ready()).state === 'stale');
     expect(await ready()).toMatchObject({
       ready: false,
-      reason: `No events come: Redis at 127.0.0.1:${redis.port} can't be reached, or ends the connection.`,
+      reason: `No events arrive: Redis at 127.0.0.1:${redis.port} can't be reached, or ends the connection.`,
     });
     // What is indexed is served all the same.
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);
@@ -44,6 +44,8 @@ describeWith('Redis', hasRedis, () => {
     await using redis = await startRedis();
     await using server = await serving({ snp: redis.url, mode: 'write' });
     expect((await fetch(`${server.events}/health`)).status).toBe(200);
-    expect(await (await fetch(`${server.events}/ready`)).json()).toMatchObject({ state: 'empty' });
+    expect(await (await fetch(`${server.events}/ready`)).json()).toMatchObject({
+      state: 'waiting_for_the_first_event',
+    });
   });
 });

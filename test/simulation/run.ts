@@ -160,7 +160,7 @@ class Run {
       try {
         const response = await this.server.request('The API', '/ready', { method: 'GET' });
         const { state } = (await response.json()) as { state: string };
-        if (state !== 'failing') return;
+        if (state !== 'cannot_write') return;
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
       }

@@ -5,7 +5,7 @@ import { notFound } from '../../http/errors.ts';
 import { HistoryFrom } from '../../http/history.ts';
 import type { Refusals } from '../../http/openapi.ts';
 import { type Access, route } from '../../http/route.ts';
-import { readinessStates } from '../operations.ts';
+import { serverStates } from '../server-state.ts';
 import { Hash, nullable, UnixTime, words } from '../shared/values.ts';
 
 /** Declaration that all routes with the admin key share. */
@@ -158,8 +158,14 @@ export const ServerStatus = Type.Object(
     mode: Type.String({ description: 'What this process does: `full`, `read` or `write`' }),
     uptime_seconds: Type.Integer(),
     ready: Type.Boolean({ description: 'Whether answers are up to date, as `/ready` says it' }),
-    state: words(...readinessStates),
-    reason: orNull('String', 'Why the server is not ready, as a sentence; null where it is'),
+    state: words(...serverStates),
+    reason: orNull('String', 'The state in sentences; null if the server is live'),
+    next: Type.String({ description: "The operator's next step, in sentences" }),
+    observer: orNull(
+      'String',
+      "Section that the node's configuration needs, as TOML; null unless the next step is to add it",
+    ),
+    seconds_left: orNull('Integer', 'Estimated seconds until the index is up to date; null if unknown'),
     index: Type.Object({
       height: orNull('Integer', 'Height of the newest block; null before the first one'),
       tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),

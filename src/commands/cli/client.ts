@@ -1,6 +1,7 @@
 /** Requests of `stackside hooks …`, `console` and `health` to the API of a running Stackside. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { AssertError, Value } from '@sinclair/typebox/value';
+import { serverStates } from '../../api/server-state.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
@@ -182,7 +183,33 @@ export async function steerNode(url: string, action: string, given: object): Pro
   throw new OperatorError(`${said.replace(/\.$/, '')}.`, remedy);
 }
 
-const Unready = Type.Object({ reason: Type.String() });
+const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
+
+const ServerStanding = Type.Object({
+  ready: Type.Boolean(),
+  state: Type.Union(serverStates.map((state) => Type.Literal(state))),
+  reason: Type.Union([Type.String(), Type.Null()]),
+  next: Type.String(),
+  observer: Type.Union([Type.String(), Type.Null()]),
+  height: Type.Union([Type.Integer(), Type.Null()]),
+  node_height: Type.Union([Type.Integer(), Type.Null()]),
+  tip_age_seconds: Type.Union([Type.Integer(), Type.Null()]),
+  seconds_left: Type.Union([Type.Integer(), Type.Null()]),
+});
+
+/** The state of a server, as its `/ready` shows it. */
+export type ServerStanding = Static<typeof ServerStanding>;
+
+/** Asks a server for its state. @returns null if no Stackside answers */
+export async function askStanding(url: string): Promise<ServerStanding | null> {
+  try {
+    const { body } = await askServer({ url, key: null }, 'GET', '/ready');
+    return Value.Check(ServerStanding, body) ? body : null;
+  } catch (error) {
+    if (error instanceof OperatorError) return null;
+    throw error;
+  }
+}
 
 /**
  * `stackside health`, for supervisors without an HTTP client: requests `/health`, or `/ready`, which checks that the index is
@@ -194,8 +221,11 @@ export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<s
   const path = word === 'ready' ? '/ready' : '/health';
   const { status, body } = await askServer({ url, key: null }, 'GET', path);
   if (status === OK) return word;
-  const reason = Value.Check(Unready, body) ? body.reason : `${path} answers ${status}.`;
-  throw new OperatorError(`${url} is not ${word}. ${reason}`, "Read the server's log.");
+  const unready = Value.Check(Unready, body) ? body : null;
+  throw new OperatorError(
+    `${url} is not ${word}. ${unready?.reason ?? `${path} answers ${status}.`}`,
+    unready?.next ?? "Read the server's log.",
+  );
 }
 
 /**

@@ -99,25 +99,6 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`;
 }
 
-/** A span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
-export function spanText(seconds: number): string {
-  const units = [
-    { name: 'day', of: 86_400 },
-    { name: 'hour', of: 3_600 },
-    { name: 'minute', of: 60 },
-    { name: 'second', of: 1 },
-  ];
-  const first = units.findIndex(({ of }) => seconds >= of);
-  if (first < 0) return '0 seconds';
-  let left = seconds;
-  const words = units.slice(first, first + 2).flatMap(({ name, of }) => {
-    const count = Math.floor(left / of);
-    left -= count * of;
-    return count === 0 ? [] : [`${count} ${name}${count === 1 ? '' : 's'}`];
-  });
-  return words.join(' ');
-}
-
 /** Bytes of a file above which making its indexes takes long enough for progress lines. */
 const LARGE_FILE = 200_000_000;
 

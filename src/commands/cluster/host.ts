@@ -1,10 +1,12 @@
 /** Joins a serving process to a cluster by its settings; and the JSON of a cluster's status. */
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
+import type { StateReadings } from '../../api/server-state.ts';
 import type { ClusterLog, HostsState } from '../../api/stackside/server.ts';
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
+import { spanText } from '../../base/span-text.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
 import { ClusterHost, OtherChainError } from '../../cluster/host.ts';
@@ -19,7 +21,6 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../store/log/cluster-status.ts';
 import type { LeaseEngine } from '../../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../store/log/shared-log.ts';
-import { spanText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
 /** Milliseconds between two reports of this host. */
@@ -73,8 +74,8 @@ export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander'
   deliveries: LeaseKeeper | null;
   /** Takes the lease for other work that one host does at a time; null while another host has it. */
   claim(work: string): Promise<Claim | null>;
-  /** Why this host lags too far to answer; null if it doesn't. */
-  behind(): string | null;
+  /** How far this host is behind the log, if that is too far to answer; null if it isn't. */
+  behind(): StateReadings['log'];
   /** Resolves with the error that ended the host; only the operator can resolve it. */
   failed: Promise<OperatorError>;
   /** Stops following the log, and closes it. */
@@ -94,12 +95,16 @@ const CLAIM_SECONDS = 30;
 /** Entries that a host may lag behind the log and still be ready. */
 const MAX_LAG_ENTRIES = 100;
 
-/** Explains why a host lags too far behind the log; null if it doesn't. */
-function reasonOf({ position, head, silentSeconds }: ClusterState): string | null {
-  if (head === null) return "This host has not reached the cluster's log yet.";
-  if (silentSeconds > MOST_SILENT_SECONDS) return `The cluster's log has not answered for ${spanText(silentSeconds)}.`;
+/** Explains why a host is too far behind the log; null if it isn't. */
+function lagOf({ position, head, silentSeconds }: ClusterState): StateReadings['log'] {
+  if (head === null) return { reason: "This host has not reached the cluster's log yet.", isReachable: false };
+  if (silentSeconds > MOST_SILENT_SECONDS) {
+    const reason = `The cluster's log has not answered for ${spanText(silentSeconds)}.`;
+    return { reason, isReachable: false };
+  }
   if (head - position <= MAX_LAG_ENTRIES) return null;
-  return `This host is at entry ${position} of the cluster's log, whose newest entry is ${head}.`;
+  const reason = `This host is at entry ${position} of the cluster's log, whose newest entry is ${head}.`;
+  return { reason, isReachable: true };
 }
 
 /** The log with its hosts, or why it can't be read. */
@@ -274,7 +279,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
         release: async () => void (await opened.leases.setUntil(key, 0)),
       };
     },
-    behind: () => reasonOf(host.state()),
+    behind: () => lagOf(host.state()),
     failed: failed.promise,
     async stop() {
       await host.stop();

@@ -248,7 +248,7 @@ const archiveKey = command({
   name: 'key',
   summary: 'Print the public key of a public archive; the first time, the private key is made in the data directory',
   example: 'stackside archive key --data /srv/stacks',
-  settingsOf: 'status',
+  settingsOf: 'tables',
   async run({ settings }) {
     const { printArchiveKey } = await import('./archive.ts');
     printArchiveKey(settings.data);
@@ -322,7 +322,7 @@ export const tables = command({
   name: 'tables',
   summary: 'Measure the tables of the index, which reads all of it',
   example: 'stackside tables --data /srv/stacks',
-  settingsOf: 'status',
+  settingsOf: 'tables',
   options: [formatOption('Output format; json prints a line for each table')],
   async run({ settings }, { format }: { format: OutputFormat }) {
     const { reportTables } = await import('./report.ts');
@@ -332,13 +332,13 @@ export const tables = command({
 
 export const status = command({
   name: 'status',
-  summary: 'Show the chain tip, counts and file sizes of a data directory',
+  summary: 'Show the state of a running server, and the chain tip, counts and file sizes of its data directory',
   example: 'stackside status --json',
   settingsOf: 'status',
   options: [switchOption('--json', 'Print JSON')],
   async run({ settings }, { json }: { json: boolean }) {
     const { reportStatus } = await import('./report.ts');
-    reportStatus(settings.data, json);
+    await reportStatus(settings, json);
   },
 });
 
@@ -346,7 +346,7 @@ export const upgrade = command({
   name: 'upgrade',
   summary: 'Show how this program would upgrade a data directory that another version wrote; nothing is changed',
   example: 'stackside upgrade --check --data /srv/stacks',
-  settingsOf: 'status',
+  settingsOf: 'tables',
   options: [
     new Option(
       '--check',

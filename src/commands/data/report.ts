@@ -1,14 +1,17 @@
 /** The output of `stackside check`, `tables` and `status`. */
+import { stateWords } from '../../api/server-state.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { checkDirectory } from '../../store/check/check.ts';
 import type { CheckWatch } from '../../store/check/checks.ts';
 import { type TableSize, tableSizes } from '../../store/check/tables.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
+import { askStanding, type ServerStanding } from '../cli/client.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import type { CheckLine, TableLine } from '../serve/inspections.ts';
+import { stateText } from '../terminal/pretty-log.ts';
 
 /** Prints findings at once. */
 export interface PrintingWatch extends CheckWatch {
@@ -111,8 +114,19 @@ function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): st
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 
-/** Prints the status of a data directory. @param json whether as JSON */
-export function reportStatus(directory: string, json: boolean): void {
-  const status = directoryStatus(directory);
-  process.stdout.write(json ? `${JSON.stringify(status)}\n` : `${lines(status).join('\n')}\n`);
+/** The lines about a running server: its state in the words of all surfaces, and the next step. */
+function serverLines(url: string, server: ServerStanding | null): string[] {
+  if (server === null) return [`server         none answers at ${url}`];
+  const { state, reason, next, observer } = server;
+  const section = observer === null ? [] : ['', ...observer.trimEnd().split('\n'), ''];
+  return [`server         ${stateText(stateWords(state), reason)}`, `next           ${next}`, ...section];
+}
+
+/** Prints the state of the server at a URL and the status of a data directory. @param json whether as JSON */
+export async function reportStatus({ url, data }: { url: string; data: string }, json: boolean): Promise<void> {
+  const [server, status] = [await askStanding(url), directoryStatus(data)];
+  const text = json
+    ? JSON.stringify({ server, ...status })
+    : [...serverLines(url, server), ...lines(status)].join('\n');
+  process.stdout.write(`${text}\n`);
 }

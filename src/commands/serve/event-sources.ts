@@ -1,6 +1,7 @@
 /** The sources of a server's events: the event port, or stacks-node-publisher. */
 import type { Registry } from 'prom-client';
 import { type Operations, operationAnswer } from '../../api/operations.ts';
+import type { EventSource } from '../../api/server-state.ts';
 import type { Turns } from '../../base/turns.ts';
 import type { Log } from '../../log.ts';
 import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
@@ -11,6 +12,7 @@ import type { Refusal } from '../../node/refusal.ts';
 import { SnpSubscriber } from '../../node/snp/subscriber.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
+import { browserUrl } from '../terminal/pages.ts';
 import type { Environment } from './environment.ts';
 
 export interface EventSourcesOptions {
@@ -38,8 +40,8 @@ export interface EventSources {
   port: string | null;
   /** URL at which events arrive or from which they are read. */
   url: string;
-  /** Why no events come; null if they do. */
-  stalled(): string | null;
+  /** The source, for the state of the server. */
+  source(): EventSource;
   /** Why the newest block was refused; null if it was accepted. */
   refusal(): Refusal | null;
 }
@@ -67,7 +69,8 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
   const state = { refusal: () => refusal };
   if (url === null) {
     receiver = openPort(options, intake);
-    return { ...state, port: receiver.url, url: receiver.url, stalled: () => null };
+    const endpoint = new URL(browserUrl(receiver.url)).host;
+    return { ...state, port: receiver.url, url: receiver.url, source: () => ({ kind: 'port', endpoint }) };
   }
   if (mode === 'write') receiver = openPort(options, intake);
   const subscriber = new SnpSubscriber({
@@ -84,7 +87,8 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
   });
   closing.unshift(() => subscriber.stop());
   snpMetrics(registry, subscriber);
-  return { ...state, port: receiver?.url ?? null, url, stalled: () => subscriber.failing() };
+  const source = (): EventSource => ({ kind: 'stream', failure: subscriber.failing() });
+  return { ...state, port: receiver?.url ?? null, url, source };
 }
 
 /** Maximum size of an event's body. */

@@ -113,6 +113,8 @@ export function gapFilling(options: GapFillingOptions) {
         running = null;
       });
     },
+    /** Why the last try failed; null if it didn't. */
+    state: (): { failure: string | null } => ({ failure: lastReason === '' ? null : lastReason }),
     async stop(): Promise<void> {
       stopping.abort();
       await running;

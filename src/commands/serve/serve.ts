@@ -58,8 +58,16 @@ import { importOldNames } from './old-names.ts';
 import { readOrReason, serverOperations } from './operations.ts';
 import { queries } from './queries.ts';
 import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
-import { alertsState, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
+import {
+  alertsState,
+  newestEntryAt,
+  type Sources,
+  serverHistory,
+  serverStatus,
+  systemState,
+} from './server-readings.ts';
 import { requireLoopback, requireNodesChain } from './start-checks.ts';
+import { watchState } from './state-watch.ts';
 import { askAboutTokens, refreshingTokens } from './tokens.ts';
 
 /** Observations of a server about its own work; kept when it starts anew. */
@@ -444,17 +452,30 @@ async function startServer(
     }
     let threads: ApiThreads | null = null;
     let events: EventSources | null = null;
+    let filling: ReturnType<typeof serverFilling> = null;
     let archiving: ServedArchive | null = null;
     const metrics = async () => (await threads?.metrics()) ?? [];
     const logs = async () => (await threads?.logs()) ?? [];
+    const rate = new EventRate(clock.now);
+    const state = watchState({
+      ...{ snapshots, node, clock, log },
+      nodeRpc: settings.nodeRpc,
+      chainId: settings.network,
+      health: ingest?.health ?? null,
+      behind: () => cluster?.behind() ?? null,
+      source: () => events?.source() ?? null,
+      refusal: () => events?.refusal() ?? null,
+      filling: () => filling?.state() ?? null,
+      lastEvent: () => rate.last(),
+      lastEventBefore: ingest === null ? null : newestEntryAt(settings.data),
+    });
+    closing.unshift(state.stop);
     const operations = serverOperations({
       directory: settings.data,
       snapshots,
       node,
       registry,
-      health: ingest?.health ?? null,
-      behind: () => cluster?.behind() ?? null,
-      stalled: () => events?.stalled() ?? null,
+      readiness: state.readiness,
       now: clock.now,
       threads: metrics,
     });
@@ -468,7 +489,6 @@ async function startServer(
         ? noFaucets
         : serverFaucets(settings, { ...managing, cluster, snapshots, node, log }, sbtcAsset);
     const served = managing === null ? null : manageHooks(base, managing, cluster);
-    const rate = new EventRate(clock.now);
     cluster?.start();
     if (managing !== null) {
       const commander = cluster?.commander ?? managing.ingest.commander(clock, environment.chance);
@@ -487,7 +507,7 @@ async function startServer(
     if (managing !== null) {
       const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, ended.resolve);
       const caughtUp = cluster?.caughtUp ?? (async () => {});
-      const filling = serverFilling(base, managing.ingest, cluster, receive);
+      filling = serverFilling(base, managing.ingest, cluster, receive);
       if (filling !== null) closing.unshift(filling.stop);
       const fill = filling?.fill ?? null;
       events = receiveEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, fill, caughtUp, rate });
@@ -539,6 +559,7 @@ async function startServer(
       data: settings.data,
       settings: changedSettings(settings),
     });
+    state.start();
     return {
       api,
       events: port,

@@ -50,7 +50,7 @@ export function serverStatus({
 }: ServerStatusOptions): () => Promise<ServerStatus> {
   const start = clock.monotonic();
   return async () => {
-    const { ready, state, reason, height, node_height, tip_age_seconds } = await operations.readiness();
+    const { height, node_height, tip_age_seconds, ...standing } = await operations.readiness();
     const { read: from } = await readOrReason(snapshots.read(async (read) => read.chain.historyFrom()));
     const files = [...fileSizes(settings.data)];
     const sizeOf = (name: string) =>
@@ -59,9 +59,7 @@ export function serverStatus({
       server_version: serverVersion,
       mode: settings.mode,
       uptime_seconds: Math.floor((clock.monotonic() - start) / MILLISECONDS),
-      ready,
-      state,
-      reason,
+      ...standing,
       index: { height, tip_age_seconds, ...(from === null ? {} : { history_from: from }) },
       node: { height: node_height },
       events:
@@ -160,6 +158,17 @@ function journalOf(directory: string): SystemState['journal'] {
       oldest_at: span === null ? null : Math.floor(span.first / MICROSECONDS),
       newest_at: span === null ? null : Math.floor(span.last / MICROSECONDS),
     };
+  } finally {
+    journal.close();
+  }
+}
+
+/** Unix seconds at which the newest entry of a journal was received; null if the journal is empty. */
+export function newestEntryAt(directory: string): number | null {
+  const journal = openJournalReader(directory);
+  try {
+    const span = journal.span();
+    return span === null ? null : Math.floor(span.last / MICROSECONDS);
   } finally {
     journal.close();
   }

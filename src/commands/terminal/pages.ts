@@ -1,7 +1,8 @@
 /** The banners that `serve` and `demo` print on a terminal. */
 import type { Readiness } from '../../api/operations.ts';
+import { stateWords } from '../../api/server-state.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
-import { observerToml } from '../../node/observer-toml.ts';
+import { stateText } from './pretty-log.ts';
 
 /** A URL for a browser on this machine, which can't open "any address". */
 export const browserUrl = (url: string): string => url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
@@ -20,6 +21,8 @@ const networkText = (chainId: number | null): string =>
 const nodeText = (nodeRpc: string, height: number | null): string =>
   height === null ? `${nodeRpc} does not answer` : `${nodeRpc} answers, at height ${height.toLocaleString('en')}`;
 
+const indented = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
+
 export interface ServePage {
   version: string;
   /** Null if this process doesn't serve the API. */
@@ -35,7 +38,7 @@ export interface ServePage {
   readiness: Readiness;
 }
 
-/** The first page of `serve`, with the node's configuration if there is no block yet. */
+/** The first page of `serve`, with the state of the server and the next step. */
 export function servePage({ version, api, events, signInPath, chainId, nodeRpc, data, readiness }: ServePage): string {
   const url = api === null ? null : browserUrl(api);
   const console = url === null ? null : new URL(signInPath ?? '/', url).href;
@@ -48,13 +51,13 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
     ['Network', networkText(chainId)],
     ["Node's RPC", nodeText(nodeRpc, readiness.node_height)],
     ['Data', data],
+    ...(readiness.state === 'live' ? [['State', 'live'] as const] : []),
   ];
+  const { state, reason, next, observer } = readiness;
   const page = `${version}: Stacks chain data and chainhooks beside your node\n\n${rows(lines)}\n`;
-  if (readiness.height !== null || events === null) return page;
-  const toml = observerToml(new URL(browserUrl(events)).host)
-    .trimEnd()
-    .replaceAll(/^/gm, '    ');
-  return `${page}\nNo block was indexed yet. The node's configuration needs:\n\n${toml}\n`;
+  if (state === 'live') return page;
+  const toml = observer === null ? '' : `\n${indented(observer.trimEnd().split('\n'))}\n`;
+  return `${page}\n${stateText(stateWords(state), reason)}\n${next}\n${toml}`;
 }
 
 /** An account that a wallet can use. */
@@ -64,8 +67,6 @@ export interface ShownAccount {
   /** Its mnemonic, or its private key in hex. */
   secret: string;
 }
-
-const indented = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
 
 export interface DemoPage {
   api: string;

@@ -99,16 +99,22 @@ function presenterOf(options: PresenterOptions, shown: Shown): Presenter {
   };
 }
 
-/** The presenter of `serve`. */
-export const servePresenter = (options: PresenterOptions): Presenter =>
-  presenterOf(options, {
+const isStateChange = ({ event }: LogEvent): boolean => event === 'state_changed' || event === 'state_degraded';
+
+/** The presenter of `serve`. The banner has the first state. */
+export function servePresenter(options: PresenterOptions): Presenter {
+  let isListening = false;
+  return presenterOf(options, {
+    show: (event) => !isListening && isStateChange(event),
     async banner(running) {
       const { nodeRpc, data } = options.settings;
       const [readiness, chainId] = [await running.readiness(), await running.chainId()];
       const signInPath = running.signInPath?.() ?? null;
+      isListening = true;
       return servePage({ ...running, version: serverVersion, signInPath, chainId, nodeRpc, data, readiness });
     },
   });
+}
 
 export interface DemoTempo {
   /** Seconds between two blocks. */
@@ -130,6 +136,7 @@ export function demoPresenter(options: PresenterOptions, { interval, history }: 
       return demoPage({ api: api ?? '', interval, accounts });
     },
     show(event) {
+      if (!isListening && isStateChange(event)) return true;
       if (event.event !== 'block_applied' && event.event !== 'block_reverted') {
         progress.erase();
         return false;

@@ -1,4 +1,5 @@
 /** The log as lines for people. */
+import type { StateEvent } from '../../api/server-state.ts';
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
 import { printableText } from '../cli/output.ts';
 import type { Output } from '../cli/progress.ts';
@@ -21,17 +22,31 @@ const valueText = (value: unknown): string =>
 /** The time of day in UTC. @param now Unix milliseconds */
 export const timeOfDay = (now: number): string => new Date(now).toISOString().slice(11, 19);
 
-/** An event on one line; a remedy and an error's stack follow on lines of their own. @param now Unix milliseconds */
-export function prettyLine({ event, ...fields }: LogEvent, now: number, colored: boolean): string {
-  const level = levelOf[event];
-  const word = level.padEnd(LONGEST_LEVEL);
+const indented = (text: string): string => `\n    ${text.trimEnd().replaceAll('\n', '\n    ')}`;
+
+/** The state of a server with its reason, as one line. */
+export const stateText = (state: string, reason: string | null): string => {
+  const words = state.charAt(0).toUpperCase() + state.slice(1);
+  return reason === null ? words : `${words}: ${reason}`;
+};
+
+function textOf({ event, ...fields }: LogEvent): string {
+  if (event === 'state_changed' || event === 'state_degraded') {
+    const { state, reason, next, observer } = fields as Pick<StateEvent, 'state' | 'reason' | 'next' | 'observer'>;
+    return `${stateText(state, reason)}${indented(next)}${observer === undefined ? '' : `\n${indented(observer)}\n`}`;
+  }
   const { cause, remedy, ...others } = fields as { cause?: unknown; remedy?: string } & Record<string, unknown>;
-  const stack = cause instanceof Error ? `\n    ${(cause.stack ?? String(cause)).replaceAll('\n', '\n    ')}` : '';
+  const stack = cause instanceof Error ? indented(cause.stack ?? String(cause)) : '';
   const shown = stack === '' && cause !== undefined ? { ...others, cause } : others;
   const values = Object.entries(shown).map(([name, value]) => ` ${name}=${valueText(value)}`);
-  const advice = remedy === undefined ? '' : `\n    ${remedy}`;
-  const text = printableText(`${event}${values.join('')}${advice}${stack}`);
-  return `${timeOfDay(now)} ${colored ? `${colors[level]}${word}${PLAIN}` : word} ${text}`;
+  return `${event}${values.join('')}${remedy === undefined ? '' : indented(remedy)}${stack}`;
+}
+
+/** An event on one line; the operator's next step and an error's stack follow on lines of their own. @param now Unix milliseconds */
+export function prettyLine(event: LogEvent, now: number, colored: boolean): string {
+  const level = levelOf[event.event];
+  const word = level.padEnd(LONGEST_LEVEL);
+  return `${timeOfDay(now)} ${colored ? `${colors[level]}${word}${PLAIN}` : word} ${printableText(textOf(event))}`;
 }
 
 export interface PrettyLogOptions {

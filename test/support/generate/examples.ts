@@ -145,8 +145,11 @@ const status: ServerReadings['status'] = async () => ({
   mode: 'full',
   uptime_seconds: 3_600,
   ready: true,
-  state: 'ready',
+  state: 'live',
   reason: null,
+  next: 'Nothing to do.',
+  observer: null,
+  seconds_left: null,
   index: { height: 140, tip_age_seconds: 4 },
   node: { height: 140 },
   events: {

@@ -1583,8 +1583,11 @@ export interface components {
             mode: string;
             uptime_seconds: number;
             ready: boolean;
-            state: "ready" | "empty" | "behind" | "stale" | "failing" | "unreadable" | "stalled";
+            state: "cannot_write" | "cannot_read" | "wrong_chain" | "waiting_for_the_node" | "waiting_for_the_first_event" | "starting" | "stuck" | "catching_up" | "stale" | "live";
             reason: string | null;
+            next: string;
+            observer: string | null;
+            seconds_left: number | null;
             index: { height: number | null; tip_age_seconds: number | null; history_from?: number; };
             node: { height: number | null; };
             events: {

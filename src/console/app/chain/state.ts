@@ -1,19 +1,6 @@
 /** The state of the chain in words, as every page shows it. */
-import { ago, bytes, count, duration, exactTime } from './format.ts';
+import { ago, bytes, count, duration } from './format.ts';
 import type { ServerStatus } from './types.ts';
-
-/** The height of the index at a time, in Unix seconds. */
-export interface HeightAt {
-  at: number;
-  height: number;
-}
-
-/** Seconds for which heights are kept. */
-const HEIGHTS_OF = 120;
-
-/** The heights of the last minutes, oldest first, with a new one. @param height null before the first block */
-export const withHeight = (heights: readonly HeightAt[], height: number | null, now: number): readonly HeightAt[] =>
-  height === null ? [] : [...heights.filter(({ at }) => at > now - HEIGHTS_OF), { at: now, height }];
 
 interface ChainState {
   tone: 'ok' | 'wait' | 'bad' | 'plain';
@@ -26,61 +13,50 @@ interface ChainState {
 /** Seconds after which a newest block is old. Blocks come every few seconds; a Bitcoin block may take an hour. */
 const OLD = 3_600;
 
-/** Blocks per second over some heights; null if the height did not grow. */
-export function blocksPerSecond(heights: readonly HeightAt[]): number | null {
-  const [first, last] = [heights[0], heights.at(-1)];
-  if (first === undefined || last === undefined || last.height <= first.height) return null;
-  return (last.height - first.height) / (last.at - first.at);
+/** The tone of each state. */
+const TONES: Readonly<Record<ServerStatus['state'], ChainState['tone']>> = {
+  cannot_write: 'bad',
+  cannot_read: 'bad',
+  wrong_chain: 'bad',
+  waiting_for_the_node: 'wait',
+  waiting_for_the_first_event: 'wait',
+  starting: 'wait',
+  stuck: 'bad',
+  catching_up: 'wait',
+  stale: 'bad',
+  live: 'ok',
+};
+
+/** The words of a state: `Catching up`. */
+export const stateTitle = (state: ServerStatus['state']): string => {
+  const words = state.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+/** `45,000 of 200,000, 2 h 5 min left`; null if the index isn't behind the node. */
+function progress({ index: { height }, node, seconds_left: left }: ServerStatus): string | null {
+  if (node.height === null || height === null || node.height <= height) return null;
+  return `${count(height)} of ${count(node.height)}${left === null ? '' : `, ${duration(left)} left`}`;
 }
 
-/** `45,000 of 200,000, 2 h 5 min left`. */
-function progress(height: number, nodeHeight: number, heights: readonly HeightAt[]): string {
-  const rate = blocksPerSecond(heights);
-  const left = rate === null ? '' : `, ${duration((nodeHeight - height) / rate)} left`;
-  return `${count(height)} of ${count(nodeHeight)}${left}`;
+/** Describes a live server whose newest block is old or whose node doesn't answer; null for others. */
+function liveDetail({ index: { tip_age_seconds: age }, node }: ServerStatus): string | null {
+  if (age === null || (node.height !== null && age <= OLD)) return null;
+  return `${node.height === null ? 'node away, ' : ''}newest block ${ago(age)}`;
 }
 
 /**
  * The state of the chain.
  * @param status null before the first answer
  * @param isAway whether the server did not answer the last request
- * @param now Unix seconds
  */
-export function chainState(
-  status: ServerStatus | null,
-  isAway: boolean,
-  heights: readonly HeightAt[],
-  now: number,
-): ChainState {
+export function chainState(status: ServerStatus | null, isAway: boolean): ChainState {
   if (isAway) return { tone: 'bad', word: 'Server away', detail: 'it does not answer' };
   if (status === null) return { tone: 'plain', word: 'Connecting…', detail: null };
-  const { state, index, node } = status;
-  const { height, tip_age_seconds: age } = index;
-  switch (state) {
-    case 'empty':
-      return { tone: 'wait', word: 'No block yet', detail: 'waiting for the node' };
-    case 'failing':
-      return { tone: 'bad', word: 'Writes fail', detail: null };
-    case 'unreadable':
-      return { tone: 'bad', word: 'Index unreadable', detail: null };
-    case 'stalled':
-      return { tone: 'bad', word: 'No events come', detail: null };
-    case 'behind':
-      // A host of a cluster may lack entries of the log, and yet have all blocks of its node.
-      if (node.height === null || height === null || node.height <= height)
-        return { tone: 'wait', word: 'Behind', detail: null };
-      return { tone: 'wait', word: 'Catching up', detail: progress(height, node.height, heights) };
-    case 'stale':
-    case 'ready': {
-      const since = age === null ? null : exactTime(now - age).slice(0, 16);
-      const isOld = state === 'stale' || (age !== null && age > OLD);
-      if (node.height !== null) {
-        return { tone: 'ok', word: 'Live', detail: isOld && age !== null ? `newest block ${ago(age)}` : null };
-      }
-      if (isOld) return { tone: 'bad', word: 'Stale', detail: `since ${since} UTC` };
-      return { tone: 'wait', word: 'Node away', detail: age === null ? null : `newest block ${ago(age)}` };
-    }
-  }
+  const { state } = status;
+  const isMoving = state === 'starting' || state === 'catching_up';
+  const detail = isMoving ? progress(status) : state === 'live' ? liveDetail(status) : null;
+  return { tone: TONES[state], word: stateTitle(state), detail };
 }
 
 /** The free space of the disk, and when it is full at the rate that was measured. */

@@ -6,7 +6,6 @@ import { type PageName, sections } from '../../page-paths.ts';
 import { connection } from '../api/live.ts';
 import { count } from '../chain/format.ts';
 import { chainState } from '../chain/state.ts';
-import { now } from '../ui/clock.ts';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, place } from '../ui/router.ts';
 import { SEARCH_ID, Search } from '../ui/search.tsx';
@@ -55,8 +54,8 @@ const Navigation = () => (
  * WebSocket is lost, it says so, too.
  */
 function ChainState() {
-  const { status, error, heights } = server.value;
-  const { tone, word, detail } = chainState(status, error !== null, heights, now.value);
+  const { status, error } = server.value;
+  const { tone, word, detail } = chainState(status, error !== null);
   const height = status?.index.height ?? null;
   return (
     <a class={`state ${tone}`} href="/">

@@ -4,29 +4,22 @@ import { api, bodyOf, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/order.ts';
 import type { Loaded } from '../api/use-answer.ts';
-import { type HeightAt, withHeight } from '../chain/state.ts';
 import type { ServerStatus } from '../chain/types.ts';
 
 interface Known {
   status: ServerStatus | null;
   /** Why the last request failed; null if it succeeded. */
   error: RequestError | null;
-  /** Heights of the last minutes, oldest first. */
-  heights: readonly HeightAt[];
 }
 
 /** What is known of the server. */
-export const server = signal<Known>({ status: null, error: null, heights: [] });
+export const server = signal<Known>({ status: null, error: null });
 
 const EVERY_MS = 5_000;
 const statusQuery = liveQuery({
   ask: (signal) => bodyOf(api.GET('/stackside/v1/status', { signal })),
   answered(status) {
-    server.value = {
-      status,
-      error: null,
-      heights: withHeight(server.value.heights, status.index.height, Date.now() / 1000),
-    };
+    server.value = { status, error: null };
   },
   failed(error) {
     if (!(error instanceof RequestError)) throw error;

@@ -1,7 +1,6 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
 import type { ComponentChild } from 'preact';
 import { useRef } from 'preact/hooks';
-import { observerToml } from '../../../../node/observer-toml.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
@@ -10,13 +9,13 @@ import { mergeBlocks, type SeenBlock } from '../../chain/block-list.ts';
 import { secondsBetween } from '../../chain/chart.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
-import { blocksPerSecond } from '../../chain/state.ts';
+import { chainState, stateTitle } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { now } from '../../ui/clock.ts';
 import { type Column, Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { server, useServerStatus } from '../../ui/server-status.ts';
+import { useServerStatus } from '../../ui/server-status.ts';
 import { WatchedHere } from '../../ui/tell-me.tsx';
 import { Ago, Badge, ChainText, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
@@ -173,65 +172,39 @@ function lag(height: number | null, nodeHeight: number): string {
 /** Seconds between reads of failing chainhooks. */
 const HOOKS_EVERY = 5;
 
-/** Titles of the states in which a server is not ready. */
-const TITLES: Readonly<Record<ServerStatus['state'], string>> = {
-  ready: 'The node is away',
-  empty: 'No block was indexed yet',
-  behind: 'Not up to date',
-  stale: 'Stale',
-  failing: 'Nothing can be written',
-  unreadable: 'The index can’t be read',
-  stalled: 'No events come',
-};
-
 const AWAY =
   'The node’s RPC interface does not answer. What is indexed is served, and blocks arrive as long as the node posts its events.';
 
-/** Why the server is not up to date, or how to configure the node; null if all is well. */
+/** The state of a server with the next step; null if it is live and its node answers. */
 function State({ status }: { status: ServerStatus }) {
-  const { index, events, state, reason, node } = status;
-  if (index.height === null && events !== null) return <WaitingForNode endpoint={events.endpoint} />;
-  if (state === 'ready' && node.height !== null) return null;
-  const isBehind = state === 'behind' && node.height !== null && index.height !== null && node.height > index.height;
+  const { state, reason, next, observer, node, index } = status;
+  if (state === 'live' && node.height !== null) return null;
+  const { tone } = chainState(status, false);
+  const isLive = state === 'live';
   return (
-    <section class="note wait" aria-label="State of the server" aria-live="polite">
-      <h2>{TITLES[state]}</h2>
-      <p>{reason ?? AWAY}</p>
-      {isBehind ? <CatchingUp height={index.height ?? 0} nodeHeight={node.height ?? 0} /> : null}
+    <section class={`note ${tone === 'bad' ? 'bad' : 'wait'}`} aria-label="State of the server" aria-live="polite">
+      <div class="note-head">
+        <h2>{isLive ? 'The node is away' : stateTitle(state)}</h2>
+        {observer === null ? null : <Copy text={observer} what="configuration" />}
+      </div>
+      <p>{isLive ? AWAY : reason}</p>
+      {isLive ? null : <p>{next}</p>}
+      {observer === null ? null : <pre class="code boxed">{observer}</pre>}
+      {state === 'starting' || state === 'catching_up' ? (
+        <CatchingUp height={index.height ?? 0} nodeHeight={node.height ?? 0} />
+      ) : null}
     </section>
   );
 }
 
-/** The progress of the index, and the time left at the rate of the last minutes. */
+/** How much of the node's chain is indexed. */
 function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number }) {
-  const rate = blocksPerSecond(server.value.heights);
+  if (nodeHeight <= height) return null;
   const share = (100 * height) / nodeHeight;
   return (
-    <>
-      <div class="progress" role="progressbar" aria-label="Blocks indexed" aria-valuenow={Math.floor(share)}>
-        <span style={{ width: `${share}%` }} />
-      </div>
-      <p>
-        Block {count(height)} of {count(nodeHeight)}
-        {rate === null ? '' : `, ${rate.toFixed(1)} blocks/s, ${duration((nodeHeight - height) / rate)} left`}
-      </p>
-    </>
-  );
-}
-
-/** The node's configuration, to copy. */
-function WaitingForNode({ endpoint }: { endpoint: string }) {
-  const toml = observerToml(endpoint);
-  return (
-    <Panel title="Waiting for the node" aside={<Copy text={toml} what="configuration" />}>
-      <div class="panel-body">
-        <p>
-          No event has arrived yet. Add this to the node’s configuration before its first start, since a node sends each
-          event once. Blocks appear here as soon as the node posts them.
-        </p>
-        <pre class="code boxed">{toml}</pre>
-      </div>
-    </Panel>
+    <div class="progress" role="progressbar" aria-label="Blocks indexed" aria-valuenow={Math.floor(share)}>
+      <span style={{ width: `${share}%` }} />
+    </div>
   );
 }
 

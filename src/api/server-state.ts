@@ -1,0 +1,325 @@
+/**
+ * Where a server stands: one state, in the same words on the terminal, in the log, in `/ready`, in `/stackside/v1/status`, in
+ * `stackside status` and in the console.
+ */
+import { spanText } from '../base/span-text.ts';
+import { observerToml } from '../node/observer-toml.ts';
+import type { Refusal } from '../node/refusal.ts';
+
+/** The states of a server. The first one whose condition holds is the state. */
+export const serverStates = [
+  'cannot_write',
+  'cannot_read',
+  'wrong_chain',
+  'waiting_for_the_node',
+  'waiting_for_the_first_event',
+  'starting',
+  'stuck',
+  'catching_up',
+  'stale',
+  'live',
+] as const;
+export type ServerState = (typeof serverStates)[number];
+
+/** The words of a state, as people read them: `catching up`. */
+export const stateWords = (state: ServerState): string => state.replaceAll('_', ' ');
+
+/** A problem with its remedy, each without a period at the end, or as sentences. */
+type Obstacle = Pick<Refusal, 'problem' | 'remedy'>;
+
+/** The source of a server's events. */
+export type EventSource =
+  /** The node posts them to this endpoint. */
+  | { kind: 'port'; endpoint: string }
+  /** stacks-node-publisher. `failure` is the reason why no message arrives; null if messages can arrive. */
+  | { kind: 'stream'; failure: string | null };
+
+/** Everything that decides the state. Heights are Stacks block heights; times are in seconds. */
+export interface StateReadings {
+  /** Why writes fail; null if they succeed. */
+  writeFailure: string | null;
+  /** Why the index can't be read; null if it can. */
+  readFailure: string | null;
+  /** Why the node, or a block that it sent, belongs to another chain than the data; null if it doesn't. */
+  wrongChain: Obstacle | null;
+  /** The source of events; null in a process that accepts none. */
+  source: EventSource | null;
+  /** URL of the node's RPC interface. */
+  nodeRpc: string;
+  /** The node's height; null if its RPC interface doesn't answer. */
+  nodeHeight: number | null;
+  /** Height of the newest indexed block; null before the first one. */
+  height: number | null;
+  /** Height of the first block of a partial history; null if the history is complete or hasn't started. */
+  historyStart: number | null;
+  /** Why the newest block is refused, other than for its chain; null if it was accepted. */
+  refusal: Obstacle | null;
+  /** The filling of missing blocks from the node: `failure` is the reason why it fails; null if nothing fills them. */
+  filling: { failure: string | null } | null;
+  /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
+  log: { reason: string; isReachable: boolean } | null;
+  /** Time since the start of the process. */
+  secondsSinceStart: number;
+  /** Time since the last event; null before the first one. An event before this start counts, too. */
+  secondsSinceEvent: number | null;
+  /** Time since the height last changed, or a refusal began, or since the start. */
+  secondsSinceMove: number;
+  /** Time for which the node's height has been above the unchanged height of the index; null if it isn't above. */
+  secondsBehind: number | null;
+  /** Blocks by which the node's height grew since the start. */
+  nodeBlocksSinceStart: number;
+  /** Blocks that the index gained per second over the last minutes; null if it gained none. */
+  blocksPerSecond: number | null;
+}
+
+/** A state with its texts. */
+export interface Standing {
+  state: ServerState;
+  /** Whether answers are up to date. */
+  ready: boolean;
+  /** The state in sentences; null if the server is live. */
+  reason: string | null;
+  /** The operator's next step, in sentences. */
+  next: string;
+  /** Estimated time until the index is up to date; null if it isn't known. */
+  secondsLeft: number | null;
+  /** The section that the node's configuration needs, as TOML, if the next step is to add it. */
+  observer: string | null;
+}
+
+interface StateChange {
+  /** The words of the state. */
+  state: string;
+  reason: string | null;
+  next: string;
+  /** The section that the node's configuration needs, as TOML. */
+  observer?: string;
+}
+
+export type StateEvent =
+  /** The server is live, or entered a state that passes by itself. */
+  | ({ event: 'state_changed' } & StateChange)
+  /** The server entered a state that needs the operator. */
+  | ({ event: 'state_degraded' } & StateChange);
+
+/** Blocks that the index may lack: a node reports its own height before it has posted the block. */
+const BLOCKS_BEHIND = 2;
+/** Blocks of the node, and seconds, after which a node that sends nothing is probably not configured. */
+const SILENT_BLOCKS = 3;
+const SILENT_SECONDS = 120;
+/** Seconds without a new block after which the index isn't catching up. */
+const STANDSTILL_SECONDS = 60;
+/** Seconds after which the index is stale if the node has a block that the index lacks. */
+const STALE_SECONDS = 600;
+/** Seconds without an event after which the index is stale if the node's height is unknown. */
+const SILENT_STALE_SECONDS = 1_800;
+/** Number of blocks after which a partial history no longer counts as starting. */
+const STARTING_BLOCKS = 100;
+
+const WAIT = 'Wait.';
+
+const number = (value: number): string => value.toLocaleString('en-US');
+
+/** A text that may end with the message of an error, as a sentence. */
+const sentence = (text: string): string => {
+  const trimmed = text.trim();
+  const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+};
+
+const standing = (
+  state: ServerState,
+  reason: string | null,
+  next: string,
+  more: Partial<Pick<Standing, 'ready' | 'secondsLeft' | 'observer'>> = {},
+): Standing => ({
+  state,
+  ready: state === 'live',
+  reason: reason === null ? null : sentence(reason),
+  next: sentence(next),
+  secondsLeft: null,
+  observer: null,
+  ...more,
+});
+
+const lagOf = ({ height, nodeHeight }: StateReadings): number =>
+  nodeHeight === null ? 0 : Math.max(0, nodeHeight - (height ?? 0));
+
+const isMoving = ({ secondsSinceMove }: StateReadings): boolean => secondsSinceMove <= STANDSTILL_SECONDS;
+
+/** Whether missing blocks are being filled: something fills them, it doesn't fail, and blocks come. */
+const isFilling = (readings: StateReadings): boolean =>
+  readings.refusal !== null &&
+  readings.filling !== null &&
+  readings.filling.failure === null &&
+  readings.nodeHeight !== null &&
+  isMoving(readings);
+
+/** Whether blocks are refused, and nothing changes this. */
+const isStuck = (readings: StateReadings): boolean => readings.refusal !== null && !isFilling(readings);
+
+const positions = ({ height, nodeHeight }: StateReadings): string =>
+  nodeHeight === null
+    ? `The index is at block ${number(height ?? 0)}`
+    : `The index is at block ${number(height ?? 0)}, and the node is at block ${number(nodeHeight)}`;
+
+/** Whether no event has arrived, from the node or from the log of a cluster. */
+const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
+  height === null && secondsSinceEvent === null && log === null;
+
+/** Makes the standing of one state if its condition holds. */
+type Rule = (readings: StateReadings) => Standing | null;
+
+/** The rules in the order in which they apply. */
+const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
+  cannot_write({ writeFailure, log }) {
+    if (log?.isReachable === false) {
+      const next = "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.";
+      return standing('cannot_write', log.reason, next);
+    }
+    if (writeFailure === null) return null;
+    return standing(
+      'cannot_write',
+      `Nothing can be written: ${writeFailure}`,
+      'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
+    );
+  },
+
+  cannot_read: ({ readFailure }) =>
+    readFailure === null
+      ? null
+      : standing('cannot_read', readFailure, 'Check that --data names the right directory and that its disk works.'),
+
+  wrong_chain: ({ wrongChain }) =>
+    wrongChain === null ? null : standing('wrong_chain', wrongChain.problem, wrongChain.remedy),
+
+  waiting_for_the_node(readings) {
+    const { source, nodeHeight, nodeRpc } = readings;
+    if (!isEmpty(readings) || source?.kind !== 'port' || nodeHeight !== null) return null;
+    return standing(
+      'waiting_for_the_node',
+      `No event has arrived, and no node answers at ${nodeRpc}`,
+      "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
+      { observer: observerToml(source.endpoint) },
+    );
+  },
+
+  waiting_for_the_first_event(readings) {
+    const { source, nodeHeight, secondsSinceStart, nodeBlocksSinceStart } = readings;
+    if (!isEmpty(readings)) return null;
+    if (source === null) {
+      return standing(
+        'waiting_for_the_first_event',
+        'No block is indexed yet',
+        'Check the state of the server that writes to this directory.',
+      );
+    }
+    if (source.kind === 'stream') {
+      return source.failure === null
+        ? standing(
+            'waiting_for_the_first_event',
+            'No message has arrived from stacks-node-publisher yet',
+            'Check that stacks-node-publisher receives events from its node.',
+          )
+        : standing('waiting_for_the_first_event', `No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
+    }
+    const observer = { observer: observerToml(source.endpoint) };
+    return nodeBlocksSinceStart >= SILENT_BLOCKS || secondsSinceStart >= SILENT_SECONDS
+      ? standing(
+          'waiting_for_the_first_event',
+          `The node is at block ${number(nodeHeight ?? 0)} but sends nothing`,
+          'Is this section in its configuration, and was the node restarted since?',
+          observer,
+        )
+      : standing(
+          'waiting_for_the_first_event',
+          `The node is at block ${number(nodeHeight ?? 0)}, and no event has arrived yet`,
+          "Add this section to the node's configuration, and restart the node.",
+          observer,
+        );
+  },
+
+  starting(readings) {
+    const { height, nodeHeight, historyStart, refusal, log } = readings;
+    if (isStuck(readings) || log !== null) return null;
+    if (height === null) {
+      const at = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);
+      return standing(
+        'starting',
+        at === null ? "Starting at the node's next block" : `Starting at block ${number(at)}`,
+        'Wait for the first block.',
+      );
+    }
+    if (historyStart === null || height - historyStart >= STARTING_BLOCKS) return null;
+    if (lagOf(readings) <= BLOCKS_BEHIND || !isMoving(readings)) return null;
+    const reason = `Starting at block ${number(historyStart)}. ${positions(readings)}`;
+    return standing('starting', reason, WAIT, { ready: refusal === null, secondsLeft: leftOf(readings) });
+  },
+
+  stuck(readings) {
+    const { refusal, filling } = readings;
+    if (refusal === null || !isStuck(readings)) return null;
+    const failure = filling?.failure ?? null;
+    return failure === null
+      ? standing('stuck', refusal.problem, refusal.remedy)
+      : standing(
+          'stuck',
+          `${sentence(refusal.problem)} They can't be filled from the node: ${failure}`,
+          "Check --node-rpc and the node's auth token. Stackside tries again by itself.",
+        );
+  },
+
+  catching_up(readings) {
+    const { refusal, log } = readings;
+    if (log !== null) return standing('catching_up', log.reason, WAIT);
+    const isBehind = lagOf(readings) > BLOCKS_BEHIND && isMoving(readings);
+    if (!isBehind && refusal === null) return null;
+    const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them from the node`;
+    const secondsLeft = leftOf(readings);
+    const left = secondsLeft === null ? '' : `, ${spanText(secondsLeft)} left`;
+    return standing('catching_up', `${positions(readings)}${left}${gap}`, WAIT, { secondsLeft });
+  },
+
+  stale(readings) {
+    const { source, nodeHeight, secondsBehind, secondsSinceMove, secondsSinceEvent, secondsSinceStart } = readings;
+    if (source?.kind === 'stream' && source.failure !== null) {
+      return standing('stale', `No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
+    }
+    if (nodeHeight === null) {
+      const silence = secondsSinceEvent ?? secondsSinceStart;
+      if (silence < SILENT_STALE_SECONDS) return null;
+      return standing(
+        'stale',
+        `No event has arrived for ${spanText(silence)}, and no node answers at ${readings.nodeRpc}`,
+        'Start the node, or name the address of its RPC interface with --node-rpc.',
+      );
+    }
+    // A server that isn't up to date doesn't count as live before the time is over.
+    const isFarBehind = lagOf(readings) > BLOCKS_BEHIND;
+    if (!isFarBehind && (secondsBehind ?? 0) < STALE_SECONDS) return null;
+    const since = Math.floor(isFarBehind ? secondsSinceMove : (secondsBehind ?? 0));
+    return standing(
+      'stale',
+      `${positions(readings)}. No block has arrived for ${spanText(since)}`,
+      source === null
+        ? 'Check the state of the server that writes to this directory.'
+        : 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
+    );
+  },
+};
+
+/** Estimates the time until the index has the node's height. */
+function leftOf(readings: StateReadings): number | null {
+  const { blocksPerSecond } = readings;
+  const lag = lagOf(readings);
+  return blocksPerSecond === null || lag === 0 ? null : Math.ceil(lag / blocksPerSecond);
+}
+
+/** Decides the state of a server: the first one whose condition holds. */
+export function standingOf(readings: StateReadings): Standing {
+  for (const rule of Object.values(rules)) {
+    const found = rule(readings);
+    if (found !== null) return found;
+  }
+  return standing('live', null, 'Nothing to do.');
+}

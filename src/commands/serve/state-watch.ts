@@ -1,0 +1,239 @@
+/** Follows the state of a server: reads what decides it, remembers when heights changed, and logs each change of the state. */
+import type { Readiness } from '../../api/operations.ts';
+import {
+  type EventSource,
+  type Standing,
+  type StateEvent,
+  type StateReadings,
+  standingOf,
+  stateWords,
+} from '../../api/server-state.ts';
+import type { Clock } from '../../base/clock.ts';
+import { chainIdText, networkOf } from '../../chain/network.ts';
+import type { Refusal } from '../../node/refusal.ts';
+import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import type { WriterHealth } from '../../store/ingest/writer.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import { readOrReason } from './operations.ts';
+
+export interface StateWatchOptions {
+  snapshots: Snapshots;
+  node: NodeRpc;
+  nodeRpc: string;
+  /** The chain of the setting; null if the data decides. */
+  chainId: number | null;
+  /** The writer's health; null if this process only reads. */
+  health: Pick<WriterHealth, 'failing'> | null;
+  /** How far a host of a cluster is behind its log; null if it isn't. */
+  behind: () => StateReadings['log'];
+  /** The source of events; null in a process that accepts none, or before it is open. */
+  source: () => EventSource | null;
+  /** Why the newest block is refused; null if it was accepted. */
+  refusal: () => Refusal | null;
+  /** The filling of gaps; null if nothing fills them. */
+  filling: () => StateReadings['filling'];
+  /** Unix seconds of the last event since the start; null before the first one. */
+  lastEvent: () => number | null;
+  /** Unix seconds of the last event before the start; null if there is none. */
+  lastEventBefore: number | null;
+  clock: Clock;
+  log: (event: StateEvent) => void;
+}
+
+/** Milliseconds between two readings without a request. */
+const EVERY_MS = 5_000;
+/** Seconds over which the rate of new blocks is measured. */
+const RATE_SECONDS = 120;
+
+/** States that pass by themselves, and that of a server that is up to date. */
+const quiet: ReadonlySet<Standing['state']> = new Set(['starting', 'catching_up', 'live']);
+
+interface Tip {
+  height: number;
+  /** Unix seconds. */
+  time: number;
+}
+
+interface IndexReading {
+  tip: Tip | null;
+  chainId: number | null;
+  historyStart: number | null;
+}
+
+async function nodeInfo(node: NodeRpc): Promise<NodeInfo | null> {
+  try {
+    return await node.info();
+  } catch (error) {
+    if (error instanceof NodeUnreachableError) return null;
+    throw error;
+  }
+}
+
+/** Reports a node of another chain than the data. */
+function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: string): StateReadings['wrongChain'] {
+  if (node === null || chainId === null || node.chainId === chainId) return null;
+  const [theirs, own] = [chainIdText(node.chainId), chainIdText(chainId)];
+  return {
+    problem: `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${own}`,
+    remedy: `Name a node of chain ${own} with --node-rpc, or give chain ${theirs} its own --data directory`,
+  };
+}
+
+/** Heights over time. All times are in seconds of the monotonic clock. */
+class Movement {
+  readonly #start: number;
+  #movedAt: number;
+  #blockAt: number | null = null;
+  #behindSince: number | null = null;
+  #refusedBefore = false;
+  #firstNodeHeight: number | null = null;
+  #heights: { at: number; height: number }[] = [];
+  #height: number | null = null;
+  #isRead = false;
+
+  constructor(now: number) {
+    this.#start = now;
+    this.#movedAt = now;
+  }
+
+  /** Records heights at a time. */
+  add(at: number, height: number | null, nodeHeight: number | null, isRefused: boolean): void {
+    if (height !== null && height !== this.#height && this.#isRead) {
+      this.#movedAt = at;
+      this.#blockAt = at;
+      this.#behindSince = null;
+    }
+    if (isRefused && !this.#refusedBefore) this.#movedAt = at;
+    this.#refusedBefore = isRefused;
+    this.#height = height;
+    this.#isRead = true;
+    if (nodeHeight === null || nodeHeight <= (height ?? 0)) this.#behindSince = null;
+    else this.#behindSince ??= at;
+    this.#firstNodeHeight ??= nodeHeight;
+    if (height === null) return;
+    this.#heights = [...this.#heights.filter((one) => one.at > at - RATE_SECONDS), { at, height }];
+  }
+
+  #blocksPerSecond(): number | null {
+    const [first, last] = [this.#heights[0], this.#heights.at(-1)];
+    if (first === undefined || last === undefined || last.height <= first.height) return null;
+    return (last.height - first.height) / (last.at - first.at);
+  }
+
+  readings(now: number, nodeHeight: number | null) {
+    return {
+      secondsSinceStart: now - this.#start,
+      secondsSinceMove: now - this.#movedAt,
+      secondsBehind: this.#behindSince === null ? null : now - this.#behindSince,
+      nodeBlocksSinceStart: nodeHeight === null ? 0 : nodeHeight - (this.#firstNodeHeight ?? nodeHeight),
+      blocksPerSecond: this.#blocksPerSecond(),
+    };
+  }
+
+  /** Time since the last block that this process saw arrive; infinite before the first one. */
+  secondsSinceBlock(now: number): number {
+    return this.#blockAt === null ? Number.POSITIVE_INFINITY : now - this.#blockAt;
+  }
+}
+
+/** Follows the state. It is read with each request of `/ready` and, once started, also every few seconds. */
+export function watchState(options: StateWatchOptions): {
+  readiness: () => Promise<Readiness>;
+  start: () => void;
+  stop: () => void;
+} {
+  const { snapshots, node, nodeRpc, clock, log } = options;
+  const seconds = () => clock.monotonic() / 1_000;
+  const movement = new Movement(seconds());
+  let logged = '';
+  let begun = 0;
+  let recorded = 0;
+
+  const readIndex = () =>
+    snapshots.read(async (read): Promise<IndexReading> => {
+      const block = read.blocks.find('latest');
+      return {
+        tip: block === undefined ? null : { height: block.height, time: block.time },
+        chainId: await read.chain.chainId(),
+        historyStart: read.chain.historyFrom(),
+      };
+    });
+
+  function logChange({ state, reason, next, observer }: Standing): void {
+    if (state === logged) return;
+    logged = state;
+    const change = { state: stateWords(state), reason, next, ...(observer === null ? {} : { observer }) };
+    log({ event: quiet.has(state) ? 'state_changed' : 'state_degraded', ...change });
+  }
+
+  async function readiness(): Promise<Readiness> {
+    begun += 1;
+    const order = begun;
+    const [{ read: index, reason: readFailure }, info] = await Promise.all([readOrReason(readIndex()), nodeInfo(node)]);
+    const tip = index?.tip ?? null;
+    const height = tip?.height ?? null;
+    const nodeHeight = info?.height ?? null;
+    const refusal = options.refusal();
+    const now = seconds();
+    // A slow reading must not count as a newer one.
+    const isNewest = order > recorded;
+    if (isNewest) {
+      recorded = order;
+      movement.add(now, height, nodeHeight, refusal !== null);
+    }
+    const source = options.source();
+    const tipAge = tip === null ? null : Math.max(0, Math.round(clock.now() / 1_000 - tip.time));
+    const lastEvent = options.lastEvent() ?? options.lastEventBefore;
+    const eventAge = lastEvent === null ? null : Math.max(0, Math.floor(clock.now() / 1_000) - lastEvent);
+    const chainId = index?.chainId ?? options.chainId;
+    // A process that accepts no events judges by the newest block, except on networks that may stand still for days.
+    const isBusy = chainId !== null && networkOf(chainId).kind === 'mainnet';
+    const sourceAge = source !== null ? eventAge : isBusy ? tipAge : null;
+    const standing = standingOf({
+      writeFailure: options.health?.failing()?.message ?? null,
+      readFailure,
+      wrongChain: refusal?.why === 'wrong_chain' ? refusal : foreignNode(info, chainId, nodeRpc),
+      source,
+      nodeRpc,
+      nodeHeight,
+      height,
+      historyStart: index?.historyStart ?? null,
+      refusal: refusal?.why === 'wrong_chain' ? null : refusal,
+      filling: options.filling(),
+      log: options.behind(),
+      // A host of a cluster gets blocks from the log, too.
+      secondsSinceEvent: sourceAge === null ? null : Math.min(sourceAge, movement.secondsSinceBlock(now)),
+      ...movement.readings(now, nodeHeight),
+    });
+    if (isNewest) logChange(standing);
+    const { state, ready, reason, next, observer, secondsLeft } = standing;
+    return {
+      ...{ ready, state, reason, next, observer, height },
+      node_height: nodeHeight,
+      tip_age_seconds: tipAge,
+      seconds_left: secondsLeft,
+    };
+  }
+
+  let isStopped = false;
+  let cancel = () => {};
+
+  function look(): void {
+    readiness().catch((error: unknown) => {
+      // The index was closed during the reading.
+      if (!isStopped) throw error;
+    });
+  }
+
+  return {
+    readiness,
+    start() {
+      look();
+      cancel = clock.every(EVERY_MS, look);
+    },
+    stop() {
+      isStopped = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/** The state of a server over time, and the log of its changes. */
+import { expect, test } from 'bun:test';
+import { watching } from '../support/servers/watching.ts';
+
+test('logs each change of the state once, with the next step and the observer section, however often it is read', async () => {
+  const { world, logged, after } = watching();
+  await after(1);
+  await after(5);
+  world.nodeHeight = 100;
+  await after(5);
+  world.height = 100;
+  world.lastEvent = 11;
+  await after(5);
+  await after(5);
+  expect(logged.map(({ event, state }) => [event, state])).toEqual([
+    ['state_degraded', 'waiting for the node'],
+    ['state_degraded', 'waiting for the first event'],
+    ['state_changed', 'live'],
+  ]);
+  expect(logged[1]).toMatchObject({ next: expect.stringContaining('Add this section'), observer: expect.any(String) });
+  expect(logged[2]).not.toHaveProperty('observer');
+});
+
+test('asks about the observer section after three blocks of a node that sends nothing', async () => {
+  const { world, after } = watching();
+  world.nodeHeight = 100;
+  expect((await after(1)).reason).toBe('The node is at block 100, and no event has arrived yet.');
+  world.nodeHeight = 103;
+  expect((await after(1)).reason).toBe('The node is at block 103 but sends nothing.');
+});
+
+test('asks about the observer section after two minutes without an event', async () => {
+  const { world, after } = watching();
+  world.nodeHeight = 100;
+  expect((await after(119)).reason).toContain('no event has arrived yet');
+  expect((await after(1)).reason).toBe('The node is at block 100 but sends nothing.');
+});
+
+test('measures the rate of new blocks for the time left', async () => {
+  const { world, after } = watching();
+  world.nodeHeight = 1_000;
+  for (let height = 0; height <= 100; height += 10) {
+    world.height = height;
+    await after(1);
+  }
+  expect(await after(0)).toMatchObject({ state: 'catching_up', seconds_left: 90 });
+});
+
+test('is stale ten minutes after the node got a block that did not arrive, however long both stood still before', async () => {
+  const { world, after } = watching();
+  Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0 });
+  expect((await after(10_000)).state).toBe('live');
+  world.nodeHeight = 101;
+  expect((await after(1)).state).toBe('live');
+  expect((await after(599)).state).toBe('live');
+  expect((await after(1)).state).toBe('stale');
+  world.height = 101;
+  expect((await after(1)).state).toBe('live');
+});
+
+test('without RPC, is stale half an hour after the last event, and live again with the next one', async () => {
+  const { world, after } = watching({ lastEventBefore: -1_700 });
+  world.height = 100;
+  expect((await after(99)).state).toBe('live');
+  expect((await after(1)).state).toBe('stale');
+  world.lastEvent = 101;
+  expect((await after(1)).state).toBe('live');
+});
+
+test('a refused block makes the server stuck, and its filling makes it catch up', async () => {
+  const gap = {
+    ...({ why: 'gap', problem: 'blocks 101–104 are missing', remedy: 'Fill them.' } as const),
+    missing: { from: 101, to: 104 },
+  };
+  let filling: { failure: string | null } | null = null;
+  const { world, after } = watching({ refusal: () => gap, filling: () => filling });
+  Object.assign(world, { height: 100, nodeHeight: 105, lastEvent: 0 });
+  expect(await after(200)).toMatchObject({ state: 'stuck', reason: 'Blocks 101–104 are missing.', next: 'Fill them.' });
+  filling = { failure: null };
+  world.height = 101;
+  expect((await after(1)).state).toBe('catching_up');
+  expect((await after(61)).state).toBe('stuck');
+});
+
+test('a node of another chain than the data is the wrong chain, whenever it is seen', async () => {
+  const { world, after } = watching();
+  Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0 });
+  expect((await after(1)).state).toBe('live');
+  world.nodeChainId = 1;
+  expect(await after(1)).toMatchObject({
+    state: 'wrong_chain',
+    reason: 'The node at http://127.0.0.1:20443 belongs to chain 0x00000001, and the data to chain 0x80000000.',
+  });
+});

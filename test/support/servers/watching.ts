@@ -1,0 +1,60 @@
+/** The state of a server, watched with readings that a test sets and a clock that it moves. */
+import type { StateEvent } from '../../../src/api/server-state.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { type StateWatchOptions, watchState } from '../../../src/commands/serve/state-watch.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../../src/node/rpc.ts';
+import type { Reader } from '../../../src/store/read/index-reader.ts';
+import { snapshotsBy } from '../data/snapshots-by.ts';
+import { manualClock } from '../time/manual-clock.ts';
+
+const CHAIN_ID = 0x8000_0000;
+
+/** Watches a server whose index and node have the given heights. */
+export function watching(replaced: Partial<StateWatchOptions> = {}) {
+  const time = manualClock();
+  const logged: StateEvent[] = [];
+  const world = {
+    height: null as number | null,
+    nodeHeight: null as number | null,
+    nodeChainId: CHAIN_ID,
+    historyStart: null as number | null,
+    lastEvent: null as number | null,
+  };
+  const reader = {
+    blocks: { find: () => (world.height === null ? undefined : { height: world.height, time: 0 }) },
+    chain: { chainId: async () => CHAIN_ID, historyFrom: () => world.historyStart },
+  } as unknown as Reader;
+  const node = {
+    async info() {
+      if (world.nodeHeight === null) throw new NodeUnreachableError("the node can't be reached");
+      return { chainId: world.nodeChainId, height: world.nodeHeight, burnBlockHeight: 0, indexBlockHash: null };
+    },
+  } as unknown as NodeRpc;
+  const watch = watchState({
+    snapshots: snapshotsBy(async (read) => read(reader)),
+    node,
+    nodeRpc: 'http://127.0.0.1:20443',
+    chainId: null,
+    health: null,
+    behind: () => null,
+    source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700' }),
+    refusal: () => null,
+    filling: () => null,
+    lastEvent: () => world.lastEvent,
+    lastEventBefore: null,
+    clock: { ...systemClock, now: time.now, monotonic: time.now, every: time.every },
+    log: (event) => void logged.push(event),
+    ...replaced,
+  });
+  return {
+    ...watch,
+    node,
+    world,
+    logged,
+    /** Lets seconds pass, and reads the state. */
+    async after(seconds: number) {
+      time.tick(1_000 * seconds);
+      return watch.readiness();
+    },
+  };
+}
