@@ -44,6 +44,12 @@ type ServerEvent =
   | { event: 'from_not_compared'; place: string; problem: string }
   | { event: 'archive_unsigned'; place: string; problem: string }
   | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
+  /** Other machines may reach the event port, which accepts events from everybody. */
+  | { event: 'event_port_open'; host: string; remedy: string }
+  /** A demo takes a free port, since another program uses the default one. */
+  | { event: 'port_in_use'; port: number; flag: string }
+  /** The node's configuration doesn't make it post its events to this server as it has to. */
+  | { event: 'node_config_wrong'; problem: string; remedy: string; observer: string }
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
   /** `nearest` is the variable that may have been meant. */
   | { event: 'variable_ignored'; variable: string; reason: string }
@@ -88,6 +94,9 @@ export type Level = (typeof levels)[number];
 /** The level of each event; an event without one doesn't compile. docs/logs.md explains each. */
 export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
+  event_port_open: 'warn',
+  port_in_use: 'warn',
+  node_config_wrong: 'warn',
   state_changed: 'info',
   state_degraded: 'warn',
   contracts_deployed: 'info',

@@ -3,6 +3,7 @@
  * `stackside status` and in the console.
  */
 import { spanText } from '../base/span-text.ts';
+import type { ObserverProblem } from '../node/node-config.ts';
 import { observerToml } from '../node/observer-toml.ts';
 import type { Refusal } from '../node/refusal.ts';
 
@@ -29,8 +30,8 @@ type Obstacle = Pick<Refusal, 'problem' | 'remedy'>;
 
 /** The source of a server's events. */
 export type EventSource =
-  /** The node posts them to this endpoint. */
-  | { kind: 'port'; endpoint: string }
+  /** The node posts them to this endpoint. `misconfigured` is what is wrong with the node's configuration, if it is known. */
+  | { kind: 'port'; endpoint: string; misconfigured: ObserverProblem | null }
   /** stacks-node-publisher. `failure` is the reason why no message arrives; null if messages can arrive. */
   | { kind: 'stream'; failure: string | null };
 
@@ -142,6 +143,17 @@ const standing = (
   ...more,
 });
 
+/** The standing while no event arrives. The node's configuration, if it is known, may show the reason. */
+const waiting = (
+  state: ServerState,
+  { endpoint, misconfigured }: Extract<EventSource, { kind: 'port' }>,
+  reason: string,
+  next: string,
+): Standing =>
+  misconfigured === null
+    ? standing(state, reason, next, { observer: observerToml(endpoint) })
+    : standing(state, `${reason}. ${misconfigured.problem}`, misconfigured.remedy, { observer: misconfigured.section });
+
 const lagOf = ({ height, nodeHeight }: StateReadings): number =>
   nodeHeight === null ? 0 : Math.max(0, nodeHeight - (height ?? 0));
 
@@ -196,11 +208,11 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   waiting_for_the_node(readings) {
     const { source, nodeHeight, nodeRpc } = readings;
     if (!isEmpty(readings) || source?.kind !== 'port' || nodeHeight !== null) return null;
-    return standing(
+    return waiting(
       'waiting_for_the_node',
+      source,
       `No event has arrived, and no node answers at ${nodeRpc}`,
       "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
-      { observer: observerToml(source.endpoint) },
     );
   },
 
@@ -223,19 +235,18 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
           )
         : standing('waiting_for_the_first_event', `No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
     }
-    const observer = { observer: observerToml(source.endpoint) };
     return nodeBlocksSinceStart >= SILENT_BLOCKS || secondsSinceStart >= SILENT_SECONDS
-      ? standing(
+      ? waiting(
           'waiting_for_the_first_event',
+          source,
           `The node is at block ${number(nodeHeight ?? 0)} but sends nothing`,
           'Is this section in its configuration, and was the node restarted since?',
-          observer,
         )
-      : standing(
+      : waiting(
           'waiting_for_the_first_event',
+          source,
           `The node is at block ${number(nodeHeight ?? 0)}, and no event has arrived yet`,
           "Add this section to the node's configuration, and restart the node.",
-          observer,
         );
   },
 

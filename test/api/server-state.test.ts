@@ -11,7 +11,8 @@ import {
 } from '../../src/api/server-state.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-const PORT: EventSource = { kind: 'port', endpoint: '127.0.0.1:3700' };
+const WRONG = { problem: 'The configuration has no observer', remedy: 'Add this section to it', section: '[[x]]' };
+const PORT = { kind: 'port', endpoint: '127.0.0.1:3700', misconfigured: null } satisfies EventSource;
 
 /** The readings of a server that is up to date. */
 const LIVE: StateReadings = {
@@ -111,6 +112,15 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<Standing, 'state' 
       ready: false,
       reason: 'The node is at block 5,000 but sends nothing.',
       next: 'Is this section in its configuration, and was the node restarted since?',
+    },
+  ],
+  [
+    { ...EMPTY, source: { ...PORT, misconfigured: WRONG } },
+    {
+      state: 'waiting_for_the_first_event',
+      ready: false,
+      reason: 'The node is at block 5,000, and no event has arrived yet. The configuration has no observer.',
+      next: 'Add this section to it.',
     },
   ],
   [

@@ -31,7 +31,7 @@ async function filled(rpc: NodeRpc, { token = RPC_TOKEN as string | null, highes
     nodeRpc: 'http://node',
     nodeAuthFile: token === null ? null : file,
     ...{ network: null, chainId: null, logLevel: 'error' as const },
-    ...{ archive: null },
+    ...{ archive: null, nodeConfig: null },
   };
   const output = { write: () => true };
   const printed = await runFill(settings, rpc, { rate: 1_000_000 }, output).catch((error: unknown) => error);
@@ -99,7 +99,7 @@ test('a directory without an index, and one without a block, are refused', async
     nodeRpc: 'http://node',
     nodeAuthFile: null,
     ...{ network: null, chainId: null, logLevel: 'error' as const },
-    ...{ archive: null },
+    ...{ archive: null, nodeConfig: null },
   };
   await expect(runFill(settings, rpcOf(served(chain)), { rate: 1 })).rejects.toThrow(OperatorError);
 });

@@ -128,8 +128,8 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
     handle: hosts,
   });
 
-const orNull = (type: 'Integer' | 'Number' | 'String', description: string) =>
-  Type.Union([Type[type](), Type.Null()], { description });
+const orNull = <K extends 'Integer' | 'String'>(type: K, description: string) =>
+  Type.Union([Type[type]() as ReturnType<(typeof Type)[K]>, Type.Null()], { description });
 
 /** The bases of an archive, from which a restore begins without a replay. */
 export const ArchiveBase = Type.Object(

@@ -185,6 +185,15 @@ export async function steerNode(url: string, action: string, given: object): Pro
 
 const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
 
+/** GETs a text without a key, with any status. @returns null if nothing answers */
+export async function askText(url: string, path: string): Promise<string | null> {
+  try {
+    return (await sent(new URL(path, url), { redirect: 'manual' })).text;
+  } catch {
+    return null;
+  }
+}
+
 const ServerStanding = Type.Object({
   ready: Type.Boolean(),
   state: Type.Union(serverStates.map((state) => Type.Literal(state))),

@@ -1,5 +1,5 @@
 /** The output of commands: stdout, which may be closed or full, and files, which are written whole or not at all. */
-import { createWriteStream, statSync, writeSync } from 'node:fs';
+import { createWriteStream, readFileSync, statSync, writeSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
@@ -166,6 +166,20 @@ export async function print(content: Content): Promise<void> {
   }
 }
 
+/** Whether the process ignores SIGHUP, as one that `nohup` started does. Only Linux tells. */
+function ignoresHangup(): boolean {
+  if (process.platform !== 'linux') return false;
+  const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+  return ignored !== undefined && (BigInt(`0x${ignored}`) & 1n) === 1n;
+}
+
+/** The signals that stop a command. A closed terminal sends SIGHUP, unless the command was started to outlive it. */
+export const stopSignals = (): NodeJS.Signals[] => [
+  'SIGINT',
+  'SIGTERM',
+  ...(ignoresHangup() ? [] : ['SIGHUP' as const]),
+];
+
 /**
  * Runs work, which a signal ends with the process.
  * @param leave cleans up files before the process ends; called after a signal only
@@ -181,11 +195,12 @@ export async function interruptible<T>(
     leave(signal);
     process.exit(code);
   };
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  const signals = stopSignals();
+  for (const name of signals) process.once(name, interrupted);
   try {
     return await work();
   } finally {
-    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+    for (const name of signals) process.off(name, interrupted);
   }
 }
 

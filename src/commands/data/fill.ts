@@ -1,12 +1,12 @@
 /** `stackside fill`: fills the blocks that the index lacks from the node's RPC interface. */
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { secretFileText } from '../../base/files.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import { AskedNode } from '../../node/facts.ts';
 import { type Filled, fillTo } from '../../node/fill.ts';
+import { nodeToken } from '../../node/node-config.ts';
 import { IncompleteBlockError } from '../../node/replay.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { SettingsOf } from '../../settings/config.ts';
@@ -16,12 +16,13 @@ import { openSnapshots } from '../../store/read/snapshots.ts';
 import { interruptible } from '../cli/output.ts';
 import { type Output, progressLines } from '../cli/progress.ts';
 
-/** Reads the node's `auth_token`. @throws OperatorError if no file is named, or the file can't be read */
-function requireToken(file: string | null): string {
-  if (file !== null) return secretFileText(file, '--node-auth-file');
+/** Reads the node's `auth_token`. @throws OperatorError if no named file has it, or a file can't be read */
+function requireToken(settings: Parameters<typeof nodeToken>[0]): string {
+  const token = nodeToken(settings);
+  if (token !== null) return token;
   throw new OperatorError(
-    "The node executes blocks again only with its token, and --node-auth-file doesn't name a file with it.",
-    "Write the auth_token of the node's [connection_options] into a file, and name the file with --node-auth-file.",
+    'The node executes blocks again only with its token, and neither --node-config nor --node-auth-file names a file with it.',
+    "Set auth_token in [connection_options] of the node's configuration, and name that file with --node-config.",
   );
 }
 
@@ -128,7 +129,7 @@ export async function runFill(
 ): Promise<string> {
   const { data, nodeRpc: url } = settings;
   requireIndex(data);
-  const authorization = requireToken(settings.nodeAuthFile);
+  const authorization = requireToken(settings);
   const ingest = openIngest({
     directory: data,
     chainId: settings.network,

@@ -1,5 +1,6 @@
 /** Commands that run a server, or help to try one. */
 import { Option } from 'commander';
+import { EXIT } from '../../base/errors.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { integer } from '../../settings/setting.ts';
 import {
@@ -9,15 +10,23 @@ import {
   command,
   numberOption,
   type OwnCommand,
+  onlyJsonOption,
   switchOption,
 } from '../cli/command.ts';
 import type { SettingsFormat } from '../cli/show-settings.ts';
 
+/** The settings of a server that most people need. */
+const mainSettings = [
+  ...(['data', 'nodeRpc', 'nodeConfig', 'eventHost', 'eventPort', 'apiHost', 'apiPort', 'allowedHosts'] as const),
+  ...(['from', 'archiveKey', 'archive', 'logLevel'] as const),
+];
+
 export const serve = command({
   name: 'serve',
   summary: "Receive the node's events and serve the API",
-  example: 'stackside serve --data /srv/stacks --network mainnet',
+  example: 'stackside serve --data /srv/stacks',
   settingsOf: 'serve',
+  mainSettings,
   logs: true,
   async run(reading) {
     const { runServe } = await import('./serve.ts');
@@ -61,10 +70,14 @@ export const health = command({
   summary: 'Check whether a running Stackside is alive, or ready; exits with 1 otherwise',
   example: 'stackside health --ready --url http://127.0.0.1:3999',
   settingsOf: 'health',
-  options: [switchOption('--ready', 'Check whether the index can be read and is up to date')],
-  async run({ settings }, { ready }: { ready: boolean }) {
+  options: [
+    switchOption('--ready', 'Check whether the index can be read and is up to date'),
+    switchOption('--json', 'Print JSON'),
+  ],
+  async run({ settings }, { ready, json }: { ready: boolean; json: boolean }) {
     const { askHealth } = await import('../cli/client.ts');
-    process.stdout.write(`${await askHealth(settings.url, ready ? 'ready' : 'alive')}\n`);
+    const health = await askHealth(settings.url, ready ? 'ready' : 'alive');
+    process.stdout.write(`${json ? JSON.stringify({ health }) : health}\n`);
   },
 });
 
@@ -73,10 +86,24 @@ export const showSettings = command({
   summary: 'Show the settings that serve would use, and where each comes from',
   example: 'stackside settings --format json',
   settingsOf: 'serve',
+  mainSettings,
   options: [choiceOption('--format <format>', 'Output format', ['table', 'json']).default('table')],
   async run(reading, { format }: { format: SettingsFormat }) {
     const { printSettings } = await import('../cli/show-settings.ts');
     printSettings(reading, format);
+  },
+});
+
+export const doctor = command({
+  name: 'doctor',
+  summary: 'Check the node, the server, the ports and the disk, and print remedies',
+  example: 'stackside doctor --node-config /etc/stacks/Stacks.toml --data /srv/stacks',
+  settingsOf: 'serve',
+  mainSettings,
+  options: [switchOption('--json', 'Print JSON')],
+  async run({ settings }, { json }: { json: boolean }) {
+    const { reportDoctor } = await import('../doctor/doctor.ts');
+    if (!(await reportDoctor(settings, json))) process.exitCode = EXIT.operator;
   },
 });
 
@@ -230,7 +257,7 @@ export function addDevnetCommands(program: OwnCommand): void {
       made,
       command({
         ...named,
-        options: until === undefined ? [] : [until],
+        options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
         settingsOf: 'health',
         async run({ settings }, options: Record<string, number>, ...given: string[]) {
           const { steerNode } = await import('../cli/client.ts');

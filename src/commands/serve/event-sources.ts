@@ -7,6 +7,7 @@ import type { Log } from '../../log.ts';
 import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
 import type { LastHour } from '../../metrics/last-hour.ts';
 import { countedBy, type EventRate, eventIntake, type Intake, type IntakeOptions } from '../../node/event-intake.ts';
+import { type NodeConfig, observerProblem } from '../../node/node-config.ts';
 import { type Receiver, startReceiver } from '../../node/receiver.ts';
 import type { Refusal } from '../../node/refusal.ts';
 import { SnpSubscriber } from '../../node/snp/subscriber.ts';
@@ -31,6 +32,8 @@ export interface EventSourcesOptions {
   /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
   rate: EventRate;
+  /** The node's configuration; null if it isn't known. */
+  nodeConfig: NodeConfig | null;
   /** Receives the functions that close the sources, in order. */
   closing: (() => Promise<void> | void)[];
 }
@@ -52,7 +55,8 @@ export interface EventSources {
  * @throws OperatorError if the event port can't be opened
  */
 export function receiveEvents(options: EventSourcesOptions): EventSources {
-  const { settings, environment, registry, log, hour, ingest, receive, fill, caughtUp, rate, closing } = options;
+  const { settings, environment, registry, log, hour, ingest, receive, fill, caughtUp, rate, nodeConfig, closing } =
+    options;
   const { snp: url, mode } = settings;
   let receiver: Receiver | null = null;
   let refusal: Refusal | null = null;
@@ -70,7 +74,17 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
   if (url === null) {
     receiver = openPort(options, intake);
     const endpoint = new URL(browserUrl(receiver.url)).host;
-    return { ...state, port: receiver.url, url: receiver.url, source: () => ({ kind: 'port', endpoint }) };
+    const misconfigured = nodeConfig === null ? null : observerProblem(nodeConfig, endpoint);
+    if (misconfigured !== null) {
+      const { problem, remedy, section: observer } = misconfigured;
+      log({ event: 'node_config_wrong', problem, remedy, observer });
+    }
+    return {
+      ...state,
+      port: receiver.url,
+      url: receiver.url,
+      source: () => ({ kind: 'port', endpoint, misconfigured }),
+    };
   }
   if (mode === 'write') receiver = openPort(options, intake);
   const subscriber = new SnpSubscriber({

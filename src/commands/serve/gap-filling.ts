@@ -1,4 +1,4 @@
-/** A server with `--node-auth-file` fills the gap below a block that it refuses, from the node. */
+/** A server that knows the node's token fills the gap below a block that it refuses, from the node. */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { networkOf } from '../../chain/network.ts';

@@ -9,7 +9,6 @@ import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
 import { servedSigner } from '../../archive/key-file.ts';
 import { type Every, pause } from '../../base/clock.ts';
 import { DiskFullError, EXIT, OperatorError, PassingError } from '../../base/errors.ts';
-import { secretFileText } from '../../base/files.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { Turns } from '../../base/turns.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
@@ -23,6 +22,7 @@ import { DiskSpace, LastHour, RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics, storeMetrics } from '../../metrics/server.ts';
 import { EventRate, type IntakeOptions } from '../../node/event-intake.ts';
+import { nodeToken, readNodeConfig } from '../../node/node-config.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
 import { valueIndexesIn } from '../../settings/data.ts';
@@ -37,7 +37,7 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { interruptible } from '../cli/output.ts';
+import { interruptible, stopSignals } from '../cli/output.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, type ServedCluster } from '../cluster/host.ts';
 import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
@@ -66,7 +66,7 @@ import {
   serverStatus,
   systemState,
 } from './server-readings.ts';
-import { requireLoopback, requireNodesChain } from './start-checks.ts';
+import { requireLoopback, requireNoArchive, requireNodesChain, warnOfOpenEventPort } from './start-checks.ts';
 import { watchState } from './state-watch.ts';
 import { askAboutTokens, refreshingTokens } from './tokens.ts';
 
@@ -208,6 +208,7 @@ function systemOf(
 
 /** Checks that depend on several settings, or on the network. @throws OperatorError */
 async function requireAgreement(settings: Settings): Promise<void> {
+  requireNoArchive(settings.data);
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   if (settings.mode !== 'read') {
     requireArchivable(settings);
@@ -285,16 +286,17 @@ function archiveLog(
   };
 }
 
-/** Fills gaps in the chain, where the operator named the node's token. @throws OperatorError if it can't be read */
+/** Fills gaps in the chain if the node's token is known. @throws OperatorError if it can't be read */
 function serverFilling(
   { settings, environment, node, snapshots, log }: Base,
   ingest: Ingest,
   cluster: ServedCluster | null,
   receive: IntakeOptions['receive'],
 ) {
-  if (settings.nodeAuthFile === null) return null;
+  const authorization = nodeToken(settings);
+  if (authorization === null) return null;
   return gapFilling({
-    authorization: secretFileText(settings.nodeAuthFile, '--node-auth-file'),
+    authorization,
     ...{ node, snapshots, ingest, receive, log },
     claim: async () => (cluster === null ? always : cluster.claim('fill')),
     clock: environment.clock,
@@ -510,7 +512,10 @@ async function startServer(
       filling = serverFilling(base, managing.ingest, cluster, receive);
       if (filling !== null) closing.unshift(filling.stop);
       const fill = filling?.fill ?? null;
-      events = receiveEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, fill, caughtUp, rate });
+      events = receiveEvents({
+        ...{ ...base, hour: watch.hour, ingest: managing.ingest, receive, fill, caughtUp, rate },
+        nodeConfig: settings.nodeConfig === null ? null : readNodeConfig(settings.nodeConfig),
+      });
     }
     const port = events?.port ?? null;
     const listeners = port === null ? [] : [{ name: 'Events of the node', url: port }];
@@ -560,6 +565,7 @@ async function startServer(
       settings: changedSettings(settings),
     });
     state.start();
+    if (port !== null) await warnOfOpenEventPort(settings, log);
     return {
       api,
       events: port,
@@ -632,7 +638,7 @@ export const nextSignal = (names: readonly NodeJS.Signals[]): Promise<NodeJS.Sig
 export async function serveUntilSignal(
   { log, ready }: Presenter,
   running: Running,
-  signalled = nextSignal(['SIGINT', 'SIGTERM']),
+  signalled = nextSignal(stopSignals()),
 ): Promise<void> {
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(kind, (cause: unknown) => crash(log, cause));
@@ -655,6 +661,7 @@ export async function runServe({ settings, sources }: Reading<'serve'>): Promise
   for (const ignored of ignoredVariables(variables)) presenter.log({ event: 'variable_ignored', ...ignored });
   try {
     const { from } = settings;
+    requireNoArchive(settings.data);
     const { log, environment } = presenter;
     if (from !== null) {
       await interruptible(

@@ -1,8 +1,12 @@
 /** Checks at the start that need more than settings: which machines reach the ports, and the node's chain. */
 import { lookup } from 'node:dns/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { IDENTITY } from '../../archive/archive.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { isLoopback, parseAddress } from '../../http/hosts.ts';
+import type { Log } from '../../log.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 
@@ -17,6 +21,30 @@ async function isLoopbackHost(host: string, resolve: ResolveHost): Promise<boole
   if (literal !== null) return isLoopback(literal);
   const addresses = (await resolve(host)).map(parseAddress);
   return addresses.length > 0 && addresses.every((address) => address !== null && isLoopback(address));
+}
+
+/**
+ * Refuses a directory that has an archive: a server would write its keys and its index into it.
+ * @throws OperatorError
+ */
+export function requireNoArchive(directory: string): void {
+  if (!existsSync(join(directory, IDENTITY))) return;
+  throw new OperatorError(
+    `${directory} is an archive, and not a data directory.`,
+    `Name another directory with --data. To restore the archive into it, run stackside restore ${directory} --data DIR.`,
+  );
+}
+
+/** Warns if other machines may reach the event port, which accepts events from everybody. */
+export async function warnOfOpenEventPort(
+  { eventHost, eventPort }: Pick<Settings, 'eventHost' | 'eventPort'>,
+  log: Log,
+  resolve: ResolveHost = systemResolve,
+): Promise<void> {
+  const isOwn = await isLoopbackHost(eventHost, resolve).catch(() => true);
+  if (isOwn) return;
+  const remedy = `Let only the node reach port ${eventPort}, by a firewall or a private network; or set --event-host 127.0.0.1.`;
+  log({ event: 'event_port_open', host: eventHost, remedy });
 }
 
 /**

@@ -30,16 +30,23 @@ export const stateText = (state: string, reason: string | null): string => {
   return reason === null ? words : `${words}: ${reason}`;
 };
 
+/** The section that the node's configuration needs, below a line. */
+const sectionText = (observer: string | undefined): string =>
+  observer === undefined ? '' : `\n${indented(observer)}\n`;
+
+/** Fields that are printed in their own way. */
+type Fields = { cause?: unknown; remedy?: string; observer?: string } & Record<string, unknown>;
+
 function textOf({ event, ...fields }: LogEvent): string {
   if (event === 'state_changed' || event === 'state_degraded') {
     const { state, reason, next, observer } = fields as Pick<StateEvent, 'state' | 'reason' | 'next' | 'observer'>;
-    return `${stateText(state, reason)}${indented(next)}${observer === undefined ? '' : `\n${indented(observer)}\n`}`;
+    return `${stateText(state, reason)}${indented(next)}${sectionText(observer)}`;
   }
-  const { cause, remedy, ...others } = fields as { cause?: unknown; remedy?: string } & Record<string, unknown>;
+  const { cause, remedy, observer, ...others } = fields as Fields;
   const stack = cause instanceof Error ? indented(cause.stack ?? String(cause)) : '';
   const shown = stack === '' && cause !== undefined ? { ...others, cause } : others;
   const values = Object.entries(shown).map(([name, value]) => ` ${name}=${valueText(value)}`);
-  return `${event}${values.join('')}${remedy === undefined ? '' : indented(remedy)}${stack}`;
+  return `${event}${values.join('')}${remedy === undefined ? '' : indented(remedy)}${sectionText(observer)}${stack}`;
 }
 
 /** An event on one line; the operator's next step and an error's stack follow on lines of their own. @param now Unix milliseconds */

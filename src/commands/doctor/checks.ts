@@ -1,0 +1,195 @@
+/** The checks of `stackside doctor`: each is a function of the facts, with a problem and its remedy. */
+import { spanText } from '../../base/span-text.ts';
+import { chainIdText } from '../../chain/network.ts';
+import { observerProblem } from '../../node/node-config.ts';
+import { sizeText } from '../cli/progress.ts';
+import type { Facts } from './facts.ts';
+
+/** The result of a check. */
+export type Finding =
+  | { state: 'ok'; message: string }
+  /** The check doesn't apply, or needs something that another check reports. */
+  | { state: 'skipped'; message: string }
+  | {
+      state: 'problem';
+      message: string;
+      remedy: string;
+      /** The observer section that the node's configuration needs, as TOML. */
+      observer?: string;
+    };
+
+const ok = (message: string): Finding => ({ state: 'ok', message });
+const skipped = (message: string): Finding => ({ state: 'skipped', message });
+const problem = (message: string, remedy: string, observer?: string): Finding => ({
+  ...{ state: 'problem', message, remedy },
+  ...(observer === undefined ? {} : { observer }),
+});
+
+const NO_SERVER = 'No server runs with these settings.';
+const NO_NODE = "The node doesn't answer.";
+
+const number = (value: number): string => value.toLocaleString('en-US');
+
+/** Seconds by which the clocks of this machine and of the node may differ: webhooks are signed with the time. */
+const MAX_CLOCK_DIFFERENCE = 10;
+/** Free space and time until the disk is full below which the operator must act. */
+const MIN_FREE_BYTES = 1e9;
+const MIN_SECONDS_LEFT = 7 * 86_400;
+/** Blocks that the index may lack: a node reports its own height before it has posted the block. */
+const BLOCKS_BEHIND = 2;
+const UNAUTHORIZED = [401, 403];
+
+/** Alerts about what another check reports. */
+const COVERED = new Set([
+  'StacksideCannotWrite',
+  'StacksideNoBlocks',
+  'StacksideBehindNode',
+  'StacksideNodeUnreachable',
+  'StacksideArchiveBehind',
+]);
+
+const endpointOf = ({ server, settings }: Facts): string =>
+  server?.events?.endpoint ?? `127.0.0.1:${settings.eventPort}`;
+
+/** The checks by name, in the order of the report. */
+export const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
+  node({ node, settings: { nodeRpc } }) {
+    return node === null
+      ? problem(`No node answers at ${nodeRpc}.`, 'Start the node, or name the address of its RPC with --node-rpc.')
+      : ok(`${nodeRpc} answers, at block ${number(node.height)}.`);
+  },
+
+  chain({ node, data, settings: { network, nodeRpc } }) {
+    const own = data?.value?.chainId ?? network;
+    if (node === null) return skipped(NO_NODE);
+    const theirs = chainIdText(node.chainId);
+    if (own === null || own === node.chainId) return ok(`The node belongs to chain ${theirs}.`);
+    return problem(
+      `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${chainIdText(own)}.`,
+      `Name a node of chain ${chainIdText(own)} with --node-rpc, or give chain ${theirs} its own --data directory.`,
+    );
+  },
+
+  sync({ node, server }) {
+    if (node === null) return skipped(NO_NODE);
+    if (node.isSynced === false) {
+      return problem('The node itself is not synced yet.', 'Wait until the node has the whole chain.');
+    }
+    if (server === null) return skipped(NO_SERVER);
+    if (server.state === 'catching_up') return ok(server.reason ?? 'The index catches up.');
+    const lag = node.height - (server.index.height ?? 0);
+    if (lag <= BLOCKS_BEHIND) return ok(`The index is at block ${number(server.index.height ?? 0)}.`);
+    return problem(`The index is ${number(lag)} blocks behind the node: ${server.reason ?? server.state}`, server.next);
+  },
+
+  observer(facts) {
+    const { nodeConfig, settings } = facts;
+    if (settings.snp !== null) return skipped('Events come from stacks-node-publisher.');
+    const endpoint = endpointOf(facts);
+    if (nodeConfig === null) {
+      return skipped("The node's configuration is not known: name it with --node-config.");
+    }
+    if (nodeConfig.error !== null) return problem(nodeConfig.error.message, nodeConfig.error.remedy);
+    const wrong = observerProblem(nodeConfig.value, endpoint);
+    if (wrong === null) return ok(`The node's configuration has an observer for ${endpoint}.`);
+    return problem(`${wrong.problem}.`, wrong.remedy, wrong.section);
+  },
+
+  events({ server }) {
+    if (server === null) return skipped(NO_SERVER);
+    if (server.events === null) return skipped('The server accepts no events.');
+    const isSilent = ['waiting_for_the_node', 'waiting_for_the_first_event', 'stale'].includes(server.state);
+    if (isSilent) return problem(server.reason ?? '', server.next, server.observer ?? undefined);
+    const { per_second: rate } = server.events;
+    return ok(`${number(Math.round(rate * 60))} events arrived in the last minute.`);
+  },
+
+  blocks({ server }) {
+    if (server === null) return skipped(NO_SERVER);
+    if (server.state === 'stuck') return problem(server.reason ?? '', server.next);
+    return ok('No block is missing.');
+  },
+
+  server({ server, url, alerts }) {
+    if (server === null) return skipped(`${NO_SERVER} None answers at ${url}.`);
+    if (['cannot_write', 'cannot_read', 'wrong_chain'].includes(server.state)) {
+      return problem(server.reason ?? '', server.next);
+    }
+    const others = alerts.filter(({ name }) => !COVERED.has(name));
+    if (others.length === 0) return ok(`The server at ${url} is ${server.state.replaceAll('_', ' ')}.`);
+    return problem(
+      others.flatMap(({ summaries }) => summaries).join(' '),
+      others.map(({ description }) => description).join(' '),
+    );
+  },
+
+  token({ token, tokenStatus, node }) {
+    if (token === null) {
+      return skipped("The node's auth token is not known, so missing blocks are not filled: see --node-config.");
+    }
+    if (token.error !== null) return problem(token.error.message, token.error.remedy);
+    if (node === null || tokenStatus === null) return skipped(NO_NODE);
+    return UNAUTHORIZED.includes(tokenStatus)
+      ? problem(
+          'The node rejects the auth token.',
+          "Give the auth_token of the node's [connection_options] with --node-config or --node-auth-file, and restart the node if it changed.",
+        )
+      : ok('The node accepts the auth token.');
+  },
+
+  ports({ server, takenPorts, url }) {
+    if (server !== null) return ok(`The server answers at ${url}.`);
+    if (takenPorts.length === 0) return ok('The ports are free.');
+    const taken = takenPorts.map(({ flag, port }) => `${port} (${flag})`).join(' and ');
+    return problem(
+      `Another program uses port ${taken}.`,
+      `Stop the other program, or choose another port with ${takenPorts.map(({ flag }) => flag).join(' and ')}.`,
+    );
+  },
+
+  clock({ node }) {
+    if (node === null) return skipped(NO_NODE);
+    if (node.secondsAhead === null) return skipped("The node doesn't report its time.");
+    const seconds = Math.abs(node.secondsAhead);
+    if (seconds <= MAX_CLOCK_DIFFERENCE) return ok("The clock agrees with the node's.");
+    const direction = node.secondsAhead > 0 ? 'behind' : 'ahead of';
+    return problem(`The clock is ${spanText(seconds)} ${direction} the node's.`, 'Synchronise both clocks with NTP.');
+  },
+
+  disk({ freeBytes, server }) {
+    if (freeBytes === null) return skipped('The free space is not known.');
+    const free = `${sizeText(freeBytes)} are free`;
+    const full = server?.disk.growth?.full_in_seconds ?? null;
+    const left = full === null ? '' : `, and the disk is full in ${spanText(full)}`;
+    const isShort = freeBytes < MIN_FREE_BYTES || (full !== null && full < MIN_SECONDS_LEFT);
+    return isShort ? problem(`${free}${left}.`, 'Free space, or move the data directory.') : ok(`${free}${left}.`);
+  },
+
+  archive({ server, settings: { archive } }) {
+    if (archive === null && server?.archive == null) return skipped('No archive is written.');
+    if (server === null) return skipped(NO_SERVER);
+    if (server.archive === null) {
+      return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
+    }
+    const { failing, behind_entries: behind, behind_seconds: seconds } = server.archive;
+    if (!failing) return ok(`The archive lacks ${number(behind)} entries.`);
+    return problem(
+      `The last attempt to write the archive failed. It lacks ${number(behind)} entries and has been incomplete for ${spanText(Math.round(seconds))}.`,
+      "Read the server's log: the event archive_failing has the reason.",
+    );
+  },
+
+  format({ data, settings: { data: directory } }) {
+    if (data === null) return ok(`${directory} has no data yet.`);
+    if (data.error !== null) return problem(data.error.message, data.error.remedy);
+    const { index, journal } = data.value.upgrade;
+    if (index.fate === 'newer' || journal?.fate === 'newer') {
+      return problem(`A newer version of Stackside wrote ${directory}.`, 'Install that version, or a later one.');
+    }
+    return ok('This version can use the data directory.');
+  },
+};
+
+/** Runs the checks. */
+export const runChecks = (facts: Facts): ({ name: string } & Finding)[] =>
+  Object.entries(checks).map(([name, check]) => ({ name, ...check(facts) }));

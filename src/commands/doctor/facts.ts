@@ -1,0 +1,156 @@
+/** Gathers what `stackside doctor` checks: from the files, the node, the ports and a running server. */
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { Value } from '@sinclair/typebox/value';
+import { ServerStatus } from '../../api/stackside/server.ts';
+import type { Clock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json.ts';
+import { isPortTaken } from '../../base/ports.ts';
+import { type Alert, Alerts, seriesIn } from '../../metrics/alerts.ts';
+import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-config.ts';
+import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import type { Settings } from '../../settings/config.ts';
+import { indexPath } from '../../store/files/database.ts';
+import { directoryStatus, freeBytes, type UpgradePlan, upgradePlan } from '../../store/files/status.ts';
+import { askText } from '../cli/client.ts';
+import { browserUrl } from '../terminal/pages.ts';
+
+/** A value, or why it can't be had. */
+type Known<T> = { value: T; error: null } | { value: null; error: Pick<OperatorError, 'message' | 'remedy'> };
+
+export type DoctorSettings = Pick<
+  Settings,
+  | 'data'
+  | 'mode'
+  | 'network'
+  | 'nodeRpc'
+  | 'nodeConfig'
+  | 'nodeAuthFile'
+  | 'apiHost'
+  | 'apiPort'
+  | 'eventHost'
+  | 'eventPort'
+  | 'archive'
+  | 'snp'
+>;
+
+export interface Facts {
+  settings: DoctorSettings;
+  /** URL of the API that a server with these settings has. */
+  url: string;
+  /** Null if the node doesn't answer. */
+  node: (NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }) | null;
+  /** Null if no server runs. */
+  server: ServerStatus | null;
+  /** Alerts of the server whose condition holds now. */
+  alerts: readonly Alert[];
+  /** The data directory; null if it has no index. */
+  data: Known<{ chainId: number | null; height: number | null; upgrade: UpgradePlan }> | null;
+  /** Null if no file is named. */
+  nodeConfig: Known<NodeConfig> | null;
+  /** The node's answer to the token; null without a token or without an answer. */
+  tokenStatus: number | null;
+  /** Null if no token is known. */
+  token: Known<string> | null;
+  /** Ports of the settings that another program uses. */
+  takenPorts: readonly { flag: string; port: number }[];
+  freeBytes: number | null;
+}
+
+/** Runs something that fails with an OperatorError. */
+function known<T>(read: () => T): Known<T> {
+  try {
+    return { value: read(), error: null };
+  } catch (error) {
+    if (error instanceof OperatorError) return { value: null, error };
+    throw error;
+  }
+}
+
+/** Asks the node, or returns null if it doesn't answer. */
+async function orNull<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof NodeUnreachableError) return null;
+    throw error;
+  }
+}
+
+const MILLISECONDS = 1_000;
+
+async function nodeFacts(node: NodeRpc, clock: Clock): Promise<Facts['node']> {
+  const info = await orNull(node.info());
+  if (info === null) return null;
+  const response = await orNull(node.request('/v2/info'));
+  const date = Date.parse(response?.headers.get('date') ?? '');
+  const body = (await response?.json()) as { is_fully_synced?: unknown } | undefined;
+  const isSynced = body?.is_fully_synced;
+  return {
+    ...info,
+    isSynced: typeof isSynced === 'boolean' ? isSynced : null,
+    secondsAhead: Number.isNaN(date) ? null : Math.round((date - clock.now()) / MILLISECONDS),
+  };
+}
+
+/** A block that no node has: the node compares the token before it looks for the block. */
+const NO_BLOCK = '0'.repeat(64);
+
+async function tokenStatus(node: NodeRpc, token: string): Promise<number | null> {
+  const headers = { authorization: token };
+  return (await orNull(node.request(`/v3/blocks/replay/${NO_BLOCK}`, { headers })))?.status ?? null;
+}
+
+function takenPorts({ mode, apiHost, apiPort, eventHost, eventPort, snp }: DoctorSettings): Facts['takenPorts'] {
+  const ports = [
+    ...(mode === 'write' ? [] : [{ flag: '--api-port', host: apiHost, port: apiPort }]),
+    ...(mode === 'read' || snp !== null ? [] : [{ flag: '--event-port', host: eventHost, port: eventPort }]),
+  ];
+  return ports
+    .filter(({ host, port }) => port !== 0 && isPortTaken(host, port))
+    .map(({ flag, port }) => ({ flag, port }));
+}
+
+/** Bytes of free space on the disk that has, or will have, the data directory. */
+function freeSpace(directory: string): number | null {
+  let path = resolve(directory);
+  while (!existsSync(path) && dirname(path) !== path) path = dirname(path);
+  return freeBytes(path);
+}
+
+async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server' | 'alerts'>> {
+  const text = await askText(url, '/stackside/v1/status');
+  const status = text === null ? undefined : parsedJson(text);
+  if (!Value.Check(ServerStatus, status)) return { server: null, alerts: [] };
+  const metrics = (await askText(url, '/metrics')) ?? '';
+  const alerts = new Alerts().add(Math.floor(clock.now() / MILLISECONDS), seriesIn(metrics));
+  return { server: status, alerts: alerts.filter(({ state }) => state === 'firing' || state === 'pending') };
+}
+
+/** Gathers the facts. */
+export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock: Clock): Promise<Facts> {
+  const { data, apiHost, apiPort, nodeConfig } = settings;
+  const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
+  const asked = await askServer(url, clock);
+  const token = known(() => nodeToken(settings));
+  const directory = () => {
+    const { chain_id: chainId, tip } = directoryStatus(data);
+    return { chainId, height: tip?.height ?? null, upgrade: upgradePlan(data) };
+  };
+  const newer = () => ({ chainId: null, height: null, upgrade: upgradePlan(data) });
+  const status = existsSync(indexPath(data)) ? known(directory) : null;
+  return {
+    ...asked,
+    settings,
+    url,
+    node: await nodeFacts(node, clock),
+    // The status of a newer index can't be read, but its version can.
+    data: status === null || status.error === null ? status : known(newer),
+    nodeConfig: nodeConfig === null ? null : known(() => readNodeConfig(nodeConfig)),
+    token: token.error === null && token.value === null ? null : (token as Known<string>),
+    tokenStatus: token.value === null ? null : await tokenStatus(node, token.value),
+    takenPorts: asked.server === null ? takenPorts(settings) : [],
+    freeBytes: freeSpace(data),
+  };
+}

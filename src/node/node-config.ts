@@ -1,0 +1,136 @@
+/** The node's configuration file: the section that makes it post its events to Stackside, and its auth token. */
+import { readFileSync } from 'node:fs';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../base/errors.ts';
+import { secretFileText } from '../base/files.ts';
+import { observerToml } from './observer-toml.ts';
+
+const Observer = Type.Object({
+  endpoint: Type.String(),
+  events_keys: Type.Array(Type.String()),
+  timeout_ms: Type.Optional(Type.Integer()),
+  disable_retries: Type.Optional(Type.Boolean()),
+  disable_contract_interface: Type.Optional(Type.Boolean()),
+});
+type Observer = Static<typeof Observer>;
+
+const Config = Type.Object({
+  events_observer: Type.Optional(Type.Array(Observer)),
+  connection_options: Type.Optional(Type.Object({ auth_token: Type.Optional(Type.String()) })),
+});
+
+/** What Stackside needs to know of a node's configuration. */
+export interface NodeConfig {
+  observers: readonly Observer[];
+  /** Null if the file has none. */
+  authToken: string | null;
+}
+
+const FLAG = '--node-config';
+
+/** Parses a node's configuration. @param file its name, for errors @throws OperatorError if it can't be understood */
+export function parseNodeConfig(text: string, file: string): NodeConfig {
+  let parsed: unknown;
+  try {
+    parsed = Bun.TOML.parse(text);
+  } catch (cause) {
+    throw new OperatorError(
+      `${file} isn't valid TOML: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      `Check ${FLAG}: it names the configuration file of the node.`,
+      { cause },
+    );
+  }
+  if (!Value.Check(Config, parsed)) {
+    const [first] = Value.Errors(Config, parsed);
+    const key = (first?.path ?? '').slice(1).replaceAll('/', '.');
+    throw new OperatorError(
+      `${file} has a wrong ${key}: ${first?.message ?? 'it has another type'}.`,
+      'Correct it: the node reads the same file.',
+    );
+  }
+  const { events_observer: observers = [], connection_options: options } = parsed;
+  return { observers, authToken: options?.auth_token ?? null };
+}
+
+/** Reads a node's configuration. @throws OperatorError if it can't be read or understood */
+export function readNodeConfig(file: string): NodeConfig {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new OperatorError(`${file} can't be read.`, `Check ${FLAG}.`, { cause });
+  }
+  return parseNodeConfig(text, file);
+}
+
+/** Settings that name the node's token. */
+interface TokenSettings {
+  nodeAuthFile: string | null;
+  nodeConfig: string | null;
+}
+
+/**
+ * Reads the node's `auth_token` from the file of `--node-auth-file`, or else from the node's configuration.
+ * @returns null if neither is named, or the configuration has none
+ * @throws OperatorError if a named file can't be read
+ */
+export function nodeToken({ nodeAuthFile, nodeConfig }: TokenSettings): string | null {
+  if (nodeAuthFile !== null) return secretFileText(nodeAuthFile, '--node-auth-file');
+  return nodeConfig === null ? null : readNodeConfig(nodeConfig).authToken;
+}
+
+/** Least time that an event needs, in milliseconds: block 0 is large, and a block is answered once it is on the disk. */
+const MIN_TIMEOUT_MS = 60_000;
+
+export interface ObserverProblem {
+  problem: string;
+  remedy: string;
+  /** The whole section as it has to be, as TOML. */
+  section: string;
+}
+
+const portOf = (endpoint: string): string | undefined => /:(\d+)$/.exec(endpoint)?.[1];
+
+/**
+ * Checks the observer section for Stackside. The node may reach this machine by another name, so that only the port is compared.
+ * @param endpoint host and port of Stackside's event port
+ * @returns the first problem; null if there is none
+ */
+export function observerProblem({ observers }: NodeConfig, endpoint: string): ObserverProblem | null {
+  const own = observers.find((observer) => portOf(observer.endpoint) === portOf(endpoint));
+  const problem = (text: string, remedy: string, at = endpoint): ObserverProblem => ({
+    problem: text,
+    remedy,
+    section: observerToml(at),
+  });
+  if (own === undefined) {
+    return problem(
+      `The node's configuration has no observer for ${endpoint}`,
+      'Add this section to it, and restart the node.',
+    );
+  }
+  const change = 'Change the section to this, and restart the node.';
+  const wrong = (text: string) => problem(text, change, own.endpoint);
+  if (own.endpoint.includes('://')) {
+    return problem(`The observer's endpoint ${own.endpoint} has a scheme, and the node accepts none`, change);
+  }
+  if (!own.events_keys.includes('*')) {
+    return wrong(`The observer ${own.endpoint} doesn't get all events: its events_keys lack "*"`);
+  }
+  if (own.disable_retries === true) {
+    return wrong(
+      `The node drops events that the observer ${own.endpoint} doesn't accept at once: disable_retries is true`,
+    );
+  }
+  if (own.disable_contract_interface === true) {
+    return wrong(
+      `The observer ${own.endpoint} gets contracts without their interface: disable_contract_interface is true`,
+    );
+  }
+  if ((own.timeout_ms ?? 0) < MIN_TIMEOUT_MS) {
+    const is = own.timeout_ms === undefined ? 'the default of 1000' : String(own.timeout_ms);
+    return wrong(`The observer ${own.endpoint} has too little time for large blocks: timeout_ms is ${is}`);
+  }
+  return null;
+}

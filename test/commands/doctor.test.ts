@@ -1,0 +1,210 @@
+/** `stackside doctor`: the checks over facts, and the facts of a real server. */
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServerStatus } from '../../src/api/stackside/server.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { runChecks } from '../../src/commands/doctor/checks.ts';
+import { type Facts, gatherFacts } from '../../src/commands/doctor/facts.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { observerToml } from '../../src/node/observer-toml.ts';
+import { nodeRpc } from '../../src/node/rpc.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { NO_NODE, serving } from '../support/servers/serving.ts';
+import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
+
+const TESTNET = 0x8000_0000;
+const SERVER = {
+  state: 'live',
+  reason: null,
+  next: 'Nothing to do.',
+  observer: null,
+  index: { height: 100 },
+  events: { endpoint: '127.0.0.1:3700', per_second: 1 },
+  archive: { failing: false, behind_entries: 0, behind_seconds: 0 },
+  disk: { growth: null },
+} as unknown as ServerStatus;
+
+/** The facts of a server without a problem. */
+const WELL: Facts = {
+  settings: readSettings({ data: '/srv', archive: '/archive', nodeRpc: 'http://127.0.0.1:20443' }, {}),
+  url: 'http://127.0.0.1:3999',
+  node: { chainId: TESTNET, height: 100, burnBlockHeight: 50, indexBlockHash: null, isSynced: true, secondsAhead: 0 },
+  server: SERVER,
+  alerts: [],
+  data: {
+    value: {
+      ...{ chainId: TESTNET, height: 100 },
+      upgrade: { index: { version: 1, known: 1, bytes: 1, fate: 'used' }, journal: null },
+    },
+    error: null,
+  },
+  nodeConfig: {
+    value: { observers: [{ endpoint: '127.0.0.1:3700', events_keys: ['*'], timeout_ms: 60_000 }], authToken: 'a' },
+    error: null,
+  },
+  token: { value: 'a', error: null },
+  tokenStatus: 404,
+  takenPorts: [],
+  freeBytes: 5e11,
+};
+
+const found = (facts: Partial<Facts>) =>
+  Object.fromEntries(runChecks({ ...WELL, ...facts }).map(({ name, ...finding }) => [name, finding]));
+const server = (more: Partial<ServerStatus>) => ({ server: { ...SERVER, ...more } });
+
+test('finds no problem if all is well', () => {
+  expect(new Set(Object.values(found({})).map(({ state }) => state))).toEqual(new Set(['ok']));
+});
+
+test.each<[string, Partial<Facts>, string, string]>([
+  [
+    'node',
+    { node: null },
+    'No node answers at http://127.0.0.1:20443.',
+    'Start the node, or name the address of its RPC with --node-rpc.',
+  ],
+  [
+    'chain',
+    { node: { ...WELL.node!, chainId: 1 } },
+    'The node at http://127.0.0.1:20443 belongs to chain 0x00000001, and the data to chain 0x80000000.',
+    'Name a node of chain 0x80000000 with --node-rpc, or give chain 0x00000001 its own --data directory.',
+  ],
+  [
+    'sync',
+    { node: { ...WELL.node!, isSynced: false } },
+    'The node itself is not synced yet.',
+    'Wait until the node has the whole chain.',
+  ],
+  [
+    'sync',
+    { node: { ...WELL.node!, height: 1_200 }, ...server({ state: 'stale', reason: 'No block has arrived.' }) },
+    'The index is 1,100 blocks behind the node: No block has arrived.',
+    'Nothing to do.',
+  ],
+  [
+    'observer',
+    { nodeConfig: { value: { observers: [], authToken: null }, error: null } },
+    "The node's configuration has no observer for 127.0.0.1:3700.",
+    'Add this section to it, and restart the node.',
+  ],
+  [
+    'events',
+    server({ state: 'waiting_for_the_first_event', reason: 'No event has arrived.', next: 'Restart the node.' }),
+    'No event has arrived.',
+    'Restart the node.',
+  ],
+  [
+    'blocks',
+    server({ state: 'stuck', reason: 'Block 7 is missing.', next: 'Fill it.' }),
+    'Block 7 is missing.',
+    'Fill it.',
+  ],
+  ['server', server({ state: 'cannot_write', reason: 'Disk full.', next: 'Free space.' }), 'Disk full.', 'Free space.'],
+  [
+    'server',
+    {
+      alerts: [
+        {
+          ...{ name: 'StacksideChainhookInterrupted', severity: 'warning', state: 'pending', since: 1 },
+          ...{ summaries: ['A chainhook is interrupted.'], description: 'Enable it again.' },
+        },
+      ],
+    },
+    'A chainhook is interrupted.',
+    'Enable it again.',
+  ],
+  [
+    'token',
+    { tokenStatus: 401 },
+    'The node rejects the auth token.',
+    "Give the auth_token of the node's [connection_options] with --node-config or --node-auth-file, and restart the node if it changed.",
+  ],
+  [
+    'ports',
+    { server: null, takenPorts: [{ flag: '--api-port', port: 3999 }] },
+    'Another program uses port 3999 (--api-port).',
+    'Stop the other program, or choose another port with --api-port.',
+  ],
+  [
+    'clock',
+    { node: { ...WELL.node!, secondsAhead: -75 } },
+    "The clock is 1 minute 15 seconds ahead of the node's.",
+    'Synchronise both clocks with NTP.',
+  ],
+  ['disk', { freeBytes: 5e8 }, '500.0 MB are free.', 'Free space, or move the data directory.'],
+  [
+    'disk',
+    server({
+      disk: { ...SERVER.disk, growth: { measured_seconds: 1, bytes_per_day: 1, full_in_seconds: 86_400 } },
+    }),
+    '500.0 GB are free, and the disk is full in 1 day.',
+    'Free space, or move the data directory.',
+  ],
+  [
+    'archive',
+    server({ archive: { ...SERVER.archive!, failing: true, behind_entries: 7, behind_seconds: 90 } }),
+    'The last attempt to write the archive failed. It lacks 7 entries and has been incomplete for 1 minute 30 seconds.',
+    "Read the server's log: the event archive_failing has the reason.",
+  ],
+  [
+    'format',
+    {
+      data: {
+        value: {
+          ...{ chainId: null, height: null },
+          upgrade: { index: { version: 2, known: 1, bytes: 1, fate: 'newer' }, journal: null },
+        },
+        error: null,
+      },
+    },
+    'A newer version of Stackside wrote /srv.',
+    'Install that version, or a later one.',
+  ],
+])('the check of %s names the problem and the remedy of %p', (name, facts, message, remedy) => {
+  const all = found(facts);
+  expect(all[name]).toMatchObject({ state: 'problem', message, remedy });
+});
+
+test('checks without a server are skipped, and those of the files and the node are not', () => {
+  const all = found({ server: null });
+  const skipped = Object.entries(all).flatMap(([name, { state }]) => (state === 'skipped' ? [name] : []));
+  expect(skipped).toEqual(['sync', 'events', 'blocks', 'server', 'archive']);
+});
+
+test('gathers the facts of a running server, its node, the configuration and the token', async () => {
+  using node = standInNode();
+  node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, stacks_tip_height: 3, is_fully_synced: true }));
+  node.answer(
+    `/v3/blocks/replay/${'0'.repeat(64)}`,
+    ({ headers }) => new Response('', { status: headers.get('authorization') === 's3cret' ? 404 : 401 }),
+  );
+  using directory = dataDirectory();
+  await using running = await serving({ nodeRpc: node.url }, directory.path);
+  await running.post([...devnetEvents({ seed: 5, blocks: 3 })]);
+  const nodeConfig = join(directory.path, 'Stacks.toml');
+  const token = '[connection_options]\nauth_token = "s3cret"\n';
+  writeFileSync(nodeConfig, token + observerToml(new URL(running.events).host));
+  const given = { data: directory.path, nodeRpc: node.url, nodeConfig, apiHost: '127.0.0.1' };
+  const settings = readSettings({ ...given, apiPort: new URL(running.api).port }, {});
+  const facts = await gatherFacts(settings, nodeRpc(node.url), systemClock);
+  expect(facts.server).toMatchObject({ state: 'live' });
+  expect(facts.tokenStatus).toBe(404);
+  expect(runChecks(facts).filter(({ state }) => state === 'problem')).toEqual([]);
+  writeFileSync(nodeConfig, token.replace('s3cret', 'wrong'));
+  const wrong = runChecks(await gatherFacts(settings, nodeRpc(node.url), systemClock));
+  expect(wrong.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['observer', 'token']);
+});
+
+test('without a server, a port that another program uses is named', async () => {
+  using directory = dataDirectory();
+  using other = standInNode();
+  const { port } = new URL(other.url);
+  const settings = readSettings(
+    { data: directory.path, apiHost: '127.0.0.1', apiPort: port, eventPort: '0', nodeRpc: NO_NODE },
+    {},
+  );
+  const facts = await gatherFacts(settings, nodeRpc(NO_NODE), systemClock);
+  expect(facts).toMatchObject({ server: null, node: null, data: null, takenPorts: [{ flag: '--api-port' }] });
+});

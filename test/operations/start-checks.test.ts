@@ -1,0 +1,48 @@
+/** Checks when a server or a demo starts. */
+import { expect, test } from 'bun:test';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withFreePorts } from '../../src/commands/serve/demo.ts';
+import { warnOfOpenEventPort } from '../../src/commands/serve/start-checks.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { serving } from '../support/servers/serving.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
+
+test('serve --data refuses an archive with two lines, and writes nothing into it', async () => {
+  using directory = dataDirectory();
+  writeFileSync(join(directory.path, 'archive.json'), '{}');
+  await expect(serving({}, directory.path)).rejects.toMatchObject({
+    message: `${directory.path} is an archive, and not a data directory.`,
+    remedy: expect.stringContaining(`stackside restore ${directory.path} --data DIR`),
+    exitCode: 1,
+  });
+  expect(readdirSync(directory.path)).toEqual(['archive.json']);
+});
+
+test.each([
+  ['0.0.0.0', 1],
+  ['192.168.1.5', 1],
+  ['127.0.0.1', 0],
+  ['localhost', 0],
+])('--event-host %s gives %d warnings that other machines reach the event port', async (eventHost, warnings) => {
+  const logged: LogEvent[] = [];
+  const resolve = async () => ['127.0.0.1'];
+  await warnOfOpenEventPort({ eventHost, eventPort: 3700 }, (event) => void logged.push(event), resolve);
+  expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('event_port_open'));
+});
+
+test('a demo takes a free port if another program uses its default port, and names it; a given port stays', () => {
+  using other = standInNode();
+  const port = Number(new URL(other.url).port);
+  const { settings } = readSettingsOf('demo', {}, {});
+  const given = { ...settings, apiPort: port, eventPort: 0 };
+  const logged: LogEvent[] = [];
+  const log = (event: LogEvent) => void logged.push(event);
+  expect(withFreePorts(given, {}, log)).toMatchObject({ apiPort: 0, eventPort: 0 });
+  expect(logged).toEqual([{ event: 'port_in_use', port, flag: '--api-port' }]);
+  const named = { apiPort: { kind: 'flag', name: '--api-port' } } as const;
+  expect(withFreePorts(given, named, log)).toMatchObject({ apiPort: port });
+  expect(logged).toHaveLength(1);
+});
