@@ -91,6 +91,7 @@ const argumentEntry = (argument: Argument): ArgumentEntry => ({
 });
 
 function commandEntry(command: Command, words: readonly string[]): CommandEntry {
+  if (command instanceof OwnCommand) command.onlyInFullHelp = null;
   const helper = command.createHelp();
   return {
     words,

@@ -53,14 +53,26 @@ test('stackside demo removes its directory on every way out', async () => {
     const exits = await Promise.all([
       demoIn(temporary.path, ['--api-port', String(taken.port)], ready),
       demoIn(temporary.path, [...free, '--hook-access', 'key', '--hook-keys', '/none'], ready),
-      ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) =>
+      ...(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGALRM'] as const).map((signal) =>
         demoIn(temporary.path, free, async (child) => {
           await ready(child);
           child.kill(signal);
         }),
       ),
     ]);
-    expect([exits, left()]).toEqual([[1, 1, 0, 0, 0], []]);
+    expect([exits, left()]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0], []]);
+    // A killed process can't remove its directory; the next demo does.
+    const killed = await demoIn(temporary.path, free, async (child) => {
+      await ready(child);
+      child.kill('SIGKILL');
+    });
+    expect([killed, left()]).toEqual([137, [expect.any(String)]]);
+    const next = await demoIn(temporary.path, free, async (child) => {
+      await ready(child);
+      expect(left().map((name) => name.split('-')[2])).toEqual([String(child.pid)]);
+      child.kill('SIGTERM');
+    });
+    expect([next, left()]).toEqual([0, []]);
     // While it starts.
     const starting = await demoIn(temporary.path, [...free, '--history', '100000'], async (child) => {
       await until(() => left().length === 1, 'the directory');

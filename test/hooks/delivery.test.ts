@@ -256,7 +256,7 @@ test('a failing hook says why, since when, which delivery fails and when it is t
   const consumers = async () => (await server.request('GET', '/chainhooks/consumers')).body.results;
   expect(await consumers()).toEqual([{ consumer: 'default', hooks: 2, failing: 1 }]);
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
-  await list({ url: server.url, key: null });
+  await list({ url: server.url, key: null }, { json: false });
   const [headings, first, problem, second] = written.mock.calls.join('').replaceAll(/ +/g, ' ').split('\n');
   expect([headings, problem]).toEqual([
     'ID STATE WAITING NAME',

@@ -60,7 +60,7 @@ const unreadable = ({ said }: HookServer) => said.filter(({ event }) => event ==
 /** What `stackside hooks list` prints. */
 async function listed({ url }: HookServer): Promise<string> {
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
-  await list({ url, key: null });
+  await list({ url, key: null }, { json: false });
   return written.mock.calls.join('');
 }
 

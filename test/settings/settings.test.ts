@@ -117,6 +117,7 @@ describe('every command', () => {
   for (const name of commandNames) {
     test(`${name} shows each of its settings in its help, with those that have no flag`, () => {
       for (const command of takingSettingsOf(name)) {
+        (command as OwnCommand).onlyInFullHelp = null;
         const help = command.helpInformation();
         for (const [, { flag, variables }] of settingsOfCommand(name)) expect(help).toContain(flag ?? variables[0]);
         const hasHidden = settingsOfCommand(name).some(([, { flag }]) => flag === null);

@@ -21,6 +21,8 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   arguments?: readonly (readonly [syntax: string, help?: string])[];
   /** Options of this command alone; they have no variables. */
   options?: readonly Option[];
+  /** Settings that `--help` shows; `--help-all` shows the others, too. Missing for a command whose help has all. */
+  mainSettings?: readonly SettingName[];
   /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
   run(reading: Reading<C>, options: Options, ...given: Arguments): Promise<void> | void;
 }
@@ -72,6 +74,11 @@ class CommandHelp extends Help {
     super();
   }
 
+  override visibleOptions(made: Command): Option[] {
+    const hidden = (made as OwnCommand).onlyInFullHelp;
+    return super.visibleOptions(made).filter((option) => hidden?.has(option) !== true);
+  }
+
   override padWidth(made: Command, helper: Help): number {
     return Math.max(super.padWidth(made, helper), ...this.variables.map(({ variable }) => variable.length));
   }
@@ -107,13 +114,16 @@ export class OwnCommand extends Command {
   /** The command whose settings it takes; null for none. */
   settingsOf: CommandName | null = null;
 
+  /** The options that only `--help-all` shows, with the settings that only variables set; null if help shows all. */
+  onlyInFullHelp: ReadonlySet<Option> | null = null;
+
   override createCommand(name?: string): OwnCommand {
     return new OwnCommand(name);
   }
 
   override createHelp(): Help {
     return Object.assign(
-      new CommandHelp(this.settingsOf === null ? [] : variablesOf(this.settingsOf)),
+      new CommandHelp(this.settingsOf === null || this.onlyInFullHelp !== null ? [] : variablesOf(this.settingsOf)),
       this.configureHelp(),
     );
   }
@@ -163,12 +173,43 @@ function warnOfIgnoredVariables(): void {
   }
 }
 
+/** The option `--json` of a command whose option `--format` accepts json. */
+const jsonOption = (): Option => new Option('--json', 'Print JSON, like --format json').implies({ format: 'json' });
+
+/** The option `--json` of a command that prints nothing but JSON. */
+export const onlyJsonOption = (): Option => switchOption('--json', 'Print JSON, as without this option');
+
+const hasJsonFormat = (options: readonly Option[]): boolean =>
+  options.some((option) => option.attributeName() === 'format' && option.argChoices?.includes('json'));
+
+/** @throws OperatorError if `--json` and another format are given */
+function requireOneFormat(made: OwnCommand): void {
+  const { json, format } = made.opts<{ json?: boolean; format?: string }>();
+  if (json !== true || made.getOptionValueSource('format') !== 'cli' || format === 'json') return;
+  throw new OperatorError(`Both --json and --format ${format} are given.`, 'Omit one.');
+}
+
+/** Shortens the help of a command to its main settings, and adds an option that shows all. */
+function withHelpAll(made: OwnCommand, flags: readonly SettingFlag[], main: readonly SettingName[]): void {
+  const others = flags.filter(({ setting }) => !main.includes(setting));
+  made.onlyInFullHelp = new Set(others.map(({ option }) => option));
+  made.addHelpText('after', () =>
+    made.onlyInFullHelp === null ? '' : `\n${calledBy(made)} --help-all shows ${others.length} more settings.`,
+  );
+  made.addOption(new Option('--help-all', 'Show all settings'));
+  made.on('option:help-all', () => {
+    made.onlyInFullHelp = null;
+    made.help();
+  });
+}
+
 /** Adds a command to the program, or to another command. */
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
   parent: OwnCommand,
   declared: Declaration<C, Options, Arguments>,
 ): OwnCommand {
   const { name, summary, example, settingsOf, arguments: expected = [], options = [], logs = false, run } = declared;
+  const { mainSettings } = declared;
   const made = parent.command(name).summary(summary).description(summary);
   if (example !== undefined) {
     made.addHelpText('after', `\nExample:\n  ${example}`);
@@ -176,16 +217,19 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   }
   for (const [syntax, help] of expected) made.argument(syntax, help);
   for (const option of options) made.addOption(option);
+  if (hasJsonFormat(options)) made.addOption(jsonOption());
   const flags = settingsOfCommand(settingsOf).flatMap(([setting, one]): SettingFlag[] =>
     one.flag === null ? [] : spellingsOf(setting, optionOf(one.flag, one, settingsOf), one.alias),
   );
   for (const { option } of flags) made.addOption(option);
   made.settingsOf = settingsOf;
+  if (mainSettings !== undefined) withHelpAll(made, flags, mainSettings);
 
   made.action(async (...received: unknown[]) => {
     // Commander passes the arguments, the options and the command.
     const given = received.slice(0, -2) as unknown as Arguments;
     const reading = readSettingsOf(settingsOf, givenBy(made, flags), process.env);
+    requireOneFormat(made);
     if (!logs) warnOfIgnoredVariables();
     const { data = null } = reading.settings as { data?: string };
     await onData(data, () => run(reading, made.opts() as Options, ...given));

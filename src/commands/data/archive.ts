@@ -230,6 +230,7 @@ export async function restoreFromArchive(
 }
 
 /** Prints the public key of a data directory, which readers of its public archive give. */
-export function printArchiveKey(directory: string): void {
-  process.stdout.write(`${madeSigner(directory).publicKey}\n`);
+export function printArchiveKey(directory: string, json: boolean): void {
+  const { publicKey } = madeSigner(directory);
+  process.stdout.write(`${json ? JSON.stringify({ public_key: publicKey }) : publicKey}\n`);
 }

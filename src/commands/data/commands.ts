@@ -249,9 +249,10 @@ const archiveKey = command({
   summary: 'Print the public key of a public archive; the first time, the private key is made in the data directory',
   example: 'stackside archive key --data /srv/stacks',
   settingsOf: 'tables',
-  async run({ settings }) {
+  options: [switchOption('--json', 'Print JSON')],
+  async run({ settings }, { json }: { json: boolean }) {
     const { printArchiveKey } = await import('./archive.ts');
-    printArchiveKey(settings.data);
+    printArchiveKey(settings.data, json);
   },
 });
 

@@ -52,7 +52,7 @@ const endpointOf = ({ server, settings }: Facts): string =>
   server?.events?.endpoint ?? `127.0.0.1:${settings.eventPort}`;
 
 /** The checks by name, in the order of the report. */
-export const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
+const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   node({ node, settings: { nodeRpc } }) {
     return node === null
       ? problem(`No node answers at ${nodeRpc}.`, 'Start the node, or name the address of its RPC with --node-rpc.')
@@ -76,6 +76,7 @@ export const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       return problem('The node itself is not synced yet.', 'Wait until the node has the whole chain.');
     }
     if (server === null) return skipped(NO_SERVER);
+    if (server.state === 'stuck') return skipped('Blocks are missing: see the check of blocks.');
     if (server.state === 'catching_up') return ok(server.reason ?? 'The index catches up.');
     const lag = node.height - (server.index.height ?? 0);
     if (lag <= BLOCKS_BEHIND) return ok(`The index is at block ${number(server.index.height ?? 0)}.`);

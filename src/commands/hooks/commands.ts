@@ -9,6 +9,7 @@ import {
   LONGEST_SECONDS,
   numberOption,
   type OwnCommand,
+  onlyJsonOption,
   switchOption,
 } from '../cli/command.ts';
 import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
@@ -55,16 +56,23 @@ const height = (flag: string, help: string): Option => numberOption(flag, help, 
 const firstBlock = () => height('--from <height>', 'First block').makeOptionMandatory();
 const UUID = ['<uuid>', 'Id of the chainhook'] as const;
 
+const json = (): Option => switchOption('--json', 'Print JSON');
+interface JsonChoice {
+  json: boolean;
+}
+
 const list = hookCommand({
   name: 'list',
   summary: 'List chainhooks, newest first; with the admin key, those of every consumer',
-  run: (actions, connection) => actions.list(connection),
+  options: [json()],
+  run: (actions, connection, options: JsonChoice) => actions.list(connection, options),
 });
 
 const add = hookCommand({
   name: 'add',
   summary: 'Register a chainhook',
   arguments: [['<file>', 'Definition as JSON; - for stdin']],
+  options: [onlyJsonOption()],
   run: (actions, connection, _options, file: string) => actions.add(connection, file),
 });
 
@@ -72,6 +80,7 @@ const show = hookCommand({
   name: 'show',
   summary: 'Show a chainhook and its status',
   arguments: [UUID],
+  options: [onlyJsonOption()],
   run: (actions, connection, _options, uuid: string) => actions.show(connection, uuid),
 });
 
@@ -106,6 +115,7 @@ const tryDefinition = hookCommand({
     firstBlock(),
     height('--to <height>', 'Last block (default: the first block)'),
     switchOption('--payloads', 'Print the first payloads instead of the count'),
+    json(),
   ],
   run: (actions, connection, options: TryChoice, file: string) => actions.tryFile(connection, file, options),
 });
@@ -114,6 +124,7 @@ const sendTest = hookCommand({
   name: 'test',
   summary: 'Send a test delivery at once, and show the result',
   arguments: [UUID],
+  options: [onlyJsonOption()],
   run: (actions, connection, _options, uuid: string) => actions.sendTest(connection, uuid),
 });
 
@@ -126,6 +137,7 @@ const backfill = hookCommand({
     height('--to <height>', 'Last block (default: the chain tip)'),
     switchOption('--dry-run', 'Count the matches and deliver nothing'),
     switchOption('--wait', 'Wait until everything is queued'),
+    onlyJsonOption(),
   ],
   run: (actions, connection, options: BackfillChoice, uuid: string) => actions.backfill(connection, uuid, options),
 });
@@ -140,6 +152,7 @@ const deliveries = hookCommand({
       'States separated by commas: pending, failed, delivered, dead, cancelled (default: all)',
     ),
     numberOption('--limit <number>', 'Maximum number of deliveries', 0, 50),
+    json(),
   ],
   run: (actions, connection, options: DeliveryChoice, uuid: string) => actions.deliveries(connection, uuid, options),
 });
@@ -152,6 +165,7 @@ const redeliver = hookCommand({
     new Option('--state <words>', 'States separated by commas: dead, failed, delivered (default: all)'),
     height('--from <height>', 'First block (default: any)'),
     height('--to <height>', 'Last block (default: any)'),
+    onlyJsonOption(),
   ],
   run: (actions, connection, options: RedeliverChoice, uuid: string, id: string | undefined) =>
     actions.redeliver(connection, uuid, id, options),

@@ -106,8 +106,11 @@ function problemsOf(hook: ListedHook): string[] {
   return problems;
 }
 
+/** Chainhooks by consumer; a null consumer is that of the key. */
+type HookLists = readonly { consumer: string | null; hooks: readonly ListedHook[] }[];
+
 /** A table of hooks with headings; failing ones come first, and what is wrong with a hook is below it. */
-function printHooks(lists: readonly { consumer: string | null; hooks: readonly ListedHook[] }[]): void {
+function printHooks(lists: HookLists): void {
   const rows = lists
     .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateOf(hook) })))
     .sort((a, b) => Number(isFailing(b.hook)) - Number(isFailing(a.hook)));
@@ -133,18 +136,19 @@ async function consumersOf(connection: Connection): Promise<string[] | null> {
 }
 
 /** Prints the hooks of the key's or the named consumer, or otherwise those of all consumers. */
-export async function list(connection: Connection): Promise<void> {
+export async function list(connection: Connection, { json }: { json: boolean }): Promise<void> {
+  const show = json ? (lists: HookLists) => printJson(lists) : printHooks;
   const consumers = await consumersOf(connection);
   if (consumers === null) {
-    printHooks([{ consumer: null, hooks: await hooksOf(connection) }]);
+    show([{ consumer: null, hooks: await hooksOf(connection) }]);
     return;
   }
-  const isOne = consumers.length === 1;
+  const isOne = consumers.length === 1 && !json;
   const lists = [];
   for (const consumer of consumers) {
     lists.push({ consumer: isOne ? null : consumer, hooks: await hooksOf({ ...connection, consumer }) });
   }
-  printHooks(lists);
+  show(lists);
 }
 
 function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliverySummary>): void {
@@ -161,6 +165,7 @@ const DeliveryPage = Type.Object({
 });
 
 export interface DeliveryChoice {
+  json: boolean;
   /** States of deliveries, separated by commas. */
   state?: string;
   limit: number;
@@ -173,8 +178,9 @@ const LARGEST_PAGE = 50;
 export async function deliveries(
   connection: Connection,
   uuid: string,
-  { state, limit }: DeliveryChoice,
+  { state, limit, json }: DeliveryChoice,
 ): Promise<void> {
+  const all: unknown[] = [];
   let cursor: string | null = null;
   for (let left = limit; left > 0; ) {
     const query = new URLSearchParams({ limit: String(Math.min(left, LARGEST_PAGE)) });
@@ -185,11 +191,13 @@ export async function deliveries(
       connection,
       await call(connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`),
     );
-    for (const one of page.results) printDelivery(one);
+    if (json) all.push(...page.results);
+    else for (const one of page.results) printDelivery(one);
     left -= page.results.length;
     cursor = page.cursor.next;
-    if (cursor === null) return;
+    if (cursor === null) break;
   }
+  if (json) printJson(all);
 }
 
 interface Range {
@@ -199,10 +207,15 @@ interface Range {
 
 export interface TryChoice extends Range {
   payloads: boolean;
+  json: boolean;
 }
 
 /** Prints the number of past blocks and transactions that a definition matches, or the first payloads. */
-export async function tryFile(connection: Connection, file: string, { from, to, payloads }: TryChoice): Promise<void> {
+export async function tryFile(
+  connection: Connection,
+  file: string,
+  { from, to, payloads, json }: TryChoice,
+): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
   const range = { from_height: from, to_height: to ?? from };
   const body = {
@@ -212,6 +225,7 @@ export async function tryFile(connection: Connection, file: string, { from, to, 
   };
   const found = answerOf(PreviewResponse, connection, await call(connection, 'POST', '/preview', body));
   if (payloads) printJson(found.payloads);
+  else if (json) printJson({ matched_transactions: found.matched_transactions, matched_blocks: found.matched_blocks });
   else print(`${found.matched_transactions} transactions in ${found.matched_blocks} blocks match`);
 }
 

@@ -7,7 +7,7 @@ import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { settings } from '../../settings/config.ts';
-import { printableText } from '../cli/output.ts';
+import { printableText, stopSignals } from '../cli/output.ts';
 import { timeOfDay } from '../terminal/pretty-log.ts';
 
 export interface ListenChoice {
@@ -163,7 +163,7 @@ export async function listenForDeliveries(
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const server = startHookReceiver({ ...choice, secret, print });
   const signalled = new Promise<void>((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve());
+    for (const name of stopSignals()) process.once(name, () => resolve());
   });
   print(`Deliveries are received at ${server.url.origin}/`);
   if (secret === null)

@@ -1,9 +1,10 @@
 /** `stackside demo`: serves a simulated chain, for users without a node and for tests of apps. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { EXIT, OperatorError } from '../../base/errors.ts';
+import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
+import { isPortTaken } from '../../base/ports.ts';
 import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import { type RealNetwork, realNetwork } from '../../devnet/clarity/network.ts';
@@ -15,15 +16,25 @@ import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
 import type { Log } from '../../log.ts';
 import { type Reading, readSettings, type SettingsOf } from '../../settings/config.ts';
+import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
+import { stopSignals } from '../cli/output.ts';
 import type { ShownAccount } from '../terminal/pages.ts';
 import { demoPresenter, type Running, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
 import type { Sources } from './server-readings.ts';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Signals that end a process and that a process can catch. */
+const ENDING = [
+  ...(['SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU', 'SIGXFSZ', 'SIGVTALRM', 'SIGPROF'] as const),
+  ...(['SIGIO', 'SIGSYS', 'SIGTRAP'] as const),
+];
+
+/** The signals that end a demo and remove its directory. */
+const demoSignals = (): NodeJS.Signals[] =>
+  process.platform === 'win32' ? stopSignals() : [...stopSignals(), ...ENDING];
 
 type DemoSettings = SettingsOf<'demo'>;
 
@@ -39,12 +50,48 @@ function requireNoData(directory: string): void {
   );
 }
 
+const PREFIX = 'stackside-demo-';
+/** The name of a demo's temporary directory, with the id of its process. */
+const OWN = new RegExp(`^${PREFIX}([1-9]\\d*)-`);
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !hasCode(error, 'ESRCH');
+  }
+}
+
+/** Whether a demo that was killed left a temporary directory, which this user may remove. */
+function isLeftover(path: string, pid: number): boolean {
+  if (isRunning(pid) || statSync(path, { throwIfNoEntry: false })?.uid !== process.getuid?.()) return false;
+  try {
+    // A demo in a container may have the directory, too, and its process isn't seen here.
+    lockUnfinished(path)[Symbol.dispose]();
+    return true;
+  } catch (error) {
+    if (error instanceof LockHeldError) return false;
+    throw error;
+  }
+}
+
+/** Removes the temporary directories of demos that were killed. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = OWN.exec(name)?.[1];
+    const path = join(tmpdir(), name);
+    if (pid !== undefined && isLeftover(path, Number(pid))) rmSync(path, { recursive: true, force: true });
+  }
+}
+
 /**
  * Makes a temporary directory, which is removed when the process ends: after the demo stops or fails to start, or when the
  * process exits at once.
  */
 function temporaryData(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'stackside-demo-'));
+  removeLeftovers();
+  const path = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
   const remove = () => {
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
@@ -69,10 +116,10 @@ const stdinEnd = (): Promise<'SIGHUP'> =>
 export async function runDemo({ settings, sources }: Reading<'demo'>, untilStdinEnds: boolean): Promise<void> {
   const isOwnDirectory = sources.data !== null;
   if (isOwnDirectory) requireNoData(settings.data);
-  // Before the directory is made, so that it is always removed; with SIGHUP, which a closed terminal sends.
-  const signalled = untilStdinEnds ? Promise.race([nextSignal(SIGNALS), stdinEnd()]) : nextSignal(SIGNALS);
+  // Before the directory is made, so that it is always removed.
+  const signalled = untilStdinEnds ? Promise.race([nextSignal(demoSignals()), stdinEnd()]) : nextSignal(demoSignals());
   // A second signal ends the process at once. Without a handler it would leave the directory.
-  void signalled.then(() => nextSignal(SIGNALS)).then(() => process.exit(EXIT.interrupted));
+  void signalled.then(() => nextSignal(demoSignals())).then(() => process.exit(EXIT.interrupted));
   const own = isOwnDirectory ? null : temporaryData();
   try {
     await serveDemo({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
@@ -86,13 +133,27 @@ export async function runDemo({ settings, sources }: Reading<'demo'>, untilStdin
 const shownAccounts = ({ accounts }: ClarinetProject): ShownAccount[] =>
   accounts.map(({ name, address, secret }) => ({ name, address, secret }));
 
-async function serveDemo(settings: DemoSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
+/** Chooses a free port in place of a default one that another program uses. */
+export function withFreePorts(settings: DemoSettings, sources: Sources, log: Log): DemoSettings {
+  const ports = [
+    { name: 'apiPort', flag: '--api-port', host: settings.apiHost },
+    { name: 'eventPort', flag: '--event-port', host: settings.eventHost },
+  ] as const;
+  const taken = ports.filter(
+    ({ name, host }) => sources[name] == null && settings[name] !== 0 && isPortTaken(host, settings[name]),
+  );
+  for (const { name, flag } of taken) log({ event: 'port_in_use', port: settings[name], flag });
+  return { ...settings, ...Object.fromEntries(taken.map(({ name }) => [name, 0])) };
+}
+
+async function serveDemo(given: DemoSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
   const { env: variables } = process;
-  const shown = { ...readSettings({}, {}), ...settings };
+  const shown = { ...readSettings({}, {}), ...given };
   const presenter = demoPresenter(
     { settings: shown, environment: realEnvironment, ...serverOutputs(), variables },
-    settings,
+    given,
   );
+  const settings = withFreePorts(given, sources, presenter.log);
   await serveUntilSignal(presenter, await startDemo(settings, presenter.environment, signalled, sources), signalled);
 }
 

@@ -37,6 +37,9 @@ export interface DirectoryStatus {
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
+/** Bytes of a database with its write-ahead log. */
+const databaseSize = (path: string): number => sizeOf(path) + sizeOf(`${path}-wal`);
+
 /** Bytes of the existing files of a data directory, by name. */
 export function fileSizes(directory: string): Map<string, number> {
   const paths = [indexPath(directory), journalPath(directory)].flatMap((path) => [path, `${path}-wal`]);
@@ -59,7 +62,7 @@ function journalStatus(directory: string, position: Head): DirectoryStatus['jour
       return {
         events: journal.entries(),
         behind: Math.max(0, journal.lastId() - position.id),
-        bytes: sizeOf(path),
+        bytes: databaseSize(path),
         fits: fitOf(position, journal) === 'fits',
       };
     } finally {
@@ -102,7 +105,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
     pending: progress?.mempool_pending ?? 0,
     orphaned_blocks: orphans?.n ?? 0,
     journal: journalStatus(directory, position),
-    index_bytes: sizeOf(indexPath(directory)),
+    index_bytes: databaseSize(indexPath(directory)),
     missing_indexes: missing,
   };
 }
@@ -125,7 +128,7 @@ export interface UpgradePlan {
 function readFile<T>(path: string, known: number, more: (db: Database) => T): FileVersion & T {
   return onFile(path, () => {
     using db = openWithoutTrace(path);
-    return { version: versionOf(db), known, bytes: sizeOf(path) + sizeOf(`${path}-wal`), ...more(db) };
+    return { version: versionOf(db), known, bytes: databaseSize(path), ...more(db) };
   });
 }
 

@@ -1,0 +1,63 @@
+/** The option `--json`, and the short help of commands with many settings. */
+import { expect, test } from 'bun:test';
+import type { Command } from 'commander';
+import { parsedJson } from '../../src/base/json.ts';
+import type { OwnCommand } from '../../src/commands/cli/command.ts';
+import { createProgram } from '../../src/commands/cli/program.ts';
+import { stackside } from '../e2e/stackside.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+
+/** All commands that run something, by their words. */
+function commandsOf(made: Command, words: readonly string[] = []): [words: string, made: Command][] {
+  const below = made.commands.flatMap((one) => commandsOf(one, [...words, one.name()]));
+  return (made as OwnCommand).settingsOf === null ? below : [[words.join(' '), made], ...below];
+}
+
+const commands = commandsOf(createProgram());
+const takesJson = ({ options }: Command): boolean => options.some(({ long }) => long === '--json');
+
+test('every command that prints data takes --json, and no other does', () => {
+  const without = commands.filter(([, made]) => !takesJson(made)).map(([words]) => words);
+  expect(without).toEqual([
+    ...['serve', 'demo', 'import', 'fill', 'export', 'rebuild', 'backup', 'restore', 'console'],
+    ...['hooks enable', 'hooks disable', 'hooks remove', 'hooks listen'],
+    ...['tokens refresh', 'cluster init', 'devnet'],
+  ]);
+});
+
+test.each(['tables', 'status', 'check', 'settings', 'upgrade --check'])(
+  'stackside %s --json prints only JSON on stdout',
+  async (words) => {
+    using directory = dataDirectory();
+    await stackside('import', '/dev/null', '--data', directory.path);
+    const { stdout } = await stackside(...words.split(' '), '--json', '--data', directory.path);
+    expect(stdout).not.toBe('');
+    // One value, or a value on each line.
+    const isJson = (text: string): boolean => parsedJson(text) !== undefined;
+    expect(isJson(stdout) || stdout.trim().split('\n').every(isJson)).toBe(true);
+  },
+);
+
+test('a command without data rejects --json, and --json rejects another --format', async () => {
+  const [fill, both] = await Promise.all([
+    stackside('fill', '--json'),
+    stackside('tables', '--json', '--format', 'text'),
+  ]);
+  expect(fill).toMatchObject({ code: 1, stdout: '' });
+  expect(fill.stderr).toStartWith("Unknown option '--json'.");
+  expect(both).toMatchObject({ code: 1, stdout: '', stderr: 'Both --json and --format text are given.\nOmit one.\n' });
+});
+
+test('serve --help shows the dozen settings that most people need, and --help-all shows all', async () => {
+  const [short, whole] = await Promise.all([stackside('serve', '--help'), stackside('serve', '--help-all')]);
+  const flagsIn = (text: string) => text.match(/^ {2}--[a-z-]+/gm)?.map((flag) => flag.trim()) ?? [];
+  expect([short.code, whole.code]).toEqual([0, 0]);
+  expect(flagsIn(short.stdout).length).toBeLessThanOrEqual(14);
+  expect(flagsIn(short.stdout)).toContain('--node-config');
+  expect(short.stdout).toMatch(/stackside serve --help-all shows \d+ more settings\.\n/);
+  expect(short.stdout).not.toContain('Set by variables only:');
+  const serve = commands.find(([words]) => words === 'serve')?.[1];
+  const flags = serve?.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? '') ?? [];
+  expect(flags.filter((flag) => !flagsIn(whole.stdout).includes(flag))).toEqual([]);
+  expect(whole.stdout).toContain('Set by variables only:');
+});
