@@ -199,8 +199,13 @@ test.each(['mainnet', 'testnet'] as const)(
   async (network) => {
     using directory = dataDirectory();
     const time = { now: 1_800_000_000_000 };
-    const clock = { ...systemClock, now: () => time.now };
     const last = time.now;
+    let passed = 0;
+    const monotonic = () => {
+      passed = Math.max(passed, time.now - last);
+      return systemClock.monotonic() + passed;
+    };
+    const clock = { ...systemClock, now: () => time.now, monotonic };
     const readyAt = async ({ get }: Serving, seconds: number) => {
       time.now = last + seconds * 1_000;
       const response = await get('/ready');
@@ -217,6 +222,7 @@ test.each(['mainnet', 'testnet'] as const)(
     {
       await using alone = await serving({}, directory.path, {}, { clock });
       await alone.post([...devnetEvents({ network, seed: 5, blocks: 3 })]);
+      expect((await readyAt(alone, 0)).status).toBe(200);
       expect(await readyAt(alone, 1_799)).toMatchObject({
         status: 200,
         body: { ready: true, state: 'live', reason: null },
