@@ -9,8 +9,6 @@ import type { Sent, StacksFaucetOptions } from './stacks-faucet.ts';
 type BitcoinSettings = BitcoinRpcOptions & { key: string };
 
 export interface FaucetSettings {
-  stx: boolean;
-  btc: boolean;
   sbtc: boolean;
   /** Private keys, in hex, of the accounts that send STX and sBTC. Without keys, these faucets are off. */
   keys: readonly string[];
@@ -123,9 +121,11 @@ export function openFaucets(options: FaucetOptions): Faucets {
   };
   const queues = { stx: queue(), btc: queue(), sbtc: queue() };
 
-  function require(available: boolean, name: string): void {
+  /** Returns what a faucet needs. @throws FaucetError on another network, and where it is null */
+  function required<T>(needed: T | null, refusal: string): T {
     if (!onTestNetwork()) throw NOT_AVAILABLE;
-    if (!available) throw new FaucetError(403, `${name} faucet is not available`);
+    if (needed === null) throw new FaucetError(403, refusal);
+    return needed;
   }
 
   /** Sends within the limit. Records the request first: if that fails, nothing is sent that wouldn't count. */
@@ -186,17 +186,13 @@ export function openFaucets(options: FaucetOptions): Faucets {
 
   return {
     stx() {
-      require(settings.stx && settings.keys.length > 0, 'STX');
-      return stxFaucet;
+      return required(settings.keys.length > 0 ? stxFaucet : null, 'STX faucet is not available');
     },
     sbtc() {
-      require(settings.sbtc && settings.keys.length > 0, 'sBTC');
-      return sbtcFaucet;
+      return required(settings.sbtc && settings.keys.length > 0 ? sbtcFaucet : null, 'sBTC faucet is not available');
     },
     btc() {
-      require(settings.btc, 'BTC');
-      if (settings.bitcoin === null) throw new FaucetError(403, 'BTC Faucet is not configured.');
-      return btcFaucet(settings.bitcoin);
+      return btcFaucet(required(settings.bitcoin, 'BTC Faucet is not configured.'));
     },
   };
 }

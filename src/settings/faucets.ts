@@ -11,31 +11,13 @@ function urlWithCredentials(text: string): string | false {
 }
 
 export const faucetSettings = group('Faucets', {
-  stxFaucet: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_STX_FAUCET', 'TESTNET_STX_FAUCET_ENABLED'],
-    type: Type.Boolean({ default: true }),
-    read: yesOrNo,
-    help: 'Serve the STX faucet; requires a test network and STACKSIDE_FAUCET_KEYS',
-    accepts: 'true or false',
-  }),
   sbtcFaucet: setting({
     commands: ['serve'],
     flag: null,
     variables: ['STACKSIDE_SBTC_FAUCET', 'TESTNET_SBTC_FAUCET_ENABLED'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
-    help: 'Serve the sBTC faucet; requires a test network and STACKSIDE_FAUCET_KEYS',
-    accepts: 'true or false',
-  }),
-  btcFaucet: setting({
-    commands: ['serve'],
-    flag: null,
-    variables: ['STACKSIDE_BTC_FAUCET', 'TESTNET_BTC_FAUCET_ENABLED'],
-    type: Type.Boolean({ default: true }),
-    read: yesOrNo,
-    help: 'Serve the BTC faucet; requires a test network, STACKSIDE_BTC_RPC and STACKSIDE_BTC_FAUCET_KEY',
+    help: 'Serve the sBTC faucet besides the STX faucet; requires a test network and STACKSIDE_FAUCET_KEYS',
     accepts: 'true or false',
   }),
   faucetKeys: setting({
@@ -44,7 +26,7 @@ export const faucetSettings = group('Faucets', {
     secret: true,
     variables: ['STACKSIDE_FAUCET_KEYS', 'FAUCET_PRIVATE_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}(,${PRIVATE_KEY})*$` })], { default: null }),
-    help: 'Private keys of the accounts that send STX; the first also sends sBTC',
+    help: 'Private keys of the accounts that send STX on a test network; the first also sends sBTC',
     accepts: 'private keys in hex, with commas between them',
   }),
   faucetLimits: setting({
@@ -72,7 +54,7 @@ export const faucetSettings = group('Faucets', {
     secret: true,
     variables: ['STACKSIDE_BTC_FAUCET_KEY', 'BTC_FAUCET_PK'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}$` })], { default: null }),
-    help: 'Private key of the account that sends BTC',
+    help: 'Private key of the account that sends BTC; requires a test network and STACKSIDE_BTC_RPC',
     accepts: 'a private key in hex',
   }),
 });

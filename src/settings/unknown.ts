@@ -34,6 +34,8 @@ const unsupportedVariables: Readonly<Record<string, string>> = {
   TESTNET_SEND_MANY_CONTRACT_ID: 'The contract is ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo.',
   STACKS_FAUCET_NODE_HOST: 'The faucets use the node of --node-rpc.',
   TESTNET_SBTC_FAUCET_ASSET_IDENTIFIER: 'The sBTC faucet sends ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token.',
+  TESTNET_STX_FAUCET_ENABLED: 'The STX faucet is served if STACKSIDE_FAUCET_KEYS is set.',
+  TESTNET_BTC_FAUCET_ENABLED: 'The BTC faucet is served if STACKSIDE_BTC_RPC and STACKSIDE_BTC_FAUCET_KEY are set.',
   TESTNET_SBTC_FAUCET_AMOUNT: 'The sBTC faucet sends 10000 sats.',
 };
 

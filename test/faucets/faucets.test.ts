@@ -355,18 +355,15 @@ describe('where there is no faucet', () => {
     ]);
   });
 
-  test('where it is switched off', async () => {
+  test('of sBTC unless it is switched on', async () => {
     await using off = await serving({}, undefined, {
       ...variables(),
-      TESTNET_STX_FAUCET_ENABLED: '0',
       TESTNET_SBTC_FAUCET_ENABLED: '0',
-      TESTNET_BTC_FAUCET_ENABLED: '0',
     });
-    expect(await all(off)).toEqual([
-      'STX faucet is not available',
-      'sBTC faucet is not available',
-      'BTC faucet is not available',
-    ]);
+    expect(await post(`sbtc?address=${RECIPIENT}`, {}, off)).toEqual({
+      status: 403,
+      body: refused('sBTC faucet is not available'),
+    });
   });
 
   test('in a process that only reads; and threads pass on what is asked of them', async () => {

@@ -39,8 +39,6 @@ async function withFaucets(test: (around: Around) => Promise<void>): Promise<voi
   const commander = open.ingest.commander({ ...systemClock, now: () => time });
   const faucets: Faucets = openFaucets({
     settings: {
-      stx: true,
-      btc: false,
       sbtc: false,
       keys: [KEY],
       sbtcAsset: '',

@@ -41,8 +41,6 @@ export function serverFaucets(
 ): Faucets {
   return openFaucets({
     settings: {
-      stx: settings.stxFaucet,
-      btc: settings.btcFaucet,
       sbtc: settings.sbtcFaucet,
       keys: settings.faucetKeys?.split(',') ?? [],
       sbtcAsset,
