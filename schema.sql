@@ -1450,4 +1450,3 @@ CREATE TABLE faucet_requests (
   ip           TEXT NOT NULL
 ) STRICT;
 CREATE INDEX faucet_requests_by_address ON faucet_requests (currency, address, requested_at);
-CREATE INDEX faucet_requests_by_time ON faucet_requests (requested_at);

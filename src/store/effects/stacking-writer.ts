@@ -61,7 +61,7 @@ function cycleStackers(db: Database) {
   );
   const addStacker = inserter(db, cycleStackersTable);
   const ofPool = db.prepare<Stored<'cycle_stackers', 'stacker_id'>, [number, number, Uint8Array | null]>(
-    `SELECT k.stacker_id FROM cycle_stackers k
+    `SELECT k.stacker_id FROM cycle_stackers k INDEXED BY cycle_stackers_by_pool
        JOIN stacking_terms t ON t.stacker_id = k.stacker_id AND t.role = k.role
                             AND t.position = k.position AND t.event_index = k.event_index
       WHERE k.cycle = ?1 AND k.pool_id = ?2 AND t.pox_address IS ?3`,

@@ -67,8 +67,8 @@ export function tokenRows(db: Database) {
   );
   // Of the notifications about one token, or about all of a contract, from a place on.
   const frozen = db.prepare<Notification, [number, string, number]>(
-    `SELECT position, kind, ttl FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3
-        AND kind = ${TOKEN_EVENT.frozen} ORDER BY position LIMIT 1`,
+    `SELECT position, kind, ttl FROM token_events INDEXED BY token_events_frozen
+      WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3 AND kind = ${TOKEN_EVENT.frozen} ORDER BY position LIMIT 1`,
   );
   const newest = db.prepare<Notification, [number, string, number]>(
     `SELECT position, kind, ttl FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3
