@@ -4,12 +4,42 @@ import { levels } from '../log.ts';
 import { apiSettings, realtimeSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
 import { clusterSettings } from './cluster.ts';
-import { compareSettings } from './compare.ts';
 import { dataSettings, valueIndexSettings } from './data.ts';
 import { faucetSettings } from './faucets.ts';
 import { eventSettings, nodeSettings, simulatedNodeSettings, snpSettings, withSnp } from './node.ts';
-import { type CommandName, type Grouped, group, resolve, type Source, servers, setting } from './setting.ts';
-import { tokenSettings } from './tokens.ts';
+import {
+  type CommandName,
+  type Grouped,
+  group,
+  resolve,
+  type Source,
+  servers,
+  setting,
+  textOrNone,
+} from './setting.ts';
+
+const tokenSettings = group('Tokens', {
+  tokenMetadata: setting({
+    commands: servers,
+    flag: '--token-metadata <off|on>',
+    variables: ['STACKSIDE_TOKEN_METADATA'],
+    type: Type.Union([Type.Literal('off'), Type.Literal('on')], { default: 'on' }),
+    help: "on: ask the node's read-only functions for names, symbols, decimals, supplies and URIs of tokens",
+    accepts: 'off or on',
+  }),
+});
+
+const compareSettings = group('Comparison with another API', {
+  compareKey: setting({
+    commands: ['compare'],
+    flag: null,
+    secret: true,
+    variables: ['STACKSIDE_COMPARE_KEY'],
+    type: textOrNone(),
+    help: 'Key that is sent to the other API as x-api-key',
+    accepts: 'an API key',
+  }),
+});
 
 const logSettings = group('Log', {
   logFormat: setting({
