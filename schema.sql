@@ -142,7 +142,8 @@ CREATE INDEX transactions_by_nonce ON transactions (nonce) WHERE nonce IS NOT NU
 
 -- Counts of rows that lists and filters need; a row exists while its count is not 0.
 CREATE TABLE counters (
-  -- 1 transactions by type, 2 calls by the name of the function, 3 work for tokens by kind and state, such as 1/0
+  -- 1 transactions by type, 2 calls by the name of the function, 3 work for tokens by kind and state, such as 1/0;
+  -- 4 contracts of tokens and 5 tokens, by family
   kind  INTEGER NOT NULL,
   key   TEXT NOT NULL,
   count INTEGER NOT NULL,
@@ -539,12 +540,6 @@ CREATE INDEX token_jobs_again ON token_jobs (work, not_before) WHERE not_before 
 -- What was asked at blocks that a fork may take away.
 CREATE INDEX token_jobs_by_height ON token_jobs (asked_height) WHERE asked_height IS NOT NULL;
 
--- How many contracts and tokens there are of each family; a row exists while there is one.
-CREATE TABLE token_families (
-  family    INTEGER PRIMARY KEY,
-  contracts INTEGER NOT NULL,
-  tokens    INTEGER NOT NULL
-) STRICT;
 
 ------------------------------------------------------------------------------------------------------------- search
 

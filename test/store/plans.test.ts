@@ -125,7 +125,6 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
       ],
     ]),
   ),
-  'metadata.families': [{ step: /^SCAN token_families$/, reason: 'three rows' }],
   'metadata.version': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'starting-accounts.count': [
     { step: /^SCAN unasked_accounts$/, reason: 'what waits for the node; the server counts it, and no request does' },

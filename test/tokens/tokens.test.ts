@@ -618,7 +618,7 @@ test('a rebuild has all that was answered and asks nobody; many tokens are liste
   await made.settled();
   made.add(b);
   await made.settled();
-  expect(made.one<{ tokens: number }>('SELECT tokens FROM token_families')).toEqual({ tokens: 450 });
+  expect(made.one<{ tokens: number }>('SELECT count AS tokens FROM counters WHERE kind = 5')).toEqual({ tokens: 450 });
   expect(made.node.calls.length).toBe(1 + 2 * 450);
   const whole = wholeIndex(made.directory.path);
   const checked = checkAndRecount(made.directory.path);

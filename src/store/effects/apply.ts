@@ -128,7 +128,7 @@ export const chainTables = [
   ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'cycle_stacker_counts', 'reward_cycles'],
   ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
   ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
-  ...['token_contracts', 'tokens', 'token_events', 'token_jobs', 'token_families'],
+  ...['token_contracts', 'tokens', 'token_events', 'token_jobs'],
   ...['name_parts'],
 ];
 const sumsOfNothing = {

@@ -16,13 +16,7 @@ import {
 } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, upserter } from '../rows/table.ts';
-import {
-  tokenContractsTable,
-  tokenEventsTable,
-  tokenFamiliesTable,
-  tokenJobsTable,
-  tokensTable,
-} from '../rows/tables.ts';
+import { tokenContractsTable, tokenEventsTable, tokenJobsTable, tokensTable } from '../rows/tables.ts';
 import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
@@ -53,10 +47,8 @@ export function tokenRows(db: Database) {
     'DELETE FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3',
   );
   const countJobs = counter(db, COUNTER.tokenJobs);
-  const countFamily = upserter(db, tokenFamiliesTable, { summed: ['contracts', 'tokens'] });
-  const dropFamily = db.prepare<null, [number]>(
-    'DELETE FROM token_families WHERE family = ?1 AND contracts = 0 AND tokens = 0',
-  );
+  const countContracts = counter(db, COUNTER.tokenContracts);
+  const countFamilyTokens = counter(db, COUNTER.tokens);
   const insertToken = inserterIfAbsent(db, tokensTable);
   const findToken = db.prepare<Stored<'tokens'>, [number, string]>(
     'SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2',
@@ -96,8 +88,8 @@ export function tokenRows(db: Database) {
   }
 
   function countTokens(family: number, contracts: number, tokens: number): void {
-    countFamily({ family, contracts, tokens });
-    if (contracts < 0 || tokens < 0) dropFamily.run(family);
+    if (contracts !== 0) countContracts(family, contracts);
+    if (tokens !== 0) countFamilyTokens(family, tokens);
   }
 
   /** Queues work, as if it had never been tried. Work that waits for its first try stays where it is. */

@@ -308,7 +308,7 @@ export const TOKEN_EVENT = { mint: 0, standard: 1, frozen: 2, dynamic: 3 } as co
 export const storedTokenEvent = enumNames('token_events', 'kind', TOKEN_EVENT);
 
 /** counters.kind. */
-export const COUNTER = { transactions: 1, calls: 2, tokenJobs: 3 } as const;
+export const COUNTER = { transactions: 1, calls: 2, tokenJobs: 3, tokenContracts: 4, tokens: 5 } as const;
 export type CounterKind = (typeof COUNTER)[keyof typeof COUNTER];
 
 /** token_jobs.work. */

@@ -305,12 +305,6 @@ export const tokenJobsTable = tableShape('token_jobs', ['contract_id', 'token_id
   asked_height: 'integer?',
 });
 
-export const tokenFamiliesTable = tableShape('token_families', ['family'], {
-  family: 'integer',
-  contracts: 'integer',
-  tokens: 'integer',
-});
-
 export const namePartsTable = tableShape('name_parts', ['kind', 'place', 'part', 'subject_id'], {
   kind: 'integer',
   place: 'integer',

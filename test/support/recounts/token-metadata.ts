@@ -55,9 +55,9 @@ export const tokenMetadataChecks: readonly Recount[] = [
   { name: 'contracts of tokens against their interfaces', find: contractProblems },
   tally(
     'contracts and tokens of each family',
-    'SELECT family, contracts, tokens FROM token_families',
-    `SELECT c.family, count(DISTINCT c.contract_id), count(t.token_id)
-       FROM token_contracts c LEFT JOIN tokens t ON t.contract_id = c.contract_id GROUP BY c.family`,
+    'SELECT kind, CAST(key AS INTEGER), count FROM counters WHERE kind IN (4, 5)',
+    `SELECT 4, family, count(*) FROM token_contracts GROUP BY family
+     UNION ALL SELECT 5, c.family, count(*) FROM tokens t JOIN token_contracts c ON c.contract_id = t.contract_id GROUP BY c.family`,
   ),
   tally(
     'work for tokens by kind and state',

@@ -45,7 +45,9 @@ export const sql = {
   ftsBySymbolAsc: listed('token_contracts_by_symbol', 'c.symbol_key NULLS LAST'),
   ftsBySymbolDesc: listed('token_contracts_by_symbol_down', 'c.symbol_key DESC NULLS FIRST'),
   countFts: `SELECT count(*) AS total FROM token_contracts c INDEXED BY token_contracts_by_name WHERE ${matching}`,
-  families: 'SELECT family, contracts, tokens FROM token_families',
+  families: `SELECT CAST(c.key AS INTEGER) AS family, c.count AS contracts, coalesce(t.count, 0) AS tokens
+               FROM counters c LEFT JOIN counters t ON t.kind = ${COUNTER.tokens} AND t.key = c.key
+              WHERE c.kind = ${COUNTER.tokenContracts} ORDER BY c.key`,
   jobs: `SELECT key, count FROM counters WHERE kind = ${COUNTER.tokenJobs}`,
   version: 'SELECT tokens_version AS version FROM progress',
   ofAsset: `SELECT t.name, t.symbol, t.decimals, t.supply, t.uri
@@ -95,7 +97,7 @@ export function tokenMetadataQueries(db: Database) {
     symbol: { asc: list(sql.ftsBySymbolAsc), desc: list(sql.ftsBySymbolDesc) },
   };
   const countFts = prepared<{ total: number }, Conditions>(db, sql.countFts);
-  const families = prepared<Stored<'token_families'>, []>(db, sql.families);
+  const families = prepared<{ family: number; contracts: number; tokens: number }, []>(db, sql.families);
   const jobs = tokenJobCounts(db);
   const version = prepared<{ version: number }, []>(db, sql.version);
   const ofAsset = prepared<FactsRow, [string]>(db, sql.ofAsset);
