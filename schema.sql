@@ -1185,7 +1185,8 @@ CREATE TABLE hooks (
   definition             TEXT NOT NULL,
   url                    TEXT NOT NULL,
   -- 0 idle: no block is evaluated; 1 live: it stands where hook_progress does; 2 it catches up from its own cursor;
-  -- 3 paused, where it was enabled, and 4 where it was idle: a new timeline began, and nothing is sent until somebody says so
+  -- 3 paused, where it was enabled, and 4 where it was idle: the log was restored to an earlier point, and nothing is sent until
+  -- somebody enables or disables it
   stage                  INTEGER NOT NULL,
   -- 0 new, 1 streaming, 2 expired, 3 interrupted; of a live one that is new, streaming from its first block on
   status                 INTEGER NOT NULL,

@@ -14,6 +14,7 @@ import { directoryFiles } from '../src/places/directory.ts';
 import type { Place } from '../src/places/files.ts';
 import { snapshotForBase } from '../src/store/base/snapshot.ts';
 import { growingTables } from '../src/store/check/tables.ts';
+import { dataStateOf } from '../src/store/files/data-state.ts';
 import { openJournalReader } from '../src/store/files/journal.ts';
 import { directoryStatus } from '../src/store/files/status.ts';
 import { devnetRecordings, SEED } from './dataset.ts';
@@ -60,7 +61,9 @@ async function archived(directory: string, place: Place): Promise<MadeBase> {
     const { state } = snapshot;
     if (state === null) throw new Error('there is nothing to archive');
     const archiver = new Archiver({ place, journal, clock: systemClock, signer: null, archived: () => {} });
-    await archiver.round({ chainId: state.chainId, host: 'bench', epoch: null, base: null }, signal);
+    const { identity } = dataStateOf(directory);
+    if (identity === null) throw new Error('there is nothing to archive');
+    await archiver.round({ chainId: state.chainId, identity, host: 'bench', epoch: null, base: null }, signal);
     const options = { place, snapshot, journal, program: 'bench', clock: systemClock, report: () => {}, signal };
     const base = await makeBase(options, state);
     if (base === null) throw new Error('the archive has the base');

@@ -9,10 +9,10 @@ import { OperatorError } from '../base/errors.ts';
 import { hashOfPart, type Place } from '../places/files.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
-import { leaveIn } from '../store/ingest/timelines.ts';
 import { type Entry, firstEntries, type Head, LOG_START, type MostEntries, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
+  type Contents,
   chainOfIdentity,
   contentsOf,
   IDENTITY,
@@ -21,10 +21,7 @@ import {
   identityIn,
   identityOf,
   openPart,
-  originIn,
   requireIdentity,
-  sealedSegment,
-  timelinesIn,
 } from './archive.ts';
 import { baseAt, basesOf } from './base.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, headIn } from './head.ts';
@@ -35,8 +32,6 @@ import {
   openName,
   packedSegment,
   SEGMENT,
-  type SealedRange,
-  type Segment,
   SegmentError,
   type SegmentRange,
   segmentBeginning,
@@ -45,7 +40,6 @@ import {
   segmentName,
 } from './segment.ts';
 import type { Signer } from './signing.ts';
-import { FIRST, originBytes, originName, readOrigin, type Timeline, timelineName } from './timeline.ts';
 
 /**
  * Milliseconds between two sealed segments. The first archive of a long journal then reads 40 MB of texts a second at most, and
@@ -62,6 +56,8 @@ export type ArchiveEvent =
 export interface Round {
   /** The chain of the log. */
   chainId: number;
+  /** The identity of the log, in hex. */
+  identity: string;
   /** Name of this host. */
   host: string;
   /** Epoch of its lease; null on a host that shares no log. */
@@ -82,13 +78,15 @@ export interface ArchiverOptions {
   segment?: MostEntries;
 }
 
-const OWN_ARCHIVE = 'Give this log an archive of its own with another --archive.';
+/** Names a place that a log can have for itself. */
+const ownPlace = (location: string, identity: string): string =>
+  `Nothing was written to it. Give this log a place of its own, such as ${location}-${identity.slice(0, 8)}.`;
 
 /** The archive has entries that the log lacks, or other ones than the log. */
-const diverged = (location: string, what: string): OperatorError =>
+const diverged = (location: string, identity: string, what: string): OperatorError =>
   new OperatorError(
-    `The archive at ${location} is of another log: ${what}.`,
-    `Nothing was written to it. If this data is of an earlier state, restore it from the archive: stackside restore --until-entry begins a timeline of its own there. Or import what it lacks. ${OWN_ARCHIVE}`,
+    `The archive at ${location} has other entries than this log: ${what}.`,
+    `${ownPlace(location, identity)} Or restore the archive into another directory, and serve that one.`,
   );
 
 /** @throws OperatorError where the archive is of another chain or another log, or is public and the own one isn't, or the reverse */
@@ -96,13 +94,13 @@ function requireSame(location: string, found: Identity, own: Identity): void {
   if (found.chain_id !== own.chain_id) {
     throw new OperatorError(
       `The archive at ${location} is of ${chainOfIdentity(found)}, and this log of ${chainOfIdentity(own)}.`,
-      OWN_ARCHIVE,
+      ownPlace(location, own.identity),
     );
   }
-  if (found.first !== own.first) {
+  if (found.identity !== own.identity) {
     throw new OperatorError(
-      `The archive at ${location} is of another log: its entry 1 is another.`,
-      `Servers that don't share a log (--cluster) need an archive each. ${OWN_ARCHIVE}`,
+      `The archive at ${location} belongs to the log ${found.identity}, and this is the log ${own.identity}. Data restored to an earlier point is a log of its own.`,
+      ownPlace(location, own.identity),
     );
   }
   if (found.public === own.public) return;
@@ -112,31 +110,6 @@ function requireSame(location: string, found: Identity, own: Identity): void {
       : `The archive at ${location} is private, and --archive-public is given.`,
     `Nothing was written to it: an archive stays what it is. Give --archive-public for a public archive alone, or another --archive.`,
   );
-}
-
-/** At most one entry. */
-const ONE: MostEntries = { entries: 1, bytes: 1 };
-
-/**
- * The first of some entries that begins a timeline; null where none does.
- * @param before the chain value before the first
- * @param after number of an entry that is left out, with those before it
- */
-function beginningOf(entries: Iterable<Entry>, before: Uint8Array, after = 0): Entry | null {
-  let chain = before;
-  for (const entry of entries) {
-    if (entry.id > after && leaveIn(entry)?.chain === chain.toHex()) return entry;
-    chain = entry.chain;
-  }
-  return null;
-}
-
-/** An object of an archive with other entries than the log has. */
-interface Other {
-  object: SealedRange | Segment;
-  /** The sealed segment before it; null where there is none. */
-  after: SegmentRange | null;
-  error: OperatorError;
 }
 
 /** Returns the newest sound base as the head names it; null if there is none. @param last last entry of the head */
@@ -161,17 +134,15 @@ export class Archiver {
   readonly #options: ArchiverOptions;
   /** The writer for whom the archive was compared with the journal; null before that, and after a failure. */
   #begunFor: string | null = null;
-  /** The timeline of the log. */
-  #timeline = FIRST;
   /** The end of the sealed segments that follow each other. */
   #sealed: Head = LOG_START;
   /** Sealed segments that were listed, by their first entries. */
-  #listed = new Map<number, SealedRange>();
+  #listed = new Map<number, SegmentRange>();
   /** Open parts, each with its last entry. */
   #open = new Map<string, number>();
   /** The entries of this writer's open part, as it wrote or found it; null where there is none. */
   #opened: { first: number; last: number } | null = null;
-  /** Which log the archive is of; null before the first entry. */
+  /** The log that the archive belongs to; null before the first round. */
   #identity: Identity | null = null;
   /** The sealed segments that follow each other. */
   #segments: SegmentRange[] = [];
@@ -191,7 +162,7 @@ export class Archiver {
    * @throws OperatorError where the place or the journal can't be read or written, or the archive is of another log
    */
   async round(round: Round, signal: AbortSignal): Promise<void> {
-    const writer = openName(round.host, round.epoch);
+    const writer = `${round.identity}/${openName(round.host, round.epoch)}`;
     try {
       if (this.#begunFor !== writer) await this.#begin(round);
       this.#begunFor = writer;
@@ -200,11 +171,6 @@ export class Archiver {
       this.#begunFor = null;
       throw error;
     }
-  }
-
-  /** Name of this writer's open part. */
-  #openName({ host, epoch }: Round): string {
-    return openName(host, epoch, this.#timeline.name);
   }
 
   async #archive(round: Round, signal: AbortSignal): Promise<void> {
@@ -216,17 +182,11 @@ export class Archiver {
         continue;
       }
       const entries = [...firstEntries(this.#entriesAfter(this.#sealed.id), segment)];
-      // The first entry of a timeline is archived as such alone, whatever of the timeline before is there or is listed.
-      const begins = beginningOf(entries, this.#sealed.chain, this.#timeline.origin?.begins.id);
-      if (begins !== null) {
-        await this.#beginTimeline(round, begins, this.#sealed.id + 1);
-        continue;
-      }
       if (!isComplete(entries, segment)) {
-        await this.#writeOpen(this.#openName(round), entries);
+        await this.#writeOpen(openName(round.host, round.epoch), entries);
         return this.#sign(round, entries.at(-1) ?? this.#sealed);
       }
-      await this.#seal(entries);
+      await this.#seal(entries, round.identity);
       archived(this.#sealed.id);
       await pause(clock, SEGMENT_MS, signal);
     }
@@ -241,103 +201,44 @@ export class Archiver {
     for (const entry of journal.entriesAfter(id)) yield signer === null ? entry : publicEntry(entry);
   }
 
-  /** Compares the archive with the journal, before anything is written. @throws OperatorError where they differ */
+  /** Compares the archive with the journal, before anything is written. @throws OperatorError if they differ */
   async #begin(round: Round): Promise<void> {
     this.#sealed = LOG_START;
     this.#segments = [];
     this.#signed = 0;
     this.#base = undefined;
-    this.#identity = await this.#requireIdentity(round.chainId);
+    const contents = await contentsOf(this.#options.place);
+    this.#identity = await this.#requireIdentity(round, contents);
     await this.#requireOwnSignature();
-    const { timelines, faults } = await timelinesIn(this.#options.place);
-    this.#timeline = await this.#ownTimeline(timelines);
-    const other = await this.#note(round);
-    if (other === null) return;
-    // The log may be on a timeline that can't be read.
-    for (const { fault } of faults) if (fault !== null) throw new ArchiveDamagedError(this.#options.place, fault);
-    await this.#beginTimeline(round, await this.#leaving(other), (other.after?.last ?? 0) + 1);
+    await this.#note(round, contents);
   }
 
-  /**
-   * Notes what the archive has of the log's timeline.
-   * @returns the first object with other entries than the log has; null where there is none
-   */
-  async #note(round: Round): Promise<Other | null> {
-    const { segments, open } = await contentsOf(this.#options.place, this.#timeline);
-    this.#sealed = LOG_START;
+  /** Notes what the archive has. @throws OperatorError if it has other entries than the log */
+  async #note({ host, epoch, identity }: Round, { segments, open }: Contents): Promise<void> {
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();
     this.#opened = null;
-    for (const [at, range] of segments.entries()) {
-      const error = this.#otherThan(range, segmentName(range));
-      if (error !== null) return { object: range, after: segments[at - 1] ?? null, error };
-    }
+    for (const range of segments) this.#requireOwn(range, segmentName(range), identity);
     // A list that is too old lacks the part of this writer's last life, which it would replace.
-    for (const name of new Set([...open, this.#openName(round)])) {
-      const other = await this.#noteOpen(name, name === this.#openName(round));
-      if (other !== null) return other;
-    }
-    return null;
-  }
-
-  /** The timeline of the archive that the log is on, as far as the journal tells: the one among them that begins last. */
-  async #ownTimeline(timelines: readonly Timeline[]): Promise<Timeline> {
-    const beginning = ({ origin }: Timeline): number => origin?.begins.id ?? 0;
-    for (const timeline of timelines.toSorted((a, b) => beginning(b) - beginning(a))) {
-      const begins = timeline.origin?.begins ?? null;
-      const own = begins === null ? null : this.#options.journal.chainAt(begins.id);
-      if (begins !== null && own !== null && sameChain(own, begins.chain)) return timeline;
-    }
-    return FIRST;
+    const own = openName(host, epoch);
+    for (const name of new Set([...open, own])) await this.#noteOpen(name, name === own, identity);
   }
 
   /**
-   * The entry with which the log began a timeline where an object has other entries.
-   * @throws OperatorError where it began none there
+   * Requires that the archive belongs to the log. If there is none, this log's begins.
+   * @param contents listed before: another host may begin the archive at the same time
+   * @throws OperatorError
    */
-  async #leaving({ object, error }: Other): Promise<Entry> {
-    const { place, journal } = this.#options;
-    const segment = 'entries' in object ? object : await sealedSegment(place, object, null, this.#timeline);
-    const shared = [{ id: segment.first - 1, chain: segment.before }, ...segment.entries].findLast(({ id, chain }) => {
-      const own = journal.chainAt(id);
-      return own !== null && sameChain(own, chain);
-    });
-    if (shared === undefined || journal.lastId() === shared.id) throw error;
-    const begins = beginningOf(firstEntries(this.#entriesAfter(shared.id), ONE), shared.chain);
-    if (begins === null) throw error;
-    return begins;
-  }
-
-  /**
-   * Begins a timeline in the archive, which leaves the present one.
-   * @param begins its first entry
-   * @param first the entry after the last segment that both share
-   */
-  async #beginTimeline(round: Round, begins: Entry, first: number): Promise<void> {
-    const { place, journal } = this.#options;
-    const parent = this.#timeline;
-    const name = timelineName(begins);
-    const id = begins.id - 1;
-    const bytes = originBytes(parent.name, { id, chain: journal.chainAt(id) ?? LOG_START.chain }, begins, first);
-    const isNew = await place.create(originName(name), bytes);
-    // Another host of this log may have been first.
-    const origin = isNew ? readOrigin(name, bytes) : await originIn(place, name);
-    if (origin?.parent !== parent.name) {
-      throw diverged(place.location, `${originName(name)} doesn't say that it leaves the timeline ${parent.name}`);
-    }
-    this.#timeline = { name, origin: { ...origin, timeline: parent } };
-    this.#sealed = LOG_START;
-    const other = await this.#note(round);
-    if (other !== null) throw other.error;
-  }
-
-  /** @returns which log the archive is of; null before the first entry */
-  async #requireIdentity(chainId: number): Promise<Identity | null> {
-    const { place, journal, signer } = this.#options;
-    const first = journal.chainAt(1);
-    if (first === null) return null;
-    const own = identityOf(chainId, first, signer !== null);
+  async #requireIdentity({ chainId, identity }: Round, { segments, open }: Contents): Promise<Identity> {
+    const { place, signer } = this.#options;
+    const own = identityOf(chainId, identity, signer !== null);
     const found = await identityIn(place);
+    if (found === null && segments.length + open.length > 0) {
+      throw new OperatorError(
+        `The archive at ${place.location} has entries, but no ${IDENTITY}, so that it may belong to another log.`,
+        `Put ${IDENTITY} back from a copy of the archive. ${ownPlace(place.location, identity)}`,
+      );
+    }
     if (found === null && (await place.create(IDENTITY, identityBytes(own)))) return own;
     const there = found ?? (await requireIdentity(place));
     requireSame(place.location, there, own);
@@ -383,47 +284,45 @@ export class Archiver {
       chain: chain.toHex(),
       base: this.#base,
       segments: this.#segments.map(segmentName),
-      open: id === this.#sealed.id ? null : this.#openName(round),
+      open: id === this.#sealed.id ? null : openName(round.host, round.epoch),
     };
     await place.write(HEAD, headBytes(head, signer));
     this.#signed = id;
     this.#signedFor = round.base;
   }
 
-  /** How the log differs from an object, as far as the journal tells; null where it doesn't. */
-  #otherThan({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string): OperatorError | null {
+  /** Requires that the log has the last entry of an object. @throws OperatorError */
+  #requireOwn({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string, identity: string): void {
     const { place, journal } = this.#options;
     const own = journal.chainAt(last);
-    if (own === null) {
-      return diverged(place.location, `${name} ends with entry ${last}, and the log with entry ${journal.lastId()}`);
-    }
-    return sameChain(own, chain) ? null : diverged(place.location, `${name} has another entry ${last} than the log`);
+    if (own !== null && sameChain(own, chain)) return;
+    const what =
+      own === null
+        ? `${name} ends with entry ${last}, and the log with entry ${journal.lastId()}`
+        : `${name} has another entry ${last} than the log`;
+    throw diverged(place.location, identity, what);
   }
 
-  /** Notes an open part of the archive, until a sealed segment replaces it. @returns it where it has other entries than the log */
-  async #noteOpen(name: string, isOwn: boolean): Promise<Other | null> {
+  /** Notes an open part of the archive, until a sealed segment replaces it. @throws OperatorError if it has other entries than the log */
+  async #noteOpen(name: string, isOwn: boolean, identity: string): Promise<void> {
     try {
       const part = await openPart(this.#options.place, name);
-      if (part === null) return null;
-      const error = this.#otherThan(part, name);
-      if (error !== null) return { object: part, after: [...this.#listed.values()].at(-1) ?? null, error };
+      if (part === null) return;
+      this.#requireOwn(part, name, identity);
       this.#open.set(name, part.last);
       if (isOwn) this.#opened = { first: part.first, last: part.last };
-      return null;
     } catch (error) {
       // A damaged part has nothing that the journal lacks, as far as anybody can tell. It stays, unless it is this writer's own.
       if (!(error instanceof ArchiveDamagedError)) throw error;
-      return null;
     }
   }
 
-  async #seal(entries: readonly Entry[]): Promise<void> {
+  async #seal(entries: readonly Entry[], identity: string): Promise<void> {
     const { place } = this.#options;
     const [{ id: first }, { id: last, chain }] = [entries[0]!, entries.at(-1)!];
-    const timeline = this.#timeline.name;
-    const name = segmentName({ first, last, chain, timeline });
-    const other = (await place.list(segmentBeginning(first, timeline))).find((found) => found !== name);
-    if (other !== undefined) throw diverged(place.location, `it has ${other} where the log has ${name}`);
+    const name = segmentName({ first, last, chain });
+    const other = (await place.list(segmentBeginning(first))).find((found) => found !== name);
+    if (other !== undefined) throw diverged(place.location, identity, `it has ${other}, and the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
     if (!(await place.create(name, await packedSegment(content)))) await this.#requireContent(name, content);
     this.#noteSealed({ first, last, chain });

@@ -7,10 +7,10 @@ import { OperatorError } from '../base/errors.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import type { Place } from '../places/files.ts';
 import { type BaseSnapshot, snapshotForBase } from '../store/base/snapshot.ts';
+import { dataStateOf } from '../store/files/data-state.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { requireFit } from '../store/files/journal-link.ts';
-import { directoryStatus } from '../store/files/status.ts';
-import { Archiver } from './archiver.ts';
+import { Archiver, type Round } from './archiver.ts';
 import { baseName } from './base.ts';
 import { type BaseProgress, makeBase } from './base-writer.ts';
 import { retain } from './retention.ts';
@@ -63,9 +63,9 @@ function counting(place: Place): { place: Place; sent: () => number } {
 }
 
 /** @throws OperatorError where there is nothing to begin an archive with */
-function requireChain(directory: string): number {
-  const { chain_id } = directoryStatus(directory);
-  if (chain_id !== null) return chain_id;
+function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
+  const { chainId, identity } = dataStateOf(directory);
+  if (chainId !== null && identity !== null) return { chainId, identity };
   throw new OperatorError(
     `${directory} has no block yet, so that there is nothing to back up.`,
     'Check --data, or wait for the first block.',
@@ -85,7 +85,7 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   const { directory, signer, keepDays, program, clock, archived, report } = options;
   const { place, sent } = counting(options.place);
   const { signal } = new AbortController();
-  const chainId = requireChain(directory);
+  const chain = requireChain(directory);
   let entry = 0;
   const archiver = new Archiver({
     ...{ place, journal, clock, signer },
@@ -95,7 +95,7 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
     },
   });
   const archive = (base: number | null = null): Promise<void> =>
-    archiver.round({ chainId, host: HOST, epoch: null, base }, signal);
+    archiver.round({ ...chain, host: HOST, epoch: null, base }, signal);
 
   // The first archive of a long journal takes hours, in which the write-ahead log of the index is to be emptied.
   await archive();

@@ -36,14 +36,12 @@ export interface ChosenBase extends BaseManifest {
 /** Why a base that is not after the end is of no use, as the end of a sentence; null where it is. */
 async function unfitOf(
   base: BaseManifest,
-  { chainId, lastUpTo, isOfTimeline }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo' | 'isOfTimeline'>,
+  { chainId, lastUpTo }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo'>,
 ): Promise<string | null> {
   if (base.chain_id !== chainId) return 'it is of another chain than the archive';
   if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
   const last = await lastUpTo(base);
-  if (base.position > last) return `the entries end with entry ${last}`;
-  if (!(await isOfTimeline(base))) return 'it is of another timeline';
-  return null;
+  return base.position > last ? `the entries end with entry ${last}` : null;
 }
 
 export interface ChoosingOptions {
@@ -54,8 +52,6 @@ export interface ChoosingOptions {
   isAfter: (base: BaseManifest) => boolean;
   /** Returns the last of the entries that follow each other from entry 1, as far as a base needs them. */
   lastUpTo: (base: BaseManifest) => Promise<number>;
-  /** Whether the timeline that is restored has the entry of a base that is not after its end. */
-  isOfTimeline: (base: BaseManifest) => Promise<boolean>;
   /** Called with each base that is skipped, and why, as the end of a sentence. */
   skipped: (name: string, why: string) => void;
 }

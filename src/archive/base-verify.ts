@@ -2,19 +2,18 @@
 
 import { mapAhead } from '../base/map-ahead.ts';
 import type { PlaceReads } from '../places/files.ts';
-import { ArchiveDamagedError, faultIn, holds, timelinesIn, type Verified } from './archive.ts';
+import { ArchiveDamagedError, faultIn, holds, type Verified } from './archive.ts';
 import { type BaseManifest, type BasePart, baseAt, basesOf, type NamedBase, partName, rowsOfPart } from './base.ts';
 
 /** @returns null where the base was removed meanwhile @throws ArchiveDamagedError */
 async function soundBase(place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> {
   const base = await baseAt(place, named);
   if (base === null) return null;
-  const found = new Set<string>();
-  for (const timeline of (await timelinesIn(place)).timelines) found.add(await holds(place, timeline, named));
-  if (found.has('this')) return base;
+  const found = await holds(place, named);
+  if (found === 'this') return base;
   throw new ArchiveDamagedError(
     place,
-    found.has('other')
+    found === 'other'
       ? `${named.name} is of another log: entry ${named.id} of its segments has another chain value`
       : `it lacks entry ${named.id}, with which ${named.name} ends`,
   );

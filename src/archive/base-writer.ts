@@ -10,7 +10,7 @@ import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapsho
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, holds, timelinesIn } from './archive.ts';
+import { ArchiveDamagedError, holds } from './archive.ts';
 import {
   BASE_FORMAT,
   type BaseManifest,
@@ -128,9 +128,7 @@ async function requireParts(place: Place, relied: ReadonlySet<string>): Promise<
 /** Waits until the archive has the entry of the base. @returns false where the signal ended it */
 async function isArchived({ place, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
   while (!signal.aborted) {
-    for (const timeline of (await timelinesIn(place)).timelines) {
-      if ((await holds(place, timeline, position)) === 'this') return true;
-    }
+    if ((await holds(place, position)) === 'this') return true;
     await pause(clock, LOOK_MS, signal);
   }
   return false;

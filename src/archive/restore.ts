@@ -16,25 +16,23 @@ import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts
 import { beginMaking, installStagedFiles, isInstalled } from '../store/files/staged-files.ts';
 import { markerPath, stagingOf } from '../store/files/unfinished.ts';
 import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
-import { beginningAfter, leaveIn } from '../store/ingest/timelines.ts';
+import { identityEntry, lastIdentityIn, newIdentity } from '../store/ingest/log-identity.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
-import { type Entry, sameChain } from '../store/log/entry.ts';
+import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
   chainOfIdentity,
-  chosenTimeline,
   contentsOf,
-  holds,
+  type Identity,
   linkedFrom,
   newestOpenPart,
+  otherIdentity,
   requireIdentity,
   sealedSegment,
-  timelinesIn,
 } from './archive.ts';
 import { type BaseManifest, baseOfName } from './base.ts';
 import { type BaseChoice, begunBase, type ChosenBase, chosenBase, fillJournal, loadBase } from './base-restore.ts';
 import type { Segment } from './segment.ts';
-import type { Timeline } from './timeline.ts';
 
 /** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
@@ -74,8 +72,6 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   skipped?: (name: string, why: string) => void;
   /** Called while a base is loaded. */
   loading?: (progress: BaseLoading) => void;
-  /** Name of the timeline; null for the newest one. */
-  timeline: string | null;
   report: (progress: RestoreProgress) => void;
   /** Called with each secondary index before it is made. */
   making: (progress: SecondaryIndexProgress) => void;
@@ -108,86 +104,68 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
 }
 
 /** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
-async function* segmentsFrom(place: PlaceReads, timeline: Timeline, entry: number): AsyncGenerator<Segment> {
-  const { open, segments } = await contentsOf(place, timeline);
+async function* segmentsFrom(place: PlaceReads, entry: number): AsyncGenerator<Segment> {
+  const { open, segments } = await contentsOf(place);
   const { linked, last, fault } = linkedFrom(segments, entry);
-  yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after, timeline));
+  yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after));
   if (fault !== null) throw new ArchiveDamagedError(place, fault);
-  const part = await newestOpenPart(place, open, last, timeline);
+  const part = await newestOpenPart(place, open, last);
   if (part !== null) yield part;
 }
 
-/** The last entry that was applied; undefined where there is none. */
+/** The last entry that was applied; undefined if there is none. */
 const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.entriesAfter(entries.lastId() - 1)][0];
 
-/**
- * Whether the last entry that was applied is the one that this restore began a timeline with, after its end.
- * @throws ArchiveDamagedError where this restore began with entries of another log
- */
-function hasBegun(place: PlaceReads, { entries }: Segment, ingest: Ingest): boolean {
-  const { id, chain } = ingest.position();
-  const before = entries.find((entry) => entry.id === id);
-  if (before === undefined || sameChain(before.chain, chain)) return false;
-  const last = lastApplied(ingest);
-  if (last !== undefined && leaveIn(last) !== null) return true;
-  throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
-}
-
-/** Begins a timeline of the log's own after the last entry: the archive has later ones, or may get them from the log's last host. */
-async function beginTimeline(ingest: Ingest, { turn, now }: ArchiveRestoreOptions): Promise<void> {
+/** Gives the log a new identity: other entries follow from here on than in the log that the archive belongs to. */
+async function changeIdentity(ingest: Ingest, identity: string, { turn, now }: ArchiveRestoreOptions): Promise<void> {
   const last = lastApplied(ingest);
   if (last === undefined) return;
-  // A timeline is never older than the one that it leaves, whatever this machine's clock says.
+  // Times of entries don't decrease, whatever this machine's clock says.
   const receivedAt = Math.max(now() * MICROSECONDS, last.receivedAt);
-  await ingest.entries.follow([beginningAfter(last, receivedAt)], false, turn);
+  await ingest.entries.follow([identityEntry(last, receivedAt, identity)], false, turn);
+}
+
+/** @throws ArchiveDamagedError if the entries give the log another identity than the archive names */
+function requireNamedIdentity(place: PlaceReads, named: string, { identity }: Ingest): void {
+  const found = identity();
+  if (found !== named) throw new ArchiveDamagedError(place, otherIdentity(named, found ?? 'none'));
 }
 
 /** Whether an entry is the one that the restore ends with, so that what comes after it need not even be sound. */
 const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry' in until && entry >= until.entry;
 
-/**
- * Applies the entries up to the end; after an end that was named, the log begins a timeline. A restore takes hours, in which the archive
- * grows: then what came meanwhile follows.
- */
-async function applyEntries(
-  ingest: Ingest,
-  options: ArchiveRestoreOptions,
-  timeline: Timeline,
-  last: number,
-): Promise<void> {
+/** Applies the entries up to the end. A restore takes hours, during which the archive grows: then the new entries follow. */
+async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last: number): Promise<void> {
   const from = ingest.position().id;
-  for (
-    let begin = from;
-    !(await applyListed(ingest, options, timeline, { from, last }));
-    begin = ingest.position().id
-  ) {
+  for (let begin = from; !(await applyListed(ingest, options, { from, last })); begin = ingest.position().id) {
     if (ingest.position().id === begin) return;
   }
+}
+
+/** @throws ArchiveDamagedError if a segment has another entry in place of the last one that was applied */
+function requireSameEntry(place: PlaceReads, { entries }: Segment, { id, chain }: Head): void {
+  const there = entries.find((entry) => entry.id === id);
+  if (there === undefined || sameChain(there.chain, chain)) return;
+  throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
 }
 
 /** Applies the entries of the segments that the archive lists now. @returns whether an earlier end was reached */
 async function applyListed(
   ingest: Ingest,
   options: ArchiveRestoreOptions,
-  timeline: Timeline,
   { from, last }: { from: number; last: number },
 ): Promise<boolean> {
   const { place, until, report, turn } = options;
-  const begun = lastApplied(ingest);
-  // Whether a restore that was interrupted had begun a timeline is told by what the archive has in place of its last entry.
-  const first = ingest.position().id + (begun !== undefined && leaveIn(begun) !== null ? 0 : 1);
-  for await (const segment of segmentsFrom(place, timeline, first)) {
+  if (isEnd(ingest.position().id, until)) return true;
+  for await (const segment of segmentsFrom(place, ingest.position().id + 1)) {
     const position = ingest.position();
-    if (hasBegun(place, segment, ingest)) return true;
+    requireSameEntry(place, segment, position);
     const left = segment.entries.filter(({ id }) => id > position.id);
     const beyond = left.findIndex((entry) => isBeyond(entry, until));
     await ingest.entries.follow(beyond < 0 ? left : left.slice(0, beyond), false, turn);
     const entry = ingest.position().id;
     if (left.length > 0) report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
-    if (beyond >= 0 || isEnd(entry, until)) {
-      await beginTimeline(ingest, options);
-      return true;
-    }
+    if (beyond >= 0 || isEnd(entry, until)) return true;
   }
   return false;
 }
@@ -197,21 +175,21 @@ async function applyListed(
  * @param wanted open parts are read only if the sealed segments end before it
  * @throws ArchiveDamagedError if a segment before it is missing
  */
-async function lastUpTo(place: PlaceReads, timeline: Timeline, wanted: number): Promise<number> {
-  const { open, segments } = await contentsOf(place, timeline);
+async function lastUpTo(place: PlaceReads, wanted: number): Promise<number> {
+  const { open, segments } = await contentsOf(place);
   const { last: sealed, fault } = linkedFrom(segments, 1);
   if (wanted <= sealed.id) return sealed.id;
   if (fault !== null) throw new ArchiveDamagedError(place, fault);
-  return (await newestOpenPart(place, open, sealed, timeline))?.last ?? sealed.id;
+  return (await newestOpenPart(place, open, sealed))?.last ?? sealed.id;
 }
 
 /**
  * Returns the last entry that is to be restored, as far as it is known before.
  * @throws OperatorError if the archive ends before an entry that was named
  */
-async function lastEntry({ place, until }: ArchiveRestoreOptions, timeline: Timeline): Promise<number> {
-  if (until === null || !('entry' in until)) return lastUpTo(place, timeline, 0);
-  const last = await lastUpTo(place, timeline, until.entry);
+async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<number> {
+  if (until === null || !('entry' in until)) return lastUpTo(place, 0);
+  const last = await lastUpTo(place, until.entry);
   if (until.entry <= last) return until.entry;
   throw new OperatorError(
     `The archive at ${place.location} ends with entry ${last}, before entry ${until.entry}.`,
@@ -220,16 +198,11 @@ async function lastEntry({ place, until }: ArchiveRestoreOptions, timeline: Time
 }
 
 /** Brings the journal and the index to the entry of a base. */
-async function makeBase(
-  options: ArchiveRestoreOptions,
-  timeline: Timeline,
-  staging: string,
-  base: ChosenBase,
-): Promise<void> {
+async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
   const { place, making, turn, loading = () => {} } = options;
   await fillJournal({
     ...{ staging, place, base, turn },
-    segmentsFrom: (entry) => segmentsFrom(place, timeline, entry),
+    segmentsFrom: (entry) => segmentsFrom(place, entry),
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
   await loadBase({
@@ -238,19 +211,26 @@ async function makeBase(
   });
 }
 
-async function makeFiles(
-  options: ArchiveRestoreOptions,
-  timeline: Timeline,
-  chainId: number,
-  last: number,
-  base: ChosenBase | null,
-): Promise<void> {
+/** A restore that was begun. */
+interface Begun {
+  archive: Identity;
+  /** The new identity of the log after an end that was named; null if the log keeps the archive's. */
+  identity: string | null;
+  base: ChosenBase | null;
+  last: number;
+}
+
+async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, base, last }: Begun): Promise<void> {
   const { directory, place, making, machine, log } = options;
   const staging = stagingOf(directory);
-  if (base !== null) await makeBase(options, timeline, staging, base);
-  const ingest = openIngest({ directory: staging, chainId, machine, log, load: 'bulk' });
+  if (base !== null) await makeBase(options, staging, base);
+  const ingest = openIngest({ directory: staging, chainId: archive.chain_id, machine, log, load: 'bulk' });
   try {
-    await applyEntries(ingest, options, timeline, last);
+    const restored = lastApplied(ingest);
+    const isChanged = identity !== null && restored !== undefined && lastIdentityIn([restored]) === identity;
+    if (!isChanged) await applyEntries(ingest, options, last);
+    if (identity === null) requireNamedIdentity(place, archive.identity, ingest);
+    else if (!isChanged) await changeIdentity(ingest, identity, options);
     for (const one of ingest.makeSecondaryIndexes()) making(one);
   } catch (error) {
     if (!(error instanceof ForeignEntryError)) throw error;
@@ -260,55 +240,57 @@ async function makeFiles(
   }
 }
 
-/** The base that an interrupted restore into the directory began with, by its name; undefined where none was interrupted. */
-function begunWith(directory: string): string | null | undefined {
+/** What an interrupted restore into the directory began with; null if none was interrupted. */
+function interrupted(directory: string): { base: string | null; identity: string | null } | null {
   const path = markerPath(directory);
-  if (!existsSync(path)) return undefined;
-  const { base } = Object(parsedJson(readFileSync(path, 'utf8')));
-  return typeof base === 'string' && baseOfName(base) !== null ? base : null;
+  if (!existsSync(path)) return null;
+  const { base, identity } = Object(parsedJson(readFileSync(path, 'utf8')));
+  return {
+    base: typeof base === 'string' && baseOfName(base) !== null ? base : null,
+    identity: typeof identity === 'string' ? identity : null,
+  };
 }
 
 /** The base to begin with: that of an interrupted restore, even if a newer one was made since. */
-async function baseOf(options: ArchiveRestoreOptions, timeline: Timeline, chainId: number): Promise<ChosenBase | null> {
-  const { directory, place, until, base: choice = null, skipped = () => {} } = options;
-  const begun = begunWith(directory);
-  if (begun === null) return null;
-  if (begun !== undefined) return begunBase(place, begun);
-  const isOnly = (await timelinesIn(place)).timelines.length === 1;
+async function baseOf(
+  options: ArchiveRestoreOptions,
+  begun: ReturnType<typeof interrupted>,
+  chainId: number,
+): Promise<ChosenBase | null> {
+  const { place, until, base: choice = null, skipped = () => {} } = options;
+  if (begun !== null) return begun.base === null ? null : begunBase(place, begun.base);
   return chosenBase({
     ...{ place, chainId, choice, skipped },
     isAfter: (base) => isBaseBeyond(base, until),
-    lastUpTo: ({ position }) => lastUpTo(place, timeline, position),
-    // Where there is one timeline, a base that doesn't fit is damaged, and that is said.
-    isOfTimeline: async ({ position: id, chain }) =>
-      isOnly || (await holds(place, timeline, { id, chain: Uint8Array.fromHex(chain) })) === 'this',
+    lastUpTo: ({ position }) => lastUpTo(place, position),
   });
 }
 
 async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promise<void> {
   const { directory, place, chainId, until } = options;
-  const identity = await requireIdentity(place);
-  if (chainId !== null && chainId !== identity.chain_id) {
+  const archive = await requireIdentity(place);
+  if (chainId !== null && chainId !== archive.chain_id) {
     throw new OperatorError(
-      `The archive at ${place.location} is of ${chainOfIdentity(identity)}, but the setting names chain ${chainIdText(chainId)}.`,
+      `The archive at ${place.location} is of ${chainOfIdentity(archive)}, but the setting names chain ${chainIdText(chainId)}.`,
       'Give the archive of the chain that you want, or correct --network.',
     );
   }
-  const timeline = await chosenTimeline(place, options.timeline);
-  const base = await baseOf(options, timeline, identity.chain_id);
-  const { segments, open } = await contentsOf(place, timeline);
+  const begun = interrupted(directory);
+  const base = await baseOf(options, begun, archive.chain_id);
+  const { segments, open } = await contentsOf(place);
   if (segments.length === 0 && open.length === 0) {
     throw new OperatorError(
       `The archive at ${place.location} has no entries yet.`,
       'Check the location, or wait until its server has written some; stackside archive status shows what it has.',
     );
   }
-  const last = await lastEntry(options, timeline);
-  const marker = { archive: identity, timeline: timeline.name, until, base: base?.name ?? null };
+  const last = await lastEntry(options);
+  const identity = until === null ? null : (begun?.identity ?? newIdentity());
+  const marker = { archive, until, identity, base: base?.name ?? null };
   beginMaking(directory, Buffer.from(JSON.stringify(marker)));
   // A restore that was killed while it moved the files had made them whole.
   const isMade = isInstalled(directory, basename(journalPath(directory)));
-  if (!isMade) await makeFiles(options, timeline, identity.chain_id, last, base);
+  if (!isMade) await makeFiles(options, { archive, identity, base, last });
   lock.requireHeld();
   installStagedFiles(directory);
 }

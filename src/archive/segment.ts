@@ -4,8 +4,6 @@
  *     segment-<first entry>-<last entry>-<chain value of the last>.zst     sealed: it never changes
  *     open-<host>.zst, open-<host>-<lease>.zst                             the entries after the last sealed segment
  *
- * Those of another timeline than the first one have a prefix (`timeline.ts`).
- *
  * The content, before zstd, is text: a line of JSON about the segment, then for each entry a line of JSON and the text.
  *
  *     {"format":1,"first":1,"last":2,"before":"<hex>","chain":"<hex>","sha256":"<hex>"}
@@ -26,7 +24,6 @@ import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { compressedPart, hashOfPart } from '../places/files.ts';
 import { type Entry, type MostEntries, nextChain, sameChain } from '../store/log/entry.ts';
-import { digits, FIRST_NAME, prefixOf, timelineOfName } from './timeline.ts';
 
 /** Version of the format of segments, and of the archive. */
 export const FORMAT = 1;
@@ -48,30 +45,26 @@ export interface SegmentRange {
   chain: Uint8Array;
 }
 
-/** A sealed segment by its name. */
-export interface SealedRange extends SegmentRange {
-  /** Name of its timeline. */
-  timeline: string;
-}
-
-/** How the names of sealed segments and open parts of the first timeline begin. */
+/** How the names of sealed segments and open parts begin. */
 export const SEGMENTS = 'segment-';
 export const OPEN_PARTS = 'open-';
 
-/** How the names of all sealed segments of a timeline begin that begin with an entry. */
-export const segmentBeginning = (first: number, timeline = FIRST_NAME): string =>
-  `${prefixOf(timeline)}${SEGMENTS}${digits(first)}-`;
+/** Digits of an entry's number in a name, so that names are in the order of entries. */
+const DIGITS = 12;
+const digits = (id: number): string => String(id).padStart(DIGITS, '0');
 
-export const segmentName = ({ first, last, chain, timeline }: SegmentRange & Partial<SealedRange>): string =>
-  `${segmentBeginning(first, timeline)}${digits(last)}-${chain.toHex()}.zst`;
+/** How the names of all sealed segments begin that begin with an entry. */
+export const segmentBeginning = (first: number): string => `${SEGMENTS}${digits(first)}-`;
+
+export const segmentName = ({ first, last, chain }: SegmentRange): string =>
+  `${segmentBeginning(first)}${digits(last)}-${chain.toHex()}.zst`;
 
 /** The range that a name of a sealed segment tells; null for any other name. */
-export function rangeOfName(name: string): SealedRange | null {
-  const timeline = timelineOfName(name);
-  const match = /^segment-(\d{12,15})-(\d{12,15})-([0-9a-f]{64})\.zst$/.exec(name.slice(prefixOf(timeline).length));
+export function rangeOfName(name: string): SegmentRange | null {
+  const match = /^segment-(\d{12,15})-(\d{12,15})-([0-9a-f]{64})\.zst$/.exec(name);
   if (match === null) return null;
   const [, first = '', last = '', chain = ''] = match;
-  return { first: Number(first), last: Number(last), chain: Uint8Array.fromHex(chain), timeline };
+  return { first: Number(first), last: Number(last), chain: Uint8Array.fromHex(chain) };
 }
 
 /** Maximum characters of a host's name in the name of an object. */
@@ -82,11 +75,10 @@ const LONGEST_HOST = 100;
  * @param host its name; other characters than those of host names become _
  * @param epoch of its lease; null on a host that shares no log
  */
-export const openName = (host: string, epoch: number | null, timeline = FIRST_NAME): string =>
-  `${prefixOf(timeline)}${OPEN_PARTS}${host.replaceAll(/[^\w.-]/g, '_').slice(0, LONGEST_HOST)}${epoch === null ? '' : `-${epoch}`}.zst`;
+export const openName = (host: string, epoch: number | null): string =>
+  `${OPEN_PARTS}${host.replaceAll(/[^\w.-]/g, '_').slice(0, LONGEST_HOST)}${epoch === null ? '' : `-${epoch}`}.zst`;
 
-export const isOpenName = (name: string): boolean =>
-  /^open-[\w.-]+\.zst$/.test(name.slice(prefixOf(timelineOfName(name)).length));
+export const isOpenName = (name: string): boolean => /^open-[\w.-]+\.zst$/.test(name);
 
 /** Whether a segment of these entries is complete. */
 export function isComplete(entries: readonly Entry[], most: MostEntries): boolean {

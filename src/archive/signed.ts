@@ -21,7 +21,7 @@ type SeenHead = Pick<ArchiveHead, 'archive' | 'entry' | 'chain'>;
 
 /** @throws ArchiveOlderError, ArchiveUntrustedError where a head contradicts one that was seen before */
 function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | null): void {
-  if (seen === null || seen.archive.first !== head.archive.first) return;
+  if (seen === null || seen.archive.identity !== head.archive.identity) return;
   if (head.entry < seen.entry) {
     throw new ArchiveOlderError(
       `${HEAD} of the archive at ${location} ends with entry ${head.entry}, and an earlier one had entry ${seen.entry}.`,

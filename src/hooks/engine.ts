@@ -258,8 +258,11 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#live.exclude(record.id);
   }
 
-  /** A new timeline of the log begins: no hook evaluates or sends anything until somebody says so. */
-  pauseAll(): void {
+  /**
+   * Pauses all hooks until somebody enables or disables them: the log was restored to an earlier point, and what was delivered
+   * after that point isn't known.
+   */
+  identityChanged(): void {
     const { records, deliveries, backfills } = this.store;
     this.#live.begin();
     for (const id of [...records.live().map((live) => live.id), ...records.catchingUp()]) {

@@ -5,7 +5,6 @@ import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest
 import { backfillCommands } from './commands/backfills.ts';
 import { deliveryCommands } from './commands/deliveries.ts';
 import { hookCommands } from './commands/hooks.ts';
-import { timelineCommands } from './commands/timelines.ts';
 import { HookEngine } from './engine.ts';
 import type { HookLog } from './log-event.ts';
 import { upkeepCommands } from './upkeep.ts';
@@ -16,7 +15,6 @@ const commandsOfEngine = (engine: HookEngine) => ({
   ...backfillCommands(engine),
   ...deliveryCommands(engine),
   ...upkeepCommands(engine),
-  ...timelineCommands(engine),
 });
 
 export type HookCommands = ReturnType<typeof commandsOfEngine>;

@@ -130,7 +130,7 @@ export function startChainhooks(options: HookOptions) {
     secrets,
     /** Why the deliveries of a hook wait, as far as this host knows; null if they don't. */
     pausedReason(record: HookRecord): PausedReason | null {
-      if (isPaused(record)) return 'new_timeline';
+      if (isPaused(record)) return 'log_restored';
       return lease.isHeld() && !secrets.isReadable(record.consumer) ? 'secret_unreadable' : null;
     },
     dispatcher: deliveries,

@@ -405,7 +405,7 @@ test('a value that may be null is accepted as null', () => {
   const { properties } = schemas.ChainhookStatus!;
   expect(properties?.paused_reason).toMatchObject({
     type: ['string', 'null'],
-    enum: ['secret_unreadable', 'new_timeline', null],
+    enum: ['secret_unreadable', 'log_restored', null],
   });
   expect(schemas.TransactionBase?.properties?.vm_error).toEqual({ type: ['string', 'null'] });
   expect(text).not.toMatch(/"const":[^{}]*"type":\[|"type":\["\w+","null"\][^{}]*"const":/);

@@ -11,7 +11,7 @@ import type { Place } from '../../src/places/files.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { withholdEntries } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
 import { journalRows } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 })].map(received);
@@ -167,9 +167,10 @@ describe('nothing is written, and by name it says why:', () => {
 
   test('the archive is of another host that shares no log', async () => {
     await archive(source.path, place);
-    const said = `The archive at ${path} is of another log: its entry 1 is another.`;
-    const later = kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 }))));
-    expect(await refusedIn(later)).toBe(said);
+    const other = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
+    expect(await refusedIn(other)).toMatch(
+      / belongs to the log 1de27171\w+, and this is the log 07e400e4\w+\. Data restored/,
+    );
   });
 
   test('the archive has a newer format, or says nothing that can be read', async () => {
@@ -178,14 +179,14 @@ describe('nothing is written, and by name it says why:', () => {
     expect(await refusedIn(source.path)).toBe(`The archive at ${path} has format 2; this program knows format 1.`);
     writeFileSync(join(path, IDENTITY), '{"format":1,"chain');
     expect(await refusedIn(source.path)).toBe(
-      `The archive at ${path} is damaged: ${IDENTITY} doesn't say which log it is of.`,
+      `The archive at ${path} is damaged: ${IDENTITY} doesn't say which log it belongs to.`,
     );
   });
 
-  test('the log ends before the archive, as one does that was restored and began no timeline', async () => {
+  test('the log ends before the archive, as that of an older copy of the data', async () => {
     await archive(source.path, place);
     expect(await refusedIn(beginning(12))).toMatch(
-      / is of another log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
+      / has other entries than this log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
     );
   });
 
@@ -200,7 +201,9 @@ describe('nothing is written, and by name it says why:', () => {
     using open = openAt(directory);
     for (const event of events.slice(12)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
     open.ingest.commit();
-    expect(await refusedIn(directory)).toMatch(/ is of another log: segment-\S+ has another entry \d+ than the log\.$/);
+    expect(await refusedIn(directory)).toMatch(
+      / has other entries than this log: segment-\S+ has another entry \d+ than the log\.$/,
+    );
   });
 });
 
@@ -220,7 +223,7 @@ test('another segment is found where this log begins one, though the list came b
     list: async (text) => (/\d/.test(text) ? place.list(text) : list.filter((one) => one.startsWith(text))),
   });
   expect(await refusal(late.round('late'))).toMatch(
-    / is of another log: it has segment-\S+ where the log has segment-/,
+    / has other entries than this log: it has segment-\S+, and the log has segment-/,
   );
   expect(objects()).toEqual(whole);
 });

@@ -219,7 +219,7 @@ describe('a restore', () => {
     expect(journalRows(into).length).toBe(until.entry + 1);
     const at = folder();
     await restoredFrom(directoryFiles(original), at, { until: { entry: first.manifest.position } });
-    // A named end begins a timeline, with one entry more.
+    // A named end gives the log a new identity, with one entry more.
     const { progress: _, ...reached } = wholeIndex(at);
     const { progress: __, ...wanted } = wholeIndex(early);
     expect(reached).toEqual(wanted);

@@ -234,7 +234,7 @@ describe('a mirror that is older:', () => {
     );
     // A directory that was emptied, and another archive, have nothing to do with it.
     noteArchive(into, {
-      ...{ location: 'elsewhere', archive: { ...head.archive, first: 'ab'.repeat(32) } },
+      ...{ location: 'elsewhere', archive: { ...head.archive, identity: 'ab'.repeat(16) } },
       ...{ entry: head.entry + 1, chain: head.chain, is_of_data: false },
     });
     expect(await restored(web.url, { into })).toBe(head.entry);

@@ -20,11 +20,11 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import type { Place } from '../../src/places/files.ts';
 import { journalPath } from '../../src/store/files/database.ts';
-import { leaveIn } from '../../src/store/ingest/timelines.ts';
-import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
+import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
+import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 5, forkDepth: 2 })].map(
@@ -55,11 +55,12 @@ const stateAt = (entry: number) =>
     ),
   );
 
-/** The state without the entry that begins a timeline, which a restore with an earlier end adds; `at` is the entry before it. */
+/** The state without the new identity that a restore with an earlier end adds; `at` is the entry before it. */
 function restoredUntil(directory: string): { at: number; state: ReturnType<typeof everything> } {
   const { index, journal } = everything(directory);
   const last = journal.pop()!;
-  expect(leaveIn({ ...last, chain: CHAIN_START })).toMatchObject({ entry: journal.length });
+  expect(lastIdentityIn([last])).toMatch(/^[0-9a-f]{32}$/);
+  expect(lastIdentityIn([last])).not.toBe(lastIdentityIn(journal));
   return { at: journal.length, state: { index: { ...index, progress: [] }, journal } };
 }
 const stateUntil = (entry: number): ReturnType<typeof everything> => {
@@ -119,11 +120,11 @@ describe('an earlier end:', () => {
     }
   });
 
-  test('an end that the archive has not reached, after which no timeline begins', async () => {
+  test('an end that the archive has not reached, after which the log has a new identity all the same', async () => {
     for (const until of [{ height: 1_000 }, { time: 2 ** 52 }]) {
       const into = folder();
-      expect(await restoredFrom(place, into, { until })).toBe(rows.length);
-      expect(everything(into)).toEqual(everything(source));
+      expect(await restoredFrom(place, into, { until })).toBe(rows.length + 1);
+      expect(restoredUntil(into)).toEqual({ at: rows.length, state: stateUntil(rows.length) });
     }
   });
 
@@ -205,10 +206,7 @@ test('another end or another archive is refused where a restore is not finished'
   await refusal(restoredFrom(place, into));
   expect(await refusal(restoredFrom(place, into, { until: { entry: 3 } }))).toContain('an unfinished restore');
   const foreign = folder();
-  await archive(
-    kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })))),
-    directoryFiles(foreign),
-  );
+  await archive(kept(ingestOf(events, { chance: OTHER_IDENTITY })), directoryFiles(foreign));
   expect(await refusal(restoredFrom(directoryFiles(foreign), into))).toContain('an unfinished restore');
 });
 

@@ -6,9 +6,9 @@ import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
+import { identityEntry, newIdentity } from '../../src/store/ingest/log-identity.ts';
 import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../src/store/ingest/old-names.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { beginningAfter } from '../../src/store/ingest/timelines.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { backupOf } from '../support/data/backup.ts';
@@ -78,13 +78,17 @@ test('a single host becomes the first of a cluster by its journal, which has its
   expect(first.ingest.hooks.records.live()).toEqual([]);
 });
 
-test('a new timeline in the log pauses chainhooks on every host, and any host lets them go on', async () => {
+test('a new identity of the log pauses chainhooks on every host, and any host enables them again', async () => {
   using directory = dataDirectory();
   {
     await using single = directHooks({ directory: directory.path });
     for (const event of events.slice(0, -3)) single.ingest.receive(event);
     await single.register(hook('one'));
-    await single.ingest.entries.follow([beginningAfter(single.ingest.position(), 1)], false, async () => {});
+    await single.ingest.entries.follow(
+      [identityEntry(single.ingest.position(), 1, newIdentity())],
+      false,
+      async () => {},
+    );
   }
   const log = initiated(directory.path);
   await using first = openHost(log.client(), directory.path);

@@ -12,6 +12,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
+import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -94,8 +95,8 @@ test.each(seeds)(
       'json',
     );
     expect(JSON.parse(status.stdout)).toMatchObject({
-      timelines: [{ name: 'first', last_entry: journalRows(data).length, fault: null }],
-      faults: [],
+      last_entry: journalRows(data).length,
+      fault: null,
     });
   },
   timeout,
@@ -120,8 +121,8 @@ describe('the commands', () => {
       [
         `archive     ${path}`,
         'chain       testnet (chain 0x80000000)',
+        `log         ${dataStateOf(source.path).identity}`,
         'base        none; a restore begins with entry 1',
-        'timeline    first',
         `sealed      ${names.length} segments`,
       ].join('\n'),
     );
@@ -132,7 +133,6 @@ describe('the commands', () => {
     const json = await stackside('archive', 'list', path, '--format', 'json');
     expect(JSON.parse(json.stdout.split('\n')[0] ?? '')).toEqual({
       name: names.toSorted()[0],
-      timeline: 'first',
       first: 1,
       last: expect.any(Number),
     });
@@ -189,7 +189,7 @@ describe('the commands', () => {
     expect(journalRows(at('of-backup'))).toEqual(journalRows(source.path));
     const named = await stackside('restore', `${both}/${IDENTITY}`, '--data', at('of-archive'), '--until-entry', '3');
     expect(named.stdout).toMatch(
-      /: height 0, entry 4\nEntry 4 begins the timeline 0{11}4-[0-9a-f]{64}, which leaves .*\n.*No archive holds keys/,
+      /: height 0, entry 4\nEntry 4 gives the log a new identity, [0-9a-f]{32}: archive it .*\n.*No archive holds keys/,
     );
   });
 

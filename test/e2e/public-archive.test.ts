@@ -169,7 +169,8 @@ test('the commands take the URL and the key', async () => {
   const status = await stackside('archive', 'status', web.url, '--archive-key', key, '--format', 'json');
   expect(JSON.parse(status.stdout)).toMatchObject({
     location: web.url,
-    timelines: [{ last_entry: await archived(), fault: null }],
+    last_entry: await archived(),
+    fault: null,
   });
   const list = await stackside('archive', 'list', web.url, '--archive-key', key);
   expect(list.stdout).toContain('open-');

@@ -22,6 +22,8 @@ import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
+const LOG = '0123456789abcdef0123456789abcdef';
+
 const EVERY = 5_000;
 
 /** An archive that does as a test says, under a clock that it holds. */
@@ -51,7 +53,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
         isStopped = true;
       },
     },
-    ingest: { chainId: () => world.chainId, lastEntry: () => world.last },
+    ingest: { chainId: () => world.chainId, identity: () => LOG, lastEntry: () => world.last },
     log: (event) => log.push(event),
   });
   return {
@@ -77,7 +79,7 @@ test('a round runs every few seconds, and metrics say what the archive has', asy
   world.last = 7;
   world.base = 5;
   await pass();
-  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: null, base: 5 }]);
+  expect(rounds).toEqual([{ chainId: DEVNET, identity: LOG, host: 'one', epoch: null, base: 5 }]);
   expect([await metric('entry'), await metric('behind_entries'), await metric('behind_seconds')]).toEqual([7, 0, 0]);
   world.last = 9;
   expect([await metric('entry'), await metric('behind_entries'), await metric('behind_seconds')]).toEqual([7, 2, 0]);
@@ -145,7 +147,7 @@ test('of several hosts, the one with the lease archives, under its epoch', async
   expect([rounds.length, await metric('entry'), status()]).toEqual([0, 0, null]);
   world.lease = () => ({ epoch: 3, base: null });
   await pass();
-  expect(rounds).toEqual([{ chainId: DEVNET, host: 'one', epoch: 3, base: null }]);
+  expect(rounds).toEqual([{ chainId: DEVNET, identity: LOG, host: 'one', epoch: 3, base: null }]);
   expect(await metric('entry')).toBe(4);
   let aborted = false;
   world.run = async (_round, archived, signal) => {

@@ -12,9 +12,10 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, refusal } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
@@ -56,11 +57,11 @@ test('an empty data directory is restored, and the same command passes over its 
   const data = folder();
   expect(await from(web.url, data)).toEqual([
     { event: 'restore_begun', place: web.url, chain: '0x80000000' },
-    { event: 'restored', place: web.url, entry: events.length, height: 8 },
+    { event: 'restored', place: web.url, entry: entryOf(events.length), height: 8 },
   ]);
   expect(tables(data)).toEqual(tables(source));
   const asked = web.asked.length;
-  expect(await from(web.url, data)).toEqual([{ event: 'from_ignored', place: web.url, entry: events.length }]);
+  expect(await from(web.url, data)).toEqual([{ event: 'from_ignored', place: web.url, entry: entryOf(events.length) }]);
   expect(web.asked).toHaveLength(asked);
 });
 
@@ -87,10 +88,10 @@ test('what a restore that was given up saw says nothing of data that come later'
   expect(await refusal(from(web.url, data))).toContain('with status 403.');
   web.answer = () => null;
   rmSync(join(data, 'restore'), { recursive: true });
-  const later = kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 }))));
+  const later = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
   cpSync(later, data, { recursive: true });
   expect(seenArchive(data)).toMatchObject({ location: web.url, is_of_data: false });
-  expect(await refusal(from(web.url, data))).toContain('its entry 1 is another');
+  expect(await refusal(from(web.url, data))).toContain('belongs to the log ');
 });
 
 test('a restore that was interrupted goes on', async () => {
@@ -126,7 +127,7 @@ test('the last entries are said to be missing where the open part is', async () 
   rmSync(join(spoiled, 'open-one.zst'));
   const said = await from(spoiled, folder());
   expect(said.filter(({ event }) => event === 'archive_open_part_missing')).toEqual([
-    { event: 'archive_open_part_missing', place: spoiled, name: 'open-one.zst', entry: events.length },
+    { event: 'archive_open_part_missing', place: spoiled, name: 'open-one.zst', entry: entryOf(events.length) },
   ]);
 });
 
@@ -149,10 +150,10 @@ test('data of the same log that came in another way are compared once, and passe
 });
 
 test('data of another log or another chain are refused', async () => {
-  const later = kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 }))));
+  const later = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
   const before = journalRows(later);
   expect(await refusal(from(web.url, later))).toBe(
-    `The archive at ${web.url} is of another log than the data in ${later}: its entry 1 is another.`,
+    `The archive at ${web.url} belongs to the log ${dataStateOf(source).identity}, and the data in ${later} to the log ${dataStateOf(later).identity}.`,
   );
   const mainnet = folder();
   const head = (await headIn(directoryFiles(path), signer.publicKey))!;
@@ -164,7 +165,7 @@ test('data of another log or another chain are refused', async () => {
   expect(journalRows(later)).toEqual(before);
   expect(seenArchive(later)).toBeNull();
   // It stays so, however often that is tried.
-  expect(await refusal(from(web.url, later))).toContain('its entry 1 is another');
+  expect(await refusal(from(web.url, later))).toContain('belongs to the log ');
 });
 
 test('data are served, too, where the archive can not be asked', async () => {
@@ -174,7 +175,7 @@ test('data are served, too, where the archive can not be asked', async () => {
   away.answer = () => new Response('no', { status: 503 });
   expect(await from(away.url, data)).toEqual([
     { event: 'from_not_compared', place: away.url, problem: expect.stringContaining("head.json can't be reached") },
-    { event: 'from_ignored', place: away.url, entry: events.length },
+    { event: 'from_ignored', place: away.url, entry: entryOf(events.length) },
   ]);
 });
 

@@ -54,7 +54,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, given: string, i
 export async function runRestore(
   settings: SettingsOf<'restore'>,
   location: string,
-  choice: ArchiveChoice = { until: null, timeline: null },
+  choice: ArchiveChoice = { until: null },
 ): Promise<void> {
   const { data: directory, archiveUnsigned } = settings;
   if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);

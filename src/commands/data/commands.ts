@@ -160,7 +160,6 @@ interface RestoreChoice {
   untilTime?: number;
   untilEntry?: number;
   base?: BaseChoice;
-  timeline?: string;
 }
 
 export const restore = command({
@@ -180,18 +179,13 @@ export const restore = command({
       (text) => utcMicroseconds(text) ?? undefined,
     ).conflicts('untilEntry'),
     numberOption('--until-entry <number>', 'End with this entry', 1),
-    new Option('--timeline <name>', 'Timeline, as archive status shows it (default: the newest)'),
     checked(
       new Option('--base <entry|none>', 'Begin with the base of this entry, or with the first entry'),
       'the entry of a base, or none',
       (text) => (text === 'none' ? text : /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
     ),
   ],
-  async run(
-    { settings },
-    { untilHeight, untilTime, untilEntry, timeline, ...choice }: RestoreChoice,
-    location: string,
-  ) {
+  async run({ settings }, { untilHeight, untilTime, untilEntry, ...choice }: RestoreChoice, location: string) {
     const { runRestore } = await import('./backup.ts');
     const until =
       untilHeight !== undefined
@@ -201,13 +195,13 @@ export const restore = command({
           : untilEntry !== undefined
             ? { entry: untilEntry }
             : null;
-    await runRestore(settings, location, { until, timeline: timeline ?? null, ...choice });
+    await runRestore(settings, location, { until, ...choice });
   },
 });
 
 const archiveStatus = command({
   name: 'status',
-  summary: 'Show the chain of an archive, its newest base, the last entry of each timeline, and what is missing',
+  summary: 'Show the chain of an archive, its newest base, its last entry, and what is missing',
   example: 'stackside archive status s3://backups/stacks',
   settingsOf: 'archive',
   arguments: [ARCHIVE],

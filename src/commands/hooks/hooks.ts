@@ -61,8 +61,8 @@ const span = (blocks: readonly { height: number }[]): string => {
 const pausedTexts: Readonly<Record<PausedReason, string>> = {
   secret_unreadable:
     "the server can't read the signing secret; deliveries wait until the consumer makes a new one or deletes it",
-  new_timeline:
-    'the log was restored to an earlier entry; nothing is evaluated or sent until somebody enables or disables it',
+  log_restored:
+    'the log was restored to an earlier point; nothing is evaluated or sent until somebody enables or disables it',
 };
 
 type ListedHook = Static<typeof HookPage>['results'][number];

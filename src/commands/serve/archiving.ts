@@ -87,7 +87,7 @@ export interface ArchivingOptions {
   /** Entry of the newest base, as far as it is known. */
   newestBase: () => number | null;
   rounds: ArchiveRounds;
-  ingest: Pick<Ingest, 'chainId' | 'lastEntry'>;
+  ingest: Pick<Ingest, 'chainId' | 'identity' | 'lastEntry'>;
   clock: Clock;
   registry: Registry;
   log: Log;
@@ -146,18 +146,23 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   async function archive(signal: AbortSignal): Promise<void> {
     const held = lease();
     const chainId = ingest.chainId();
+    const identity = ingest.identity();
     const began = clock.monotonic();
     if (held !== null && !isHeld) levelAt = began;
     isHeld = held !== null;
-    // An archive says of which chain it is, which the first blocks tell.
-    if (held === null || chainId === null) return;
+    // An archive names its chain, which the first blocks tell, and its log.
+    if (held === null || chainId === null || identity === null) return;
     const { epoch } = held;
     const ending = new AbortController();
     const archived = (last: number): void => {
       entry = last;
       if (lease()?.epoch !== epoch) ending.abort();
     };
-    await rounds.run({ chainId, host, epoch, base: newestBase() }, archived, AbortSignal.any([ending.signal, signal]));
+    await rounds.run(
+      { chainId, identity, host, epoch, base: newestBase() },
+      archived,
+      AbortSignal.any([ending.signal, signal]),
+    );
     if (!ending.signal.aborted && !signal.aborted) levelAt = began;
     succeeded();
   }

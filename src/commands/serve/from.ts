@@ -11,7 +11,6 @@ import { isLogged, type Log } from '../../log.ts';
 import type { PlaceReads } from '../../places/files.ts';
 import type { Settings } from '../../settings/config.ts';
 import { type DataState, dataStateOf } from '../../store/files/data-state.ts';
-import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
 import { duration } from '../cli/progress.ts';
@@ -36,24 +35,18 @@ const opened = ({ from, settings, clock, log }: From, directory: string | null):
   });
 };
 
-/** Returns the chain value of entry 1 in hex; null if the journal is empty. */
-function firstOf(directory: string): string | null {
-  const journal = openJournalReader(directory);
-  try {
-    return journal.chainAt(1)?.toHex() ?? null;
-  } finally {
-    journal.close();
-  }
-}
-
-/** @throws OperatorError where the data are of another log than an archive, as far as they tell */
-function requireSameLog(directory: string, { chainId }: DataState, location: string, archive: Identity): void {
-  const own = firstOf(directory);
+/** @throws OperatorError if the data belong to another log than an archive */
+function requireSameLog(
+  directory: string,
+  { chainId, identity }: DataState,
+  location: string,
+  archive: Identity,
+): void {
   const difference =
     chainId !== archive.chain_id
       ? `is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainId === null ? 'none' : chainIdText(chainId)}`
-      : own !== null && own !== archive.first
-        ? `is of another log than the data in ${directory}: its entry 1 is another`
+      : identity !== archive.identity
+        ? `belongs to the log ${archive.identity}, and the data in ${directory} to ${identity === null ? 'none' : `the log ${identity}`}`
         : null;
   if (difference === null) return;
   throw new OperatorError(
@@ -112,7 +105,6 @@ async function restore(given: From): Promise<void> {
       place,
       chainId,
       until: null,
-      timeline: null,
       machine: silentMachine,
     },
     // The blocks go by by the thousand.

@@ -23,7 +23,7 @@ export interface BulkFilters {
   uuids?: readonly string[];
   webhook_url?: string;
   statuses?: readonly HookRecord['status'][];
-  /** Those that a new timeline paused. One that was disabled before goes on as a disabled one. */
+  /** Those that a restore to an earlier point paused. One that was disabled before stays disabled. */
   paused?: true;
 }
 

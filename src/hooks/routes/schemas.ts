@@ -25,7 +25,7 @@ const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
 /** Reasons why deliveries of a hook wait though its receiver answers. */
-const pausedReasons = ['secret_unreadable', 'new_timeline'] as const;
+const pausedReasons = ['secret_unreadable', 'log_restored'] as const;
 export type PausedReason = (typeof pausedReasons)[number];
 
 export const HookResponse = Type.Object(
@@ -63,7 +63,7 @@ export const HookResponse = Type.Object(
         interrupted_reason: nullable(Type.String()),
         paused_reason: Type.Union([words(pausedReasons), Type.Null()], {
           description:
-            "Why deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new one, or none, resumes them. Of several hosts, the one that delivers knows it. `new_timeline`: the log was restored to an earlier entry; enable the chainhook to go on",
+            "Why deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new one, or none, resumes them. Of several hosts, the one that delivers knows it. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
         }),
         lag_blocks: Type.Integer({
           minimum: 0,
@@ -215,7 +215,7 @@ export const BulkBody = Type.Object(
         paused: Type.Optional(
           Type.Literal(true, {
             description:
-              'Chainhooks that a new timeline of the log paused; one that was disabled before goes on as a disabled one',
+              'Chainhooks that a restore to an earlier point paused; one that was disabled before stays disabled',
           }),
         ),
       },

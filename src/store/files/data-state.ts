@@ -10,6 +10,8 @@ export interface DataState {
   tip: { height: number; indexBlockHash: Uint8Array } | null;
   /** Position of the index. */
   position: Head;
+  /** Identity of the log in hex; null before the first entry. */
+  identity: string | null;
 }
 
 /**
@@ -21,8 +23,9 @@ export function dataStateOf(directory: string): DataState {
   using db = openToRead(path);
   requireKind(db, path, INDEX);
   const progress = db
-    .query<{ chainId: number | null; id: number; chain: Uint8Array }, []>(
-      'SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain FROM progress',
+    .query<{ chainId: number | null; id: number; chain: Uint8Array; identity: string | null }, []>(
+      `SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain, lower(hex(log_identity)) AS identity
+         FROM progress`,
     )
     .get();
   if (progress === null) throw new Error('progress has no row');
@@ -31,6 +34,6 @@ export function dataStateOf(directory: string): DataState {
       'SELECT height, index_block_hash AS indexBlockHash FROM blocks ORDER BY height DESC LIMIT 1',
     )
     .get();
-  const { chainId, id, chain } = progress;
-  return { chainId, tip, position: { id, chain } };
+  const { chainId, id, chain, identity } = progress;
+  return { chainId, tip, position: { id, chain }, identity: identity === '' ? null : identity };
 }

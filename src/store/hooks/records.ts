@@ -317,7 +317,7 @@ export function hookRecords(db: Database) {
 /** Whether a hook evaluates blocks. */
 export const isEnabled = ({ stage }: Pick<HookRecord, 'stage'>): boolean => stage === 'live' || stage === 'catching_up';
 
-/** Whether a hook waits for somebody since a new timeline of the log began. */
+/** Whether a hook waits for somebody since the log was restored to an earlier point. */
 export const isPaused = ({ stage }: Pick<HookRecord, 'stage'>): boolean =>
   stage === 'paused' || stage === 'paused_idle';
 

@@ -168,7 +168,7 @@ interface ProposedCommand {
 }
 
 /** Reads a command. A host wrote the text, so its numbers are exact, also those beyond 2^53. @throws PayloadError */
-export function commandOf(text: string): EntryCommand {
+function commandOf(text: string): EntryCommand {
   const command = parsedJson(text);
   if (!Value.Check(CommandText, command)) throw new PayloadError('The entry is no command');
   return command;

@@ -21,6 +21,7 @@ import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
+import { logIdentityQuery } from '../queries/log-identity.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
@@ -29,7 +30,7 @@ import { type Commander, entryCommands, knownCommands, millisecondsOf } from './
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
-import { identityCommand, logIdentity } from './log-identity.ts';
+import { identityCommand, logIdentity, newIdentity } from './log-identity.ts';
 import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
 import { tokenCommands } from './token-commands.ts';
@@ -137,7 +138,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   });
   const known = knownCommands();
   const commands = entryCommands(db, known);
-  const logName = logIdentity(db);
+  const logName = logIdentity(db, () => machine.follower.identityChanged());
   known.add(logName.commands);
   known.add(oldNameCommands(db));
   known.add(faucetCommands(faucetRequests(db)));
@@ -150,7 +151,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const report = blockLog(log);
   const writer = new Writer({
     ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, report, requireLock },
-    first: () => (logName.isMissing() ? [identityCommand(options.chance)] : []),
+    first: () => (logName.isMissing() ? [identityCommand(newIdentity(options.chance), options.chance)] : []),
     listeners: [router.listener, identity.listener, commands.listener, logName.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
@@ -252,6 +253,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Written with the next `commitToJournal` or `commit`. */
     setImported: (source: string, imported: Imported): void => writer.setImported(source, imported),
 
+    /** Identity of the log in hex; null before the first entry. */
+    identity: logIdentityQuery(reader),
     /** Applies entries of the journal that were read ahead, for a new index. @throws StoreUnavailableError */
     replay: (entries: Iterable<PreparedEntry>) => writer.replay(entries),
     /** Number of the journal's last entry. */

@@ -4,25 +4,63 @@
  * entries follow there than in the log that it came from.
  */
 import type { Database } from 'bun:sqlite';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { type Chance, systemChance } from '../../base/chance.ts';
-import type { Stored } from '../rows/statement.ts';
-import { type EntryCommand, LOG_IDENTITY } from './commands.ts';
+import { parsedJson } from '../../base/json.ts';
+import { type Entry, type Head, headAfter } from '../log/entry.ts';
+import { logIdentityQuery } from '../queries/log-identity.ts';
+import { COMMAND_PATH, type EntryCommand, LOG_IDENTITY } from './commands.ts';
 import type { TransactionListener } from './event.ts';
 
-/** Returns a new identity: 32 hex characters. */
-const newIdentity = (chance: Pick<Chance, 'uuid'>): string => chance.uuid().replaceAll('-', '');
+const IdentityCommand = Type.Object({
+  uuid: Type.String(),
+  type: Type.Literal(LOG_IDENTITY),
+  args: Type.Object({ identity: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
+});
+type IdentityCommand = Static<typeof IdentityCommand>;
 
-/** Makes the command that gives a log a new identity. */
-export function identityCommand(chance: Pick<Chance, 'uuid'> = systemChance): EntryCommand {
-  return { uuid: chance.uuid(), type: LOG_IDENTITY, args: { identity: newIdentity(chance) } };
+/** Returns a new identity: 32 hex characters. */
+export const newIdentity = (chance: Pick<Chance, 'uuid'> = systemChance): string => chance.uuid().replaceAll('-', '');
+
+/** Makes the command that gives a log an identity. */
+export function identityCommand(identity: string, chance: Pick<Chance, 'uuid'> = systemChance): EntryCommand {
+  return { uuid: chance.uuid(), type: LOG_IDENTITY, args: { identity } } satisfies IdentityCommand;
 }
 
-/** Reads and writes the identity of the log in the open transaction. */
-export function logIdentity(db: Database) {
-  const find = db.prepare<Stored<'progress', 'log_identity'>, []>('SELECT log_identity FROM progress');
+/**
+ * Makes the entry after a head that gives the log an identity.
+ * @param receivedAt Unix microseconds
+ */
+export function identityEntry(head: Head, receivedAt: number, identity: string): Entry {
+  const event = { receivedAt, path: COMMAND_PATH, text: JSON.stringify(identityCommand(identity)) };
+  return { ...event, ...headAfter(head, event) };
+}
+
+/** Returns the last identity that one of these entries gives the log; null if none does. */
+export function lastIdentityIn(entries: readonly Pick<Entry, 'path' | 'text'>[]): string | null {
+  for (const { path, text } of entries.toReversed()) {
+    const command = path === COMMAND_PATH ? parsedJson(text) : null;
+    if (Value.Check(IdentityCommand, command)) return command.args.identity;
+  }
+  return null;
+}
+
+/**
+ * Reads and writes the identity of the log in the open transaction.
+ * @param changed called when the log gets another identity than it had
+ */
+export function logIdentity(db: Database, changed: () => void) {
+  const find = logIdentityQuery(db);
   const set = db.prepare<null, [Uint8Array]>('UPDATE progress SET log_identity = ?1');
   /** Whether the log is known to have an identity. */
   let isKnown = false;
+
+  /** Returns whether no entry has given the log an identity yet. */
+  function isMissing(): boolean {
+    isKnown ||= find() !== null;
+    return !isKnown;
+  }
 
   return {
     listener: {
@@ -32,13 +70,13 @@ export function logIdentity(db: Database) {
     } satisfies TransactionListener,
 
     commands: {
-      [LOG_IDENTITY]: ({ identity }: { identity: string }): void => void set.run(Uint8Array.fromHex(identity)),
+      [LOG_IDENTITY]: ({ identity }: IdentityCommand['args']): void => {
+        const isRestored = !isMissing();
+        set.run(Uint8Array.fromHex(identity));
+        if (isRestored) changed();
+      },
     },
 
-    /** Returns whether no entry has given the log an identity yet. */
-    isMissing(): boolean {
-      isKnown ||= find.get()?.log_identity != null;
-      return !isKnown;
-    },
+    isMissing,
   };
 }

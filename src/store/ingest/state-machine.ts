@@ -30,6 +30,8 @@ export interface ChainFollower extends TransactionListener {
    * @param at Unix milliseconds of the entry that changed the chain
    */
   changed(change: ChainChange, at: number): void;
+  /** Called when the log gets another identity, because it was restored to an earlier point. May write. */
+  identityChanged(): void;
   committed(): void;
   recovered(): void;
 }

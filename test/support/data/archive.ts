@@ -30,10 +30,15 @@ export function archiverOf(directory: string, place: Place, options: Partial<Arc
     archived,
     round(
       host = 'one',
-      { epoch = null, chainId = DEVNET, base = null }: Partial<Round> = {},
+      {
+        epoch = null,
+        chainId = DEVNET,
+        identity = dataStateOf(directory).identity ?? '',
+        base = null,
+      }: Partial<Round> = {},
       signal = new AbortController().signal,
     ) {
-      return archiver.round({ chainId, host, epoch, base }, signal);
+      return archiver.round({ chainId, identity, host, epoch, base }, signal);
     },
     [Symbol.dispose]: () => journal.close(),
   };
@@ -57,7 +62,7 @@ export async function restoredFrom(
   options: Partial<ArchiveRestoreOptions> = {},
 ): Promise<number> {
   await restoreArchive({
-    ...{ directory, place, chainId: null, until: null, timeline: null, machine: silentMachine },
+    ...{ directory, place, chainId: null, until: null, machine: silentMachine },
     ...{ log: () => {}, report: () => {}, making: () => {}, turn: systemClock.turn, now: systemClock.now },
     ...options,
   });

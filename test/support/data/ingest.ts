@@ -28,6 +28,9 @@ export const entryOf = (event: number): number => event + 1;
 /** Gives all logs the same identity, so that the same events have the same chain values. */
 export const SAME_IDENTITY = { uuid: () => '1de27171-0000-4000-8000-000000000001' };
 
+/** Gives a log another identity than {@link SAME_IDENTITY}. */
+export const OTHER_IDENTITY = { uuid: () => '07e400e4-0000-4000-8000-000000000002' };
+
 export interface OpenIngest extends Disposable {
   readonly directory: string;
   readonly ingest: Ingest;

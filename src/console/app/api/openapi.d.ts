@@ -1913,7 +1913,7 @@ export interface components {
             last_failed_at: number | null;
             next_attempt_at: number | null;
             interrupted_reason: string | null;
-            paused_reason: "secret_unreadable" | "new_timeline" | null;
+            paused_reason: "secret_unreadable" | "log_restored" | null;
             lag_blocks: number;
             warnings: string[];
         };

@@ -17,15 +17,15 @@ const SECRET_UNREADABLE: Health = {
   note: 'The server can’t read the signing secret. Deliveries wait until it is rotated or deleted.',
 };
 
-const NEW_TIMELINE: Health = {
+const LOG_RESTORED: Health = {
   tone: 'wait',
   word: 'Paused',
-  note: 'The log was restored to an earlier entry. No block is evaluated and nothing is sent until you enable or disable it.',
+  note: 'The log was restored to an earlier point. No block is evaluated and nothing is sent until you enable or disable it.',
 };
 
 /** The health of a chainhook. An enabled hook that streams is well unless its deliveries fail or wait. */
 export function healthOf({ status }: Hook): Health {
-  if (status.paused_reason === 'new_timeline') return NEW_TIMELINE;
+  if (status.paused_reason === 'log_restored') return LOG_RESTORED;
   if (status.status === 'interrupted') {
     return { tone: 'bad', word: 'Interrupted', note: status.interrupted_reason };
   }

@@ -1,10 +1,9 @@
-/** A new timeline of the log: no hook evaluates or sends anything until somebody says so, and then nothing is left out. */
+/** A log that was restored to an earlier point: no hook evaluates or sends anything until somebody says so, and then nothing is left out. */
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
-import { webhookId } from '../../src/hooks/evaluation/payload.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
-import { beginningAfter } from '../../src/store/ingest/timelines.ts';
+import { identityEntry, newIdentity } from '../../src/store/ingest/log-identity.ts';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
@@ -58,7 +57,7 @@ function answering() {
 }
 
 const begin = (direct: DirectHooks): Promise<void> =>
-  direct.ingest.entries.follow([beginningAfter(direct.ingest.position(), 1_000)], true, async () => {});
+  direct.ingest.entries.follow([identityEntry(direct.ingest.position(), 1_000, newIdentity())], true, async () => {});
 
 test('hooks are paused with their queues and backfills, and go on where they stopped once they are enabled', async () => {
   const { lease, gain } = laterLease();
@@ -74,7 +73,7 @@ test('hooks are paused with their queues and backfills, and go on where they sto
   const stages = () => [live, idle, untouched].map((uuid) => direct.record(uuid).stage);
   expect(stages()).toEqual(['paused', 'paused_idle', 'idle']);
   const { status } = managed.get(CONSUMER, live);
-  expect(status).toMatchObject({ enabled: false, status: 'streaming', paused_reason: 'new_timeline' });
+  expect(status).toMatchObject({ enabled: false, status: 'streaming', paused_reason: 'log_restored' });
   expect(status.pending_deliveries).toBeGreaterThan(0);
   expect(managed.get(CONSUMER, untouched).status.paused_reason).toBeNull();
 
@@ -119,32 +118,4 @@ test('an expired hook, and one that is disabled, send what waits once each is di
   await managed.setEnabled(CONSUMER, expired, false);
   await until(() => sent.filter(({ hook }) => hook === expired).length === 2);
   expect(managed.get(CONSUMER, expired).status).toMatchObject({ status: 'expired', paused_reason: null });
-});
-
-test('one webhook id names one body on every timeline, also where both have the same sequence', async () => {
-  /** What a hook sends of a chain, by sequence. */
-  async function deliveriesOf(chainBlocks: typeof blocks): Promise<{ id: string; body: string }[]> {
-    const { lease } = laterLease();
-    await using direct = directHooks({ lease, send: answering().send });
-    // The same hook on both timelines: its registration comes before they part.
-    const uuid = '00000000-0000-4000-8000-000000000001';
-    await direct.hooks.commands.run('hook.register', {
-      ...{ uuid, consumer: CONSUMER },
-      definition: definition(RECEIVER, everything, started) as never,
-    });
-    for (const block of chainBlocks) direct.ingest.receive(block);
-    const { deliveries } = direct.hooks.store;
-    return direct.made(uuid).map(({ id, webhookId: named }) => ({ id: named, body: deliveries.body(id) ?? '' }));
-  }
-  const [one, other] = await Promise.all([deliveriesOf(blocks), deliveriesOf(chain(4))]);
-  expect(one).toHaveLength(BLOCKS);
-  const bodies = new Map<string, string>();
-  for (const { id, body } of [...one, ...other]) {
-    expect(bodies.get(id) ?? body).toBe(body);
-    bodies.set(id, body);
-  }
-  expect(bodies.size).toBe(one.length + other.length);
-  // What both timelines send is the same delivery to its receiver.
-  expect(await deliveriesOf(blocks)).toEqual(one);
-  expect(webhookId('hook/1', 'a')).not.toBe(webhookId('hook/1', 'b'));
 });

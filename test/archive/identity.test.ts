@@ -1,0 +1,225 @@
+/** One archive holds one history: data restored to an earlier point is another log, which writes to another place. */
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
+import { signedArchive } from '../../src/archive/signed.ts';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import type { Place } from '../../src/places/files.ts';
+import { dataStateOf } from '../../src/store/files/data-state.ts';
+import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { copyData } from '../support/data/copy.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything, journalRows } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 12, transactionsPerBlock: 2 })].map(received);
+const made: DataDirectory[] = [];
+afterAll(() => {
+  for (const directory of made) directory[Symbol.dispose]();
+});
+const kept = (directory: DataDirectory): string => {
+  made.push(directory);
+  return directory.path;
+};
+const folder = (): string => join(kept(dataDirectory()), 'new');
+const chance = { uuid: () => crypto.randomUUID() };
+const HALF = 20;
+const half = kept(ingestOf(events.slice(0, HALF), { chance }));
+const last = entryOf(HALF);
+const identityOf = (directory: string): string => dataStateOf(directory).identity ?? '';
+
+let path = '';
+let place: Place;
+beforeEach(async () => {
+  path = folder();
+  place = directoryFiles(path);
+  await archive(half, place);
+});
+
+/** All objects with their bytes. */
+const objects = (of = path): Record<string, string> =>
+  Object.fromEntries(readdirSync(of).map((name) => [name, readFileSync(join(of, name)).toString('hex')]));
+
+const namedIdentity = (of = path): string => JSON.parse(readFileSync(join(of, IDENTITY), 'utf8')).identity;
+
+function goOn(directory: string, later = events.slice(HALF, HALF + 6)): void {
+  using open = openAt(directory);
+  for (const event of later) open.ingest.apply(event);
+  open.ingest.commit();
+}
+
+async function faults(of: Place): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { fault } of verifiedArchive(of)) if (fault !== null) found.push(fault);
+  return found;
+}
+
+/** Requires that a log writes nothing to the archive, and names a place of its own. */
+async function expectRefused(directory: string, message = /belongs to the log [0-9a-f]{32}, and this is the log/) {
+  const before = objects();
+  using archiver = archiverOf(directory, place);
+  const error: unknown = await archiver.round().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(OperatorError);
+  const { message: problem, remedy } = error as OperatorError;
+  expect(problem).toMatch(message);
+  expect(remedy).toContain(`${path}-${identityOf(directory).slice(0, 8)}`);
+  expect(objects()).toEqual(before);
+}
+
+test('archive.json names the identity of the log, and a restore to the end keeps it and the place', async () => {
+  expect(namedIdentity()).toBe(identityOf(half));
+  const into = folder();
+  await restoredFrom(place, into);
+  expect(identityOf(into)).toBe(identityOf(half));
+  goOn(into);
+  await archive(into, place, 'two');
+  expect(await faults(place)).toEqual([]);
+  const again = folder();
+  await restoredFrom(place, again);
+  expect(everything(again)).toEqual(everything(into));
+});
+
+test('data restored to an earlier point, or with an end that is the archive’s, writes nothing to the archive', async () => {
+  for (const entry of [entryOf(1), last - 1, last]) {
+    const into = folder();
+    expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry + 1);
+    expect(identityOf(into)).not.toBe(identityOf(half));
+    await expectRefused(into);
+    goOn(into, events.slice(entry - entryOf(0), entry + 5));
+    await expectRefused(into);
+  }
+});
+
+test('data restored to an earlier point is archived to another place, and restored from there with its identity', async () => {
+  const into = folder();
+  await restoredFrom(place, into, { until: { entry: last - 3 } });
+  goOn(into, events.slice(HALF - 3, HALF + 8));
+  const other = folder();
+  await archive(into, directoryFiles(other));
+  await baseIn(into, directoryFiles(other));
+  expect(namedIdentity(other)).toBe(identityOf(into));
+  expect(await faults(directoryFiles(other))).toEqual([]);
+  for (const base of [null, 'none'] as const) {
+    const again = folder();
+    await restoredFrom(directoryFiles(other), again, { base });
+    expect(everything(again)).toEqual(everything(into));
+  }
+  expect(checkAndRecount(into, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  // An earlier point of the second history, also one before it began, is a third one.
+  for (const entry of [last - 5, last + 2]) {
+    const third = folder();
+    await restoredFrom(directoryFiles(other), third, { until: { entry } });
+    expect([identityOf(half), identityOf(into)]).not.toContain(identityOf(third));
+  }
+});
+
+test('two restores to the same point are two logs', async () => {
+  const [one, two] = [folder(), folder()];
+  for (const into of [one, two]) await restoredFrom(place, into, { until: { entry: last - 2 } });
+  expect(identityOf(one)).not.toBe(identityOf(two));
+  const shared = folder();
+  await archive(one, directoryFiles(shared));
+  await archive(one, directoryFiles(shared), 'another host');
+  expect(await refusal(archive(two, directoryFiles(shared)))).toContain('belongs to the log');
+});
+
+test('an archive whose place is used for another history is refused by the log that it had', async () => {
+  const into = folder();
+  await restoredFrom(place, into, { until: { entry: last } });
+  rmSync(path, { recursive: true });
+  await archive(into, place);
+  await expectRefused(half);
+});
+
+test('a running writer notices that the place was given to another log', async () => {
+  using archiver = archiverOf(half, place);
+  await archiver.round();
+  const other = folder();
+  await restoredFrom(place, other, { until: { entry: last } });
+  rmSync(path, { recursive: true });
+  await archive(other, place);
+  const before = objects();
+  goOn(half, []);
+  using restarted = archiverOf(half, place);
+  expect(await refusal(restarted.round())).toContain('belongs to the log');
+  expect(objects()).toEqual(before);
+});
+
+test('an archive without archive.json is written by no log, and restored by none', async () => {
+  const into = folder();
+  await restoredFrom(place, into, { until: { entry: last } });
+  const named = readFileSync(join(path, IDENTITY));
+  rmSync(join(path, IDENTITY));
+  for (const directory of [into, half]) await expectRefused(directory, /has entries, but no archive\.json/);
+  expect(await refusal(restoredFrom(place, folder()))).toContain('There is no archive at');
+  writeFileSync(join(path, IDENTITY), named);
+  await archive(half, place);
+});
+
+test('an archive.json of another log is found by verify, and ends a restore', async () => {
+  const other = JSON.parse(readFileSync(join(path, IDENTITY), 'utf8'));
+  writeFileSync(join(path, IDENTITY), JSON.stringify({ ...other, identity: 'ab'.repeat(16) }));
+  const said = `archive.json names the log ${'ab'.repeat(16)}, and the entries are those of the log ${identityOf(half)}`;
+  expect(await faults(place)).toEqual([said]);
+  expect(await refusal(restoredFrom(place, folder()))).toContain(said);
+});
+
+test('a restore that is killed at any moment has one new identity once it is done', async () => {
+  const until = { entry: last - 2 };
+  const killed = folder();
+  const copies: string[] = [];
+  const turn = async (): Promise<void> => {
+    const copy = folder();
+    cpSync(killed, copy, { recursive: true });
+    copies.push(copy);
+  };
+  await restoredFrom(place, killed, { until, turn });
+  expect(copies.length).toBeGreaterThan(3);
+  for (const copy of copies) {
+    rmSync(join(copy, 'writer.lock'), { force: true });
+    const marked = JSON.parse(readFileSync(join(copy, 'restore', 'manifest.json'), 'utf8')).identity;
+    expect(await restoredFrom(place, copy, { until })).toBe(until.entry + 1);
+    expect(identityOf(copy)).toBe(marked);
+    expect(identityOf(copy)).toBe(identityOf(killed));
+    expect(existsSync(join(copy, 'restore'))).toBe(false);
+    expect(journalRows(copy).length).toBe(until.entry + 1);
+  }
+});
+
+test('a public archive shows the identity, and one restored to an earlier point is another log', async () => {
+  const signer = signerOf(newPrivateKey())!;
+  const open = folder();
+  await archive(half, directoryFiles(open), 'one', { signer });
+  const signed = () =>
+    signedArchive({ source: directoryFiles(open), key: signer.publicKey, lacks: () => {}, seen: null, saw: () => {} });
+  const [whole, earlier] = [folder(), folder()];
+  await restoredFrom(await signed(), whole);
+  expect(identityOf(whole)).toBe(identityOf(half));
+  await restoredFrom(await signed(), earlier, { until: { entry: last } });
+  expect(identityOf(earlier)).not.toBe(identityOf(half));
+  expect(await refusal(archive(earlier, directoryFiles(open), 'one', { signer }))).toContain('belongs to the log');
+  goOn(whole);
+  await archive(whole, directoryFiles(open), 'one', { signer });
+  const own = folder();
+  await archive(earlier, directoryFiles(own), 'one', { signer });
+  expect(namedIdentity(own)).toBe(identityOf(earlier));
+  expect(await faults(directoryFiles(own))).toEqual([]);
+});
+
+test('an older copy of the data has the identity, and is refused by its entries', async () => {
+  const copy = folder();
+  copyData(half, copy);
+  const newer = folder();
+  await restoredFrom(place, newer);
+  goOn(newer);
+  await archive(newer, place);
+  await expectRefused(copy, /has other entries than this log: \S+ ends with entry \d+, and the log with entry \d+/);
+  goOn(copy, events.slice(HALF + 1, HALF + 2));
+  expect(await refusal(archive(copy, place))).toContain('has other entries than this log');
+});
