@@ -9,7 +9,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, received } from '../support/data/ingest.ts';
+import { ingestOf, received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
 
 const devnet = (seed: number): ReceivedEvent[] =>
@@ -27,7 +27,7 @@ async function importAs(
 ): Promise<void> {
   const file = join(directory, name);
   writeFileSync(file, events.map((event, index) => `${recordingRow({ id: index + 1, ...event })}\n`).join(''));
-  await runImport(settingsFor(directory), [file], how);
+  await runImport(settingsFor(directory), [file], { chance: SAME_IDENTITY, ...how });
 }
 
 const events = devnet(1);

@@ -14,7 +14,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 
 /** Long enough for several batches of rows, with forks, and with everything that the simulated chain has. */
@@ -46,7 +46,7 @@ async function imported(
 ): Promise<void> {
   const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
   const options = { skipBad: false, restart: false, aheadFrom: 0, threads, ...how };
-  await quietly(() => runImport(settings, [file], options));
+  await quietly(() => runImport(settings, [file], { chance: SAME_IDENTITY, ...options }));
 }
 
 /** A new directory into which a recording was imported. */

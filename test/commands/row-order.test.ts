@@ -12,7 +12,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -98,7 +98,7 @@ async function imported(data: string, file: string, how: Partial<Parameters<type
   });
   using __ = spyOn(process.stdout, 'write').mockImplementation(() => true);
   const settings = readSettings({ data, logLevel: 'silent' }, {});
-  const error = await runImport(settings, [file], { ...options, ...how }).then(
+  const error = await runImport(settings, [file], { ...options, chance: SAME_IDENTITY, ...how }).then(
     () => null,
     (thrown: unknown) => thrown,
   );

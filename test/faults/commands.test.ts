@@ -26,6 +26,7 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { casesOf } from '../support/property.ts';
@@ -96,7 +97,10 @@ const commands: readonly Command[] = [
       const settings = readSettings({ data: inData(folder), logLevel: 'silent' }, {});
       const write = spyOn(process.stdout, 'write').mockImplementation(() => true);
       try {
-        await runImport(settings, [recording(folder)], { skipBad: false, restart: false });
+        await runImport(settings, [recording(folder)], {
+          ...{ skipBad: false, restart: false },
+          chance: SAME_IDENTITY,
+        });
       } finally {
         write.mockRestore();
       }

@@ -13,7 +13,7 @@ import { eventIntake } from '../../src/node/event-intake.ts';
 import { startReceiver } from '../../src/node/receiver.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
 import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
-import { openNew } from '../support/data/ingest.ts';
+import { entryOf, openNew } from '../support/data/ingest.ts';
 import { journalRows } from '../support/data/tables.ts';
 import { alice, announcement, block, sponsor, type Transaction, transfer } from '../support/events/handmade.ts';
 import { jsonOf } from '../support/events/payload-text.ts';
@@ -165,7 +165,7 @@ test(
       await receiver.stop();
     }
     open.ingest.close();
-    expect(journalRows(open.directory)).toHaveLength(applied);
+    expect(journalRows(open.directory)).toHaveLength(entryOf(applied));
     expect(checkAndRecount(open.directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   },
   timeout,

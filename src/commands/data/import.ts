@@ -9,7 +9,7 @@ import type { SettingsOf } from '../../settings/config.ts';
 import type { Imported } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { PreparedEvent, type ReceivedEvent } from '../../store/ingest/event.ts';
-import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
+import { type Ingest, type IngestOptions, openIngest } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { interruptible } from '../cli/output.ts';
 import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
@@ -31,6 +31,8 @@ export interface ImportOptions {
   thread?: URL;
   /** Number of these threads, for tests; by default, the cores decide. */
   threads?: number;
+  /** The random numbers of the log's identity; tests give others. */
+  chance?: IngestOptions['chance'];
 }
 
 /**
@@ -289,6 +291,7 @@ export async function runImport(
     machine: silentMachine,
     load: 'bulk',
     log: createLog(settings.logLevel),
+    ...(options.chance === undefined ? {} : { chance: options.chance }),
   });
   try {
     await interruptible(ingest.close, async () => {
