@@ -4,7 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { indexPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -69,6 +69,8 @@ const wanted = (events: readonly ReceivedEvent[]) => {
   }
 };
 
+const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
+
 const reverts = (events: readonly ReceivedEvent[]): boolean => {
   using open = opened();
   open.receive(events);
@@ -127,14 +129,23 @@ test.each(['an event', 'the end of the timer'])('a transaction that SQLite ended
   expect(everything(open.directory)).toEqual(whole);
 });
 
-test('nothing is locked once the timer has ended', () => {
+/** Locks each file as another process would. @throws SQLiteError if it is locked */
+function lockFiles(directory: string): void {
+  for (const path of [indexPath(directory), journalPath(directory)]) {
+    using other = new Database(path, { readwrite: true });
+    other.run('PRAGMA busy_timeout = 0');
+    other.run('BEGIN IMMEDIATE');
+    other.run('ROLLBACK');
+  }
+}
+
+test('nothing is locked once the timer has ended, nor after an event that changes nothing', () => {
   using open = opened();
   open.receive(group);
   open.timer.end();
-  using other = new Database(indexPath(open.directory), { readwrite: true });
-  other.run('PRAGMA busy_timeout = 0');
-  other.run('BEGIN IMMEDIATE');
-  other.run('ROLLBACK');
+  lockFiles(open.directory);
+  expect(open.ingest.receive(group.find(isBlock)!)).toBe('repeated');
+  lockFiles(open.directory);
 });
 
 test('what was answered can be read at once by this process', async () => {
@@ -202,7 +213,6 @@ test('an event that is sent again after a commit failed is known', () => {
   expect(everything(open.directory)).toEqual(whole);
 });
 
-const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
 const strange: ReceivedEvent = {
   path: '/new_block',
   text: JSON.stringify({

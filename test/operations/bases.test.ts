@@ -91,6 +91,12 @@ test('a journal that cannot be read for a while ends nothing: it is said, and a 
   await started.stop();
 });
 
+test('a base that is due is not begun after a stop', async () => {
+  const { runs, stop } = bases();
+  await stop();
+  expect(runs).toEqual([]);
+});
+
 test('the first base is made at once, and the next one when it is due', async () => {
   const { world, pass, runs, advance, state, log, metric, stop } = bases();
   expect(state().entry).toBeNull();

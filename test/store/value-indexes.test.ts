@@ -391,6 +391,8 @@ describe('of a chain', () => {
     expect(await walked(search(read, logsOf(pox), [field('topic', topic)], ALL), 3)).toHaveLength(stakes.length);
     // Another field is in no index.
     await expect(asked('bond-index', '0')).rejects.toThrow(TooMuchWorkError);
+    const both = [field('topic', topic), field('bond-index', '0')];
+    await expect(search(read, logsOf(pox), both, ALL)(20, null)).rejects.toThrow('field.bond-index is not indexed');
     expect((await asked('topic', topic, 'eq:no such')).items).toEqual([]);
   });
 

@@ -1,0 +1,35 @@
+/** The samples of a server's activity pass on what they count, and begin at once. */
+import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
+
+/** A system clock whose time and repeated calls a test controls. */
+function controlled() {
+  const manual = manualClock();
+  return { manual, clock: { ...systemClock, now: manual.now, monotonic: manual.now, every: manual.every } };
+}
+
+test('the time of an attempt is passed to the metrics, and is in the sample of its interval', () => {
+  const { manual, clock } = controlled();
+  const lastHour = new LastHour({ clock, requests: new RequestCounts() });
+  const timed: number[] = [];
+  const timers = lastHour.aroundTimers({ evaluated: () => {}, attempted: (milliseconds) => timed.push(milliseconds) });
+  const stop = lastHour.start();
+  for (const milliseconds of [10, 50]) timers.attempted(milliseconds);
+  manual.tick(10_000);
+  stop();
+  expect(timed).toEqual([10, 50]);
+  expect(lastHour.samples()).toMatchObject([{ time: 10, deliveryMs: 30, slowestDeliveryMs: 50 }]);
+});
+
+test('the growth of the data counts from the start, and is known after an hour', () => {
+  const { manual, clock } = controlled();
+  const space = new DiskSpace(clock, () => 1_000_000 - manual.now() / 1_000);
+  const stop = space.start();
+  manual.tick(3_599_000);
+  expect(space.growth()).toBeNull();
+  manual.tick(1_000);
+  stop();
+  expect(space.growth()).toEqual({ seconds: 3_600, bytesPerDay: 86_400, fullInSeconds: 996_400 });
+});
