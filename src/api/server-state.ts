@@ -30,8 +30,11 @@ type Obstacle = Pick<Refusal, 'problem' | 'remedy'>;
 
 /** The source of a server's events. */
 export type EventSource =
-  /** The node posts them to this endpoint. `misconfigured` is what is wrong with the node's configuration, if it is known. */
-  | { kind: 'port'; endpoint: string; misconfigured: ObserverProblem | null }
+  /**
+   * The node posts them to this endpoint. `config` is what Stackside knows of the observer section in the node's configuration:
+   * nothing, that it is right, or its problem.
+   */
+  | { kind: 'port'; endpoint: string; config: 'unknown' | 'right' | ObserverProblem }
   /** stacks-node-publisher. `failure` is the reason why no message arrives; null if messages can arrive. */
   | { kind: 'stream'; failure: string | null };
 
@@ -143,16 +146,21 @@ const standing = (
   ...more,
 });
 
-/** The standing while no event arrives. The node's configuration, if it is known, may show the reason. */
-const waiting = (
+/**
+ * The standing while no event arrives. The node's configuration, if it is known, may show the reason.
+ * @param next the step if the section may be missing @param ifRight the step if the section is there
+ */
+function waiting(
   state: ServerState,
-  { endpoint, misconfigured }: Extract<EventSource, { kind: 'port' }>,
+  { endpoint, config }: Extract<EventSource, { kind: 'port' }>,
   reason: string,
   next: string,
-): Standing =>
-  misconfigured === null
-    ? standing(state, reason, next, { observer: observerToml(endpoint) })
-    : standing(state, `${reason}. ${misconfigured.problem}`, misconfigured.remedy, { observer: misconfigured.section });
+  ifRight: string,
+): Standing {
+  if (config === 'unknown') return standing(state, reason, next, { observer: observerToml(endpoint) });
+  if (config === 'right') return standing(state, reason, ifRight);
+  return standing(state, `${reason}. ${config.problem}`, config.remedy, { observer: config.section });
+}
 
 const lagOf = ({ height, nodeHeight }: StateReadings): number =>
   nodeHeight === null ? 0 : Math.max(0, nodeHeight - (height ?? 0));
@@ -213,6 +221,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       source,
       `No event has arrived, and no node answers at ${nodeRpc}`,
       "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
+      'Start the node. If its RPC has another address, name it with --node-rpc.',
     );
   },
 
@@ -241,12 +250,14 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
           source,
           `The node is at block ${number(nodeHeight ?? 0)} but sends nothing`,
           'Is this section in its configuration, and was the node restarted since?',
+          'Its configuration has the section. Was the node restarted since?',
         )
       : waiting(
           'waiting_for_the_first_event',
           source,
           `The node is at block ${number(nodeHeight ?? 0)}, and no event has arrived yet`,
           "Add this section to the node's configuration, and restart the node.",
+          'Wait for the next block of the node. Restart the node if its configuration changed since its last start.',
         );
   },
 

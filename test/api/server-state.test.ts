@@ -12,7 +12,7 @@ import {
 import { assertProperty, Seen } from '../support/property.ts';
 
 const WRONG = { problem: 'The configuration has no observer', remedy: 'Add this section to it', section: '[[x]]' };
-const PORT = { kind: 'port', endpoint: '127.0.0.1:3700', misconfigured: null } satisfies EventSource;
+const PORT = { kind: 'port', endpoint: '127.0.0.1:3700', config: 'unknown' } satisfies EventSource;
 
 /** The readings of a server that is up to date. */
 const LIVE: StateReadings = {
@@ -115,12 +115,39 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<Standing, 'state' 
     },
   ],
   [
-    { ...EMPTY, source: { ...PORT, misconfigured: WRONG } },
+    { ...EMPTY, source: { ...PORT, config: WRONG } },
     {
       state: 'waiting_for_the_first_event',
       ready: false,
       reason: 'The node is at block 5,000, and no event has arrived yet. The configuration has no observer.',
       next: 'Add this section to it.',
+    },
+  ],
+  [
+    { ...EMPTY, source: { ...PORT, config: 'right' } },
+    {
+      state: 'waiting_for_the_first_event',
+      ready: false,
+      reason: 'The node is at block 5,000, and no event has arrived yet.',
+      next: 'Wait for the next block of the node. Restart the node if its configuration changed since its last start.',
+    },
+  ],
+  [
+    { ...EMPTY, source: { ...PORT, config: 'right' }, nodeBlocksSinceStart: 3 },
+    {
+      state: 'waiting_for_the_first_event',
+      ready: false,
+      reason: 'The node is at block 5,000 but sends nothing.',
+      next: 'Its configuration has the section. Was the node restarted since?',
+    },
+  ],
+  [
+    { ...EMPTY, nodeHeight: null, source: { ...PORT, config: 'right' } },
+    {
+      state: 'waiting_for_the_node',
+      ready: false,
+      reason: 'No event has arrived, and no node answers at http://127.0.0.1:20443.',
+      next: 'Start the node. If its RPC has another address, name it with --node-rpc.',
     },
   ],
   [

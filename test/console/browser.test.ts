@@ -559,13 +559,17 @@ browserTest('a theme is chosen and kept', async () => {
   expect(await ground()).toBe(dark);
 });
 
-browserTest('a server without a block says what the node must be told', async () => {
+browserTest('a server without an event shows its state, the next step and the observer section', async () => {
   await using empty = await serving();
   await using visited = await visit(empty.api);
   const { page, complaints } = visited;
   await loaded(page);
   const [endpoint] = /[\d.]+:\d+/.exec(empty.events) ?? [];
-  expect(await page.locator('pre').textContent()).toContain(`endpoint = "${endpoint}"`);
+  const state = page.getByRole('region', { name: 'State of the server' });
+  await state.getByRole('heading', { name: 'Waiting for the node' }).waitFor();
+  await state.getByText('Start the node, with this section in its configuration.').waitFor();
+  expect(await state.locator('pre').textContent()).toContain(`endpoint = "${endpoint}"`);
+  await page.getByRole('banner').getByText('Waiting for the node').waitFor();
   await expectAccessible(page);
   expect(complaints).toEqual([]);
 });

@@ -75,6 +75,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
     receiver = openPort(options, intake);
     const endpoint = new URL(browserUrl(receiver.url)).host;
     const misconfigured = nodeConfig === null ? null : observerProblem(nodeConfig, endpoint);
+    const config = nodeConfig === null ? 'unknown' : (misconfigured ?? 'right');
     if (misconfigured !== null) {
       const { problem, remedy, section: observer } = misconfigured;
       log({ event: 'node_config_wrong', problem, remedy, observer });
@@ -83,7 +84,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
       ...state,
       port: receiver.url,
       url: receiver.url,
-      source: () => ({ kind: 'port', endpoint, misconfigured }),
+      source: () => ({ kind: 'port', endpoint, config }),
     };
   }
   if (mode === 'write') receiver = openPort(options, intake);

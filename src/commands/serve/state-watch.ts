@@ -199,7 +199,7 @@ export function watchState(options: StateWatchOptions): {
       height,
       historyStart: index?.historyStart ?? null,
       refusal: refusal?.why === 'wrong_chain' ? null : refusal,
-      filling: options.filling(),
+      filling: refusal?.why === 'gap' ? options.filling() : null,
       log: options.behind(),
       // A host of a cluster gets blocks from the log, too.
       secondsSinceEvent: sourceAge === null ? null : Math.min(sourceAge, movement.secondsSinceBlock(now)),

@@ -37,7 +37,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     chainId: null,
     health: null,
     behind: () => null,
-    source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700', misconfigured: null }),
+    source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700', config: 'unknown' }),
     refusal: () => null,
     filling: () => null,
     lastEvent: () => world.lastEvent,
