@@ -381,6 +381,7 @@ describe('many subjects in one request', () => {
   test.each([
     [{ tx_ids: [hash(1), '0x12'] }, 'body/tx_ids/1 must be a transaction id'],
     [{ tx_ids: [hash(1)], include: ['everything'] }, 'body/include/0 must be'],
+    [{ tx_ids: [hash(1)], limit: 1 }, 'body/limit is not allowed'],
   ])('transactions (%#) are refused by field and index', async (body, message) => {
     const { status, body: problem } = await transactions(body);
     expect(status).toBe(400);
