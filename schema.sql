@@ -1365,8 +1365,7 @@ CREATE TABLE progress (
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL);
 
--- Where an index begins that knows nothing below a block: one row, written before the first block. An index that has the chain
--- from its beginning has no row here.
+-- The start of a partial history, by the payload of its first block: one row. An index of the whole chain has none.
 CREATE TABLE history_start (
   -- of the first block
   height            INTEGER PRIMARY KEY,

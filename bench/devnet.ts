@@ -60,7 +60,18 @@ const now = (): number => performance.now();
 /** @param source of a contract with a function `note` @param options of the demo */
 async function round(source: string, ...options: string[]): Promise<Round> {
   const begun = now();
-  const ports = ['--api-port', '0', '--event-port', '0', '--interval', '0', '--history', '1', '--log-level', 'error'];
+  const ports = [
+    '--api-port',
+    '0',
+    '--event-port',
+    '0',
+    '--interval',
+    '0',
+    '--past-blocks',
+    '1',
+    '--log-level',
+    'error',
+  ];
   const server = await startServer(script(MAIN, 'demo', ...ports, ...options));
   try {
     await (await fetch(`${server.url}/extended/v3/transactions`)).text();

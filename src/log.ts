@@ -12,7 +12,7 @@ import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
 import type { FillEvent } from './node/fill.ts';
-import type { StartingAccountEvent } from './node/history.ts';
+import type { HistoryStartEvent, StartingAccountEvent } from './node/history.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
@@ -77,6 +77,7 @@ export type LogEvent =
   | SnpEvent
   | BroadcastEvent
   | FillEvent
+  | HistoryStartEvent
   | StartingAccountEvent
   | TokenLogEvent
   | RealtimeEvent
@@ -167,6 +168,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   gap_filling: 'info',
   gap_filled: 'info',
   gap_not_filled: 'error',
+  history_starting: 'info',
+  history_starts_with_node: 'warn',
   accounts_not_asked: 'warn',
   tokens_not_asked: 'warn',
   token_not_read: 'debug',

@@ -113,7 +113,7 @@ describeWith('curl', Bun.which('curl') !== null, () => {
 
   beforeAll(async () => {
     directory = dataDirectory();
-    server = await demo({ data: join(directory.path, 'stackside-data'), history: '25' });
+    server = await demo({ data: join(directory.path, 'stackside-data'), pastBlocks: '25' });
     // `stackside` is what STACKSIDE_BINARY names, or the source; curl fails where the status says so.
     const program = command.map((word) => `'${word}'`).join(' ');
     writeFileSync(join(directory.path, 'stackside'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });

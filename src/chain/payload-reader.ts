@@ -14,7 +14,6 @@ import {
   EventPayload,
   type EventType,
   eventBodies,
-  HistoryStartPayload,
   MempoolPayload,
   StartingAccountPayload,
 } from './payload-schemas.ts';
@@ -59,7 +58,6 @@ const checks = {
   mempool: lazyCheck(MempoolPayload),
   dropped: lazyCheck(DroppedPayload),
   attachments: lazyCheck(AttachmentsPayload),
-  historyStart: lazyCheck(HistoryStartPayload),
   startingAccount: lazyCheck(StartingAccountPayload),
 };
 const bodyChecks = new Map<string, () => TypeCheck<TSchema>>(
@@ -163,7 +161,6 @@ export type NodePayload =
   | { kind: 'mempool'; rawTransactions: MempoolPayload }
   | { kind: 'dropped'; dropped: DroppedPayload }
   | { kind: 'attachments'; attachments: AttachmentsPayload }
-  | { kind: 'history_start'; start: HistoryStartPayload }
   | { kind: 'starting_account'; account: StartingAccountPayload }
   /** An event that the index doesn't need; `journaled` says whether the journal stores it. */
   | { kind: 'other'; journaled: boolean };
@@ -192,14 +189,11 @@ const paths: Record<string, Read> = {
   '/mined_nakamoto_block': ignored(false),
 };
 
-/** The path of the entry that says where an index begins. No node posts to it: a server asks its node, and writes the answer. */
-export const HISTORY_START_PATH = '/stackside/history_start';
-/** The path of entries that say what an account had there. */
+/** The path of entries that say what an account had before a partial history. A server asks its node, and writes the answer. */
 export const STARTING_ACCOUNT_PATH = '/stackside/starting_account';
 
 /** Paths of what a server asked its node: it is of the chain as events are, and recordings contain it. */
 const askedPaths: Record<string, Read> = {
-  [HISTORY_START_PATH]: (text) => ({ kind: 'history_start', start: checked(checks.historyStart(), parseJson(text)) }),
   [STARTING_ACCOUNT_PATH]: (text) => ({
     kind: 'starting_account',
     account: checked(checks.startingAccount(), parseJson(text)),

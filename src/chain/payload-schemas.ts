@@ -162,6 +162,8 @@ export const BlockPayload = Type.Object({
   burn_block_height: Height,
   burn_block_time: nullable(Seconds),
   miner_txid: Hash,
+  parent_burn_block_hash: nullable(Hash),
+  parent_burn_block_height: nullable(Height),
   parent_burn_block_timestamp: nullable(Seconds),
   parent_microblock: Hash,
   parent_microblock_sequence: Unsigned,
@@ -228,20 +230,10 @@ export const AttachmentsPayload = Type.Array(
 );
 export type AttachmentsPayload = Static<typeof AttachmentsPayload>;
 
-/** Where an index begins that knows nothing below a block: the block below it, as the node has it. */
-export const HistoryStartPayload = Type.Object({
-  chain_id: upTo(0xffff_ffff),
-  /** Of the first block. */
-  block_height: Type.Integer({ minimum: 2, maximum: 0xffff_ffff }),
-  parent_index_block_hash: Hash,
-  parent_block_hash: Hash,
-  parent_burn_block_hash: Hash,
-  parent_burn_block_height: Height,
-});
-export type HistoryStartPayload = Static<typeof HistoryStartPayload>;
-
-/** An account after the block below the first one of such an index, as the node has it. Amounts are in micro-STX. */
+/** What an account had before the first block of a partial history, as the node said. Amounts are in micro-STX. */
 export const StartingAccountPayload = Type.Object({
+  /** The block below the first one, at which the node was asked. */
+  parent_index_block_hash: Hash,
   principal: Principal,
   /** Without what is locked. */
   balance: Amount,

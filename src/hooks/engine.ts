@@ -97,12 +97,12 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   /** The chain changed: evaluates the live hooks on the step, and queues their deliveries. */
   changed(change: ChainChange, at: number): void {
-    const [first] = change.applied;
-    if (first === undefined) return;
+    const step = stepOfChange(change);
+    if (step === null) return;
     const started = performance.now();
     this.during(at, () => {
       this.#live.begin();
-      this.#evaluate(stepOfChange(change, first));
+      this.#evaluate(step);
     });
     this.#listeners.evaluated(performance.now() - started);
   }

@@ -1,5 +1,5 @@
 /**
- * What an index that began at a block (`serve --from-block`) can answer. It knows nothing of the blocks below, and no answer of
+ * What an index with a partial history can answer. It knows nothing of the blocks below, and no answer of
  * it is wrong for that: each equals the answer of an index from genesis, or says that it can't. A route declares what its
  * answers need, and `route.ts` sees to it for all of them.
  */

@@ -12,10 +12,10 @@ import { toHex } from '../codec/hex.ts';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import type { ReceivedEvent } from '../store/ingest/event.ts';
 import type { ChainHistory } from '../store/ingest/state-machine.ts';
-import type { HistoryStart } from '../store/queries/blocks/chain.ts';
 import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type AskedNode, NoAnswer, nodeBlock, reached } from './facts.ts';
+import { askedStart } from './history.ts';
 import { olderTenures } from './older-tenures.ts';
 import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy } from './replay.ts';
 
@@ -40,6 +40,8 @@ export interface FillOptions {
   /** The node's `auth_token`. */
   authorization: string;
   clock: Pick<Clock, 'now'>;
+  /** Height of the first block, for an index that has none yet. */
+  from?: number;
   /** Called after each block. */
   progress?: (filled: Filled) => unknown;
   signal?: AbortSignal;
@@ -83,18 +85,10 @@ async function ancestorAt(node: AskedNode, height: number, tip: Uint8Array): Pro
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 /** The blocks of a branch that are not canonical, the lowest first, and the height of the canonical block below them. */
-function branchOf(history: ChainHistory, start: HistoryStart | null, id: Uint8Array) {
-  const blocks: Block[] = [];
-  const bottom = history.bottom();
-  for (let at = id; start === null || !same(at, start.indexBlockHash); ) {
-    const block = history.block(at);
-    const canonical = history.hashAt(block.height);
-    if (canonical !== undefined && same(canonical, at)) return { blocks: blocks.reverse(), forkHeight: block.height };
-    blocks.push(block);
-    if (block.height === bottom + 1) break;
-    at = block.parentIndexBlockHash;
-  }
-  return { blocks: blocks.reverse(), forkHeight: bottom };
+function branchOf(history: ChainHistory, id: Uint8Array) {
+  if (!history.isKnown(id)) return { blocks: [], forkHeight: history.bottom() };
+  const { hashes, forkHeight } = history.branchOf(id);
+  return { blocks: hashes.map(history.block), forkHeight };
 }
 
 /** The tenure that begins with one of these blocks; null where none begins it. */
@@ -128,16 +122,18 @@ async function tenuresUntil(
 export async function fillTo(
   target: { indexBlockHash: Uint8Array; height: number },
   index: FilledIndex,
-  { node, authorization, clock, progress = () => {}, signal }: FillOptions,
+  { node, authorization, clock, from, progress = () => {}, signal }: FillOptions,
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
-  const start = await snapshots.read((reader) => reader.chain.start());
+  let start = await snapshots.read((reader) => reader.chain.start());
+  /** Height of the first block; a branch that forks below it is filled from this height on. */
+  const lowest = start?.height ?? from ?? 0;
   const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
   const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, accounts: 0, unanswered: 0 };
   const maker = new BlockMaker(node, authorization, {
     network: index.network,
     tenure: tenureOn,
-    isFromGenesis: start === null,
+    isFromGenesis: lowest === 0,
     maturity: maturityOn,
   });
   const event = (path: string, body: object | string): ReceivedEvent => ({
@@ -148,7 +144,7 @@ export async function fillTo(
 
   /** The tenure of a coinbase height on a block's branch; null where neither index nor node tells it. */
   async function tenureOn(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
-    const { blocks, forkHeight } = branchOf(history, start, branch);
+    const { blocks, forkHeight } = branchOf(history, branch);
     const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
     const [canonical, paid] = await snapshots.read(async ({ tenureRewards }) => [
       await tenureRewards.rewarded(tenureHeight, forkHeight),
@@ -163,7 +159,7 @@ export async function fillTo(
 
   /** Tenures after which the newest reward on a block's branch matured; null where there is none. */
   async function maturityOn(branch: Uint8Array): Promise<number | null> {
-    const { blocks, forkHeight } = branchOf(history, start, branch);
+    const { blocks, forkHeight } = branchOf(history, branch);
     const newest = newestOf(blocks) ?? (await snapshots.read((reader) => reader.tenureRewards.newest(forkHeight)));
     return newest === null ? null : tenuresUntil(newest, older);
   }
@@ -184,8 +180,13 @@ export async function fillTo(
   const isKnown = (id: Uint8Array): boolean =>
     history.isKnown(id) || (start !== null && same(id, start.indexBlockHash));
 
-  async function parentOf({ header, blockId }: NakamotoBlock): Promise<Parent> {
-    if (start === null || !same(header.parentBlockId, start.indexBlockHash)) return history.block(header.parentBlockId);
+  async function parentOf(block: NakamotoBlock): Promise<Parent> {
+    const { header, blockId } = block;
+    if (history.isKnown(header.parentBlockId)) return history.block(header.parentBlockId);
+    if (start === null || !same(header.parentBlockId, start.indexBlockHash)) {
+      start = await askedStart(node, block);
+      older.clear();
+    }
     const known = await (await older())?.parent();
     if (known !== undefined) return known;
     throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not tell the block below it');
@@ -194,7 +195,7 @@ export async function fillTo(
   /** Ids of the unknown blocks up to one, the lowest first. */
   async function unknownUpTo(id: Uint8Array, height: number): Promise<Uint8Array[]> {
     const ids: Uint8Array[] = [];
-    for (let at = id, level = height; !isKnown(at); level--) {
+    for (let at = id, level = height; !isKnown(at) && level >= lowest; level--) {
       signal?.throwIfAborted();
       ids.push(at);
       at = (await blockOf(node, at, level)).header.parentBlockId;
@@ -239,7 +240,7 @@ export async function fillTo(
 
   /** The block of the next window's end. */
   async function nextGoal(): Promise<{ id: Uint8Array; height: number }> {
-    const height = history.tip().height + WINDOW;
+    const height = Math.max(history.tip().height, lowest - 1) + WINDOW;
     const id = height < target.height ? await ancestorAt(node, height, target.indexBlockHash) : null;
     return id === null ? { id: target.indexBlockHash, height: target.height } : { id, height };
   }

@@ -1,48 +1,61 @@
-/** What a server asks its node that begins at a block of the chain: the block below the first one, and what accounts had there. */
-import { OperatorError } from '../base/errors.ts';
-import type { HistoryStartPayload, StartingAccountPayload } from '../chain/payload-schemas.ts';
-import { toHex } from '../codec/hex.ts';
-import { type AskedNode, askedAccount, askedSortitions, NoAnswer, nodeBlock } from './facts.ts';
+/** What the node is asked for a partial history: where it can start, the block below its start, and what accounts had there. */
+import type { StartingAccountPayload } from '../chain/payload-schemas.ts';
+import { fromHex, toHex } from '../codec/hex.ts';
+import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
+import type { HistoryStart } from '../store/queries/blocks/chain.ts';
+import { type AskedNode, askedAccount, askedSortitions, NoAnswer, nodeBlock, reached } from './facts.ts';
+import { IncompleteBlockError } from './replay.ts';
 import type { NodeInfo } from './rpc.ts';
+
+/** Log events of a server without a block. */
+export type HistoryStartEvent =
+  /** The history starts below the node's tip, and the blocks up to the tip are filled. */
+  | { event: 'history_starting'; from_height: number; to_height: number }
+  /** Why it doesn't: it starts at the first block that the node posts. */
+  | { event: 'history_starts_with_node'; reason: string };
 
 export type StartingAccountEvent =
   /** The node doesn't say what accounts had where the index begins; their balances are unknown until it does. */
   { event: 'accounts_not_asked'; accounts: number; reason: string };
 
-const withoutBlock = (height: number, reason: string): OperatorError =>
-  new OperatorError(
-    `The index can't begin at block ${height + 1}: the node has no Nakamoto block ${height} (${reason}).`,
-    'Begin at a height between the first Nakamoto block and the tip of the node.',
-  );
-
 /**
- * Asks the node for the block below the first one of an index.
- * @param height of the first block
- * @throws OperatorError where the node has no such block; NodeUnreachableError
+ * Asks the node for the block below one, from which on blocks are filled.
+ * @throws IncompleteBlockError where the node doesn't tell it; NodeUnreachableError
  */
-export async function askedHistoryStart(
-  node: AskedNode,
-  { chainId }: Pick<NodeInfo, 'chainId'>,
-  height: number,
-): Promise<HistoryStartPayload> {
-  const below = height - 1;
-  const block = await nodeBlock(node, `height/${below}`);
-  if (block === null) throw withoutBlock(below, 'status 404');
-  if (block instanceof NoAnswer) throw withoutBlock(below, block.reason);
-  if (!block.ok) throw withoutBlock(below, block.error.message);
-  const { header, blockHash, blockId } = block.value;
-  if (header.chainLength !== below) throw withoutBlock(below, `the block it sends has height ${header.chainLength}`);
-  const sortitions = await askedSortitions(node, header.consensusHash);
+export async function askedStart(node: AskedNode, { header, blockId }: NakamotoBlock): Promise<HistoryStart> {
+  const lacks = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
+  const below = reached(await nodeBlock(node, header.parentBlockId.toHex()));
+  if (below === null || below instanceof NoAnswer || !below.ok) throw lacks('the node has no Nakamoto block below it');
+  const sortitions = reached(await askedSortitions(node, below.value.header.consensusHash));
   const [sortition] = sortitions instanceof NoAnswer ? [] : (sortitions ?? []);
-  if (sortition === undefined) throw withoutBlock(below, 'its sortition is not known');
+  if (sortition === undefined) throw lacks('the node does not tell the sortition of the block below it');
   return {
-    chain_id: chainId,
-    block_height: height,
-    parent_index_block_hash: toHex(blockId),
-    parent_block_hash: toHex(blockHash),
-    parent_burn_block_hash: sortition.burn_block_hash,
-    parent_burn_block_height: sortition.burn_block_height,
+    height: header.chainLength,
+    indexBlockHash: header.parentBlockId,
+    blockHash: below.value.blockHash,
+    burnBlockHash: fromHex(sortition.burn_block_hash),
+    burnBlockHeight: sortition.burn_block_height,
   };
+}
+
+/** Blocks below the node's tip at which a history starts. */
+const START_BELOW_TIP = 100;
+
+/** The height at which a history starts next to a node; null if the node has no two Nakamoto blocks. @throws NodeUnreachableError */
+export async function startHeight(node: AskedNode, { height: tip }: Pick<NodeInfo, 'height'>): Promise<number | null> {
+  const isNakamoto = async (height: number): Promise<boolean> => {
+    const block = reached(await nodeBlock(node, `height/${height}`));
+    return block !== null && !(block instanceof NoAnswer) && block.ok;
+  };
+  let [low, high] = [Math.max(1, tip - START_BELOW_TIP - 1), tip - 1];
+  if (high < 1 || !(await isNakamoto(high))) return null;
+  // The block below the first one must be a Nakamoto block, too.
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isNakamoto(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return high + 1;
 }
 
 /** Asks the node what an account had after a block. @returns what the node said instead; @throws NodeUnreachableError */
@@ -54,6 +67,7 @@ export async function askedStartingAccount(
   const account = await askedAccount(node, principal, indexBlockHash);
   if (account instanceof NoAnswer) return account;
   return {
+    parent_index_block_hash: toHex(indexBlockHash),
     principal,
     balance: String(account.balance),
     locked: String(account.locked),

@@ -11,6 +11,7 @@ import { type Listen, type ListenerEvent, listenHttp, stopGracefully } from '../
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { type Intake, type IntakeEvent, type IntakeResult, isUnavailable, reasonOf } from './event-intake.ts';
+import type { Refusal } from './refusal.ts';
 
 export type ReceiverEvent = ListenerEvent | IntakeEvent;
 
@@ -45,16 +46,21 @@ const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || h
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
+/** The status of the answer to a block, by the reason for which it is refused. */
+const STATUS_OF: Record<Refusal['why'], number> = { gap: 500, deep_fork: 500, partial_history: 503, wrong_chain: 400 };
+
+const knownReason = (error: unknown): string => (error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED);
+
 /** The response to an event. */
 function responseTo(result: IntakeResult): Response {
   if (result.error === null) return answer(200, { result: 'ok' });
   const { outcome, error, refusal } = result;
   if (isUnavailable(error)) return answer(503, { error: error.message });
-  const isKnown = outcome === 'refused' || error instanceof UnknownParentError;
-  const reason = isKnown ? reasonOf(error) : UNEXPECTED;
-  const body =
-    refusal === null ? { error: reason } : { error: reason, problem: refusal.problem, remedy: refusal.remedy };
-  return answer(outcome === 'refused' ? 400 : 500, body);
+  if (refusal === null) {
+    return outcome === 'refused' ? answer(400, { error: reasonOf(error) }) : answer(500, { error: knownReason(error) });
+  }
+  const { why, problem, remedy } = refusal;
+  return answer(STATUS_OF[why], { error: reasonOf(error), problem, remedy });
 }
 
 export interface Receiver {

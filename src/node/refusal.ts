@@ -1,10 +1,14 @@
 /** Why a block is refused, and the operator's next step: for the node's log, the log of the server, and its state. */
 import { ForeignChainError } from '../store/ingest/chain-identity.ts';
+import { DeepForkError, PartialHistoryError } from '../store/ingest/history-start.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 
 export interface Refusal {
-  /** `gap`: blocks below it are missing. `wrong_chain`: it belongs to another chain than the data. */
-  why: 'gap' | 'wrong_chain';
+  /**
+   * `gap`: blocks below it are missing. `deep_fork`: the history would start again, with too many blocks rolled back.
+   * `partial_history`: it would start a partial history, and the whole chain is needed. `wrong_chain`: it belongs to another chain.
+   */
+  why: 'gap' | 'deep_fork' | 'partial_history' | 'wrong_chain';
   problem: string;
   remedy: string;
   /** Heights of the missing blocks, both ends included; null without a gap. */
@@ -14,6 +18,8 @@ export interface Refusal {
 const WITHOUT_TOKEN =
   'Give --node-auth-file, so that the server fills them from the node; or stop it, and run stackside fill --node-auth-file, or import a recording that has them';
 const WITH_TOKEN = 'Wait: the server fills them from the node.';
+const NEW_DIRECTORY =
+  'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
 const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
 
 const blocksText = (from: number, to: number): string =>
@@ -23,6 +29,12 @@ const blocksText = (from: number, to: number): string =>
 export function refusalOf(error: unknown, fills: boolean): Refusal | null {
   if (error instanceof ForeignChainError) {
     return { why: 'wrong_chain', problem: error.message, remedy: OTHER_CHAIN, missing: null };
+  }
+  if (error instanceof DeepForkError) {
+    return { why: 'deep_fork', problem: error.message, remedy: NEW_DIRECTORY, missing: null };
+  }
+  if (error instanceof PartialHistoryError) {
+    return { why: 'partial_history', problem: error.message, remedy: error.remedy, missing: null };
   }
   if (!(error instanceof UnknownParentError)) return null;
   const { missing, parent } = error;

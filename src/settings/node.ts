@@ -123,17 +123,13 @@ export const nodeSettings = group('Requests to the node', {
     help: "File with the auth_token of the node's [connection_options], with which the node executes blocks again: missing blocks are filled from it",
     accepts: 'a file',
   }),
-  fromBlock: setting({
+  history: setting({
     commands: ['serve'],
-    flag: '--from-block <height>',
-    variables: ['STACKSIDE_FROM_BLOCK'],
-    type: Type.Union([Type.Null(), Type.Literal('tip'), Type.Integer({ minimum: 0, maximum: 4_294_967_295 })], {
-      default: null,
-    }),
-    read: (text) => (text === 'tip' ? text : integer(text)),
-    absent: 'block 1',
-    help: 'Block at which an empty index begins, beside a node that has the blocks below; tip: the next block after that of the node',
-    accepts: 'a height, or tip',
+    flag: '--history <full|any>',
+    variables: ['STACKSIDE_HISTORY'],
+    type: Type.Union([Type.Literal('full'), Type.Literal('any')], { default: 'any' }),
+    help: 'any: an empty index starts at the first block that the node sends; full: the server ends if it has not the whole chain, as with --cluster',
+    accepts: 'full or any',
   }),
   proxyPrefix: setting({
     commands: servers,
@@ -183,10 +179,10 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: 'Time between two blocks; 0 mines only what stackside devnet mine asks for, and lets time pass only on the chain',
     accepts: 'a number of seconds from 0 to 3600',
   }),
-  history: setting({
+  pastBlocks: setting({
     commands: ['demo'],
-    flag: '--history <blocks>',
-    variables: ['STACKSIDE_DEMO_HISTORY'],
+    flag: '--past-blocks <blocks>',
+    variables: ['STACKSIDE_PAST_BLOCKS'],
     type: Type.Integer({ minimum: 1, maximum: 100_000, default: 100 }),
     read: integer,
     help: 'Blocks that the simulated chain has from the start',

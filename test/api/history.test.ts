@@ -73,7 +73,7 @@ class Server implements Disposable {
   }
 
   /** What a node says of each account that a block from a height on touched: what it had after the block below. */
-  accountsSince(from: number): Promise<NodeEvent[]> {
+  accountsSince(from: number, parent = ''): Promise<NodeEvent[]> {
     return this.#snapshots.read(async ({ facts, height: tip }) => {
       const heights = Array.from({ length: tip() - from + 1 }, (_, index) => from + index);
       const touched = await Promise.all(
@@ -82,7 +82,8 @@ class Server implements Disposable {
       const answer = async (principal: string): Promise<NodeEvent> => {
         const { balance, locked, unlockHeight, nonce } = await facts.account(principal, from - 1);
         const amounts = { balance: String(balance), locked: String(locked) };
-        const body = { principal, ...amounts, unlock_height: unlockHeight, nonce: Number(nonce) };
+        const names = { parent_index_block_hash: parent, principal };
+        const body = { ...names, ...amounts, unlock_height: unlockHeight, nonce: Number(nonce) };
         return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(body), time: 0 };
       };
       return Promise.all([...new Set(touched.flat())].map(answer));
@@ -322,7 +323,7 @@ class Both implements Disposable {
   /** @param isAnswered whether the node has said what an account had below the first block; by number */
   static async of(
     events: readonly NodeEvent[],
-    { height, events: ofBegun }: Beginning,
+    { height, parent, events: ofBegun }: Beginning,
     isAnswered: (account: number) => boolean,
   ): Promise<Both> {
     const above = new Set(ofBegun);
@@ -336,7 +337,7 @@ class Both implements Disposable {
     const isKnown = (event: NodeEvent): boolean =>
       above.has(event) || !(event.path.includes('mempool') || hasLost(event));
     const whole = new Server(events.filter(isKnown));
-    const accounts = await whole.accountsSince(height);
+    const accounts = await whole.accountsSince(height, parent);
     const since = new Server([...ofBegun, ...accounts.filter((_, index) => isAnswered(index))], { node: whole });
     return new Both(whole, since, height, await whole.heights());
   }

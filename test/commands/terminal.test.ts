@@ -180,7 +180,7 @@ describe('serve', () => {
 });
 
 test('demo draws the progress of its history, then prints a banner with two commands, then each block', async () => {
-  const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, history: 100 });
+  const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, out, err, time } = presented({ make, logLevel: 'error' });
   time.tick(1_000);
   presenter.log({ event: 'block_applied', height: 99, transactions: 3 });
@@ -203,7 +203,7 @@ test('demo draws the progress of its history, then prints a banner with two comm
 });
 
 test('demo draws its progress again after a log line', () => {
-  const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, history: 100 });
+  const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, err, time } = presented({ make });
   const progress = (height: number) => presenter.log({ event: 'block_applied', height, transactions: 3 });
   time.tick(1_000);

@@ -50,7 +50,7 @@ async function picture(set: string, api: string, paths: Readonly<Record<string, 
 
 /** The pages of a demo. */
 async function ofDemo(): Promise<void> {
-  await using server = await demo({ history: '160' });
+  await using server = await demo({ pastBlocks: '160' });
   await server.steer('/stackside/v1/devnet/mine', { count: 3 });
   await server.steer('/stackside/v1/devnet/fork', { depth: 2 });
   const hook = await waitingHook(server);

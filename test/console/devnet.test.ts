@@ -21,7 +21,7 @@ import {
 
 let server: Demo;
 beforeAll(async () => {
-  if (hasBrowser) server = await demo({ history: '3' });
+  if (hasBrowser) server = await demo({ pastBlocks: '3' });
 });
 afterAll(() => server?.[Symbol.asyncDispose]());
 

@@ -12,7 +12,7 @@ import { listed } from './pages.ts';
 
 const folder = join(import.meta.dir, '../../docs/images');
 
-const CHAIN = { seed: '7', history: '160' };
+const CHAIN = { seed: '7', pastBlocks: '160' };
 
 interface Picture {
   name: string;
@@ -58,7 +58,7 @@ const pictures: readonly Picture[] = [
 /** The clock of the server, which is set once the chain is there. */
 let now = 0;
 await using server = await demo(CHAIN, { clock: { ...systemClock, now: () => now } });
-await until(async () => (await server.json<Steered>('/stackside/v1/devnet')).tip.height >= Number(CHAIN.history));
+await until(async () => (await server.json<Steered>('/stackside/v1/devnet')).tip.height >= Number(CHAIN.pastBlocks));
 now = ((await server.json<Steered>('/stackside/v1/devnet')).tip.time + 2) * 1000;
 
 const results = await listed(server, '/extended/v3/transactions?limit=50');

@@ -46,7 +46,14 @@ export interface Demo extends AsyncDisposable {
 /** @param given settings by name, as text */
 export async function demo(given: Record<string, string> = {}, environment: Partial<Environment> = {}): Promise<Demo> {
   const directory = dataDirectory();
-  const fixed = { data: directory.path, apiPort: '0', eventPort: '0', logLevel: 'silent', interval: '0', history: '1' };
+  const fixed = {
+    data: directory.path,
+    apiPort: '0',
+    eventPort: '0',
+    logLevel: 'silent',
+    interval: '0',
+    pastBlocks: '1',
+  };
   try {
     const { settings } = readSettingsOf('demo', { ...fixed, ...given }, {});
     const { api, stop } = await startDemo(settings, { ...realEnvironment, ...environment });

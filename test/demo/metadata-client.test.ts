@@ -9,7 +9,7 @@ let demo: Demo;
 let client: ReturnType<typeof createClient>;
 const typed: Typed[] = [];
 beforeAll(async () => {
-  demo = await startDemo({ history: '15' });
+  demo = await startDemo({ pastBlocks: '15' });
   client = createClient({ baseUrl: demo.api });
   await until(async () => {
     const { data } = await client.GET('/metadata/v1/', {});

@@ -16,7 +16,7 @@ const other = Bun.serve({
 afterAll(() => other.stop(true));
 
 test('a demo posts the events after --start-late to --observer', async () => {
-  await using server = await demo({ history: '12', observer: other.url.origin, startLate: '10' });
+  await using server = await demo({ pastBlocks: '12', observer: other.url.origin, startLate: '10' });
   const heights = () => received.filter(({ path }) => path === '/new_block').map(({ height }) => height);
   await until(() => heights().length === 2, 'the blocks above 10');
   await server.steer('/stackside/v1/devnet/mine');

@@ -5,7 +5,7 @@ import { until } from '../support/time/until.ts';
 import { command, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
 test('stackside demo serves a chain that grows', async () => {
-  const server = await startServer('demo', '--interval', '1', '--history', '2');
+  const server = await startServer('demo', '--interval', '1', '--past-blocks', '2');
   const height = async (): Promise<number> => {
     const body = (await (await fetch(`${server.api}/extended`)).json()) as { chain_tip?: { block_height: number } };
     return body.chain_tip?.block_height ?? 0;
@@ -32,7 +32,7 @@ async function demoIn(
   args: readonly string[],
   during: (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => Promise<unknown>,
 ): Promise<number> {
-  const child = Bun.spawn([...command, 'demo', '--event-port', '0', '--interval', '0', '--history', '3', ...args], {
+  const child = Bun.spawn([...command, 'demo', '--event-port', '0', '--interval', '0', '--past-blocks', '3', ...args], {
     env: { ...process.env, TMPDIR: temporary },
     stdin: 'ignore',
     stdout: 'pipe',
@@ -74,7 +74,7 @@ test('stackside demo removes its directory on every way out', async () => {
     });
     expect([next, left()]).toEqual([0, []]);
     // While it starts.
-    const starting = await demoIn(temporary.path, [...free, '--history', '100000'], async (child) => {
+    const starting = await demoIn(temporary.path, [...free, '--past-blocks', '100000'], async (child) => {
       await until(() => left().length === 1, 'the directory');
       child.kill('SIGHUP');
     });
@@ -86,7 +86,7 @@ test('stackside demo removes its directory on every way out', async () => {
 });
 
 test('stackside demo that is only steered mines nothing by itself', async () => {
-  const server = await startServer('demo', '--interval', '0', '--history', '2');
+  const server = await startServer('demo', '--interval', '0', '--past-blocks', '2');
   const tip = async () =>
     ((await (await fetch(`${server.api}/stackside/v1/devnet`)).json()) as { tip: { height: number } }).tip;
   expect((await tip()).height).toBe(2);
@@ -103,7 +103,7 @@ async function refusedMessages(api: string): Promise<number | undefined> {
 }
 
 test('API threads pass steering on, and show the operator what they logged', async () => {
-  const threads = await startServer('demo', '--interval', '0', '--history', '1', '--threads', '1');
+  const threads = await startServer('demo', '--interval', '0', '--past-blocks', '1', '--threads', '1');
   const mined = await fetch(`${threads.api}/stackside/v1/devnet/mine`, { method: 'POST' });
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);
   expect((await fetch(`${threads.api}/v2/info`)).status).toBe(200);

@@ -126,7 +126,7 @@ test('STACKSIDE_HOOK_TARGETS=here stackside serve is refused by the name of the 
 });
 
 test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no existing data', async () => {
-  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60', '--history', '1');
+  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60', '--past-blocks', '1');
   expect(await demo.stop()).toBe(0);
   expect(existsSync(join(at('demo'), 'index.db'))).toBe(true);
 

@@ -20,7 +20,6 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { testApp } from '../api/test-app.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { tables } from '../support/data/tables.ts';
-import { startAbove } from '../support/events/beginning.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
@@ -42,14 +41,14 @@ const isBlock = ({ path }: NodeEvent) => path === '/new_block';
 const ofTheChain = ({ path }: NodeEvent) => isBlock({ path } as NodeEvent) || path === '/new_burn_block';
 
 /** Fills up to a block, as a server does with the parent of a refused one. */
-async function fill(open: OpenIngest, chain: SimulatedChain, id: string, lie: Lie = honest): Promise<Filled> {
+async function fill(open: OpenIngest, chain: SimulatedChain, id: string, lie: Lie = honest, from = 0): Promise<Filled> {
   const node = new AskedNode(rpcOf(served(chain), lie), atOnce);
   const snapshots = openSnapshots(open.directory);
   const { history, receive } = open.ingest;
   const target = { indexBlockHash: fromHex(id), height: chain.block(id)!.height };
   try {
     const index = { snapshots, history, receive, network: networkOf(chain.network.chainId) };
-    return await fillTo(target, index, { node, authorization: RPC_TOKEN, clock: { now: () => NOW } });
+    return await fillTo(target, index, { node, authorization: RPC_TOKEN, clock: { now: () => NOW }, from });
   } finally {
     snapshots.close();
   }
@@ -392,14 +391,15 @@ test('an index that begins at a block is filled from there, with the rewards of 
   const { chain, events } = straight;
   // In the middle of a tenure, at the first block of one, and where an epoch begins.
   for (const height of [8, 21, 30]) {
-    const start = startAbove(events[placeOf(height - 1)]!);
     const lost = { chain, events, from: placeOf(height - 1) + 1, to: events.length };
     const below = bodyOf(events[placeOf(height - 1)]!).index_block_hash;
     const after = unbroken(lost, new Map([[below, ZEROS]])).slice(placeOf(height - 1) + 1);
-    using whole = ingestOf([start, ...after].map(received));
+    using whole = ingestOf(after.map(received));
     using open = openNew();
-    open.ingest.receive(received(start));
-    expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 61 - height, height: 60 });
+    expect(await fill(open, chain, chain.tip.indexBlockHash, undefined, height)).toMatchObject({
+      blocks: 61 - height,
+      height: 60,
+    });
     open.ingest.close();
     expect(tables(open.directory)).toEqual(tables(whole.path));
   }

@@ -1,16 +1,14 @@
 /** An index that begins at a block, and what its node says of the accounts there. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { HistoryStartPayload } from '../../src/chain/payload-schemas.ts';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import type { SimulatedChain } from '../../src/devnet/chain.ts';
 import { comparison } from '../../src/node/comparison.ts';
-import { askedHistoryStart } from '../../src/node/history.ts';
 import type { AccountFacts } from '../../src/store/queries/blocks/facts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { tables } from '../support/data/tables.ts';
-import { asked, begun } from '../support/events/answered.ts';
+import { begun } from '../support/events/answered.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
@@ -51,17 +49,15 @@ describe('an index that begins at any block', () => {
           const possible = beginnings(events);
           const one = possible[choice % Math.max(1, possible.length)];
           if (one === undefined) return;
-          const start: HistoryStartPayload = JSON.parse(one.events[0]!.body);
-          expect(await askedHistoryStart(asked(chain), { chainId: start.chain_id }, one.height)).toEqual(start);
           using open = await begun(one.events, chain, (number) => every > 0 && number % every === 0);
           expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
-          using straight = await begun([one.events[0]!, ...winningChain(one.events)], chain, () => true);
+          using straight = await begun(winningChain(one.events), chain, () => true);
           expect(tables(open.directory)).toEqual(tables(straight.directory));
           await agrees(open.directory, chain);
           using directory = ingestOf(events.map(received));
           const [begunAt, whole] = [openSnapshots(open.directory), openSnapshots(directory.path)];
           try {
-            const view = chain.block(start.parent_index_block_hash)!.burnView.height;
+            const view = chain.block(one.parent)!.burnView.height;
             const accounts = await begunAt.read(async (reader) => {
               const touched = new Set<string>();
               for (let height = one.height; height <= reader.height(); height++) {

@@ -1,16 +1,17 @@
-/** `--from-block`: a server that begins at a block of a chain that its node has. */
+/** Servers next to a node that has its chain already: their history starts at a block. */
 import { afterAll, expect, test } from 'bun:test';
-import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { initCluster } from '../../src/commands/cluster/cluster.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
-import { answerRpc } from '../../src/devnet/rpc.ts';
+import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { ForkBelowHistoryError, SharedBeginningError } from '../../src/store/ingest/history-start.ts';
+import { PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -19,7 +20,7 @@ import { NO_NODE } from '../support/servers/serving.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 
-const chain = new SimulatedChain({ seed: 5, accounts: 10, transactionsPerBlock: 6 });
+const chain = new SimulatedChain({ seed: 5, accounts: 10, transactionsPerBlock: 6, operations: false, mempool: false });
 const all: NodeEvent[] = [chain.genesis()];
 function mine(blocks: number): NodeEvent[] {
   const events: NodeEvent[] = [];
@@ -53,17 +54,11 @@ const clock = {
   after: (milliseconds: number, call: () => void) => realEnvironment.clock.after(Math.min(milliseconds, 5), call),
 };
 
-async function start(directory: string, fromBlock: string | null, given: Record<string, string> = {}) {
+async function start(directory: string, given: Record<string, string> = {}) {
   const said: LogEvent[] = [];
   const settings = readSettings(
     {
-      data: directory,
-      apiPort: '0',
-      eventPort: '0',
-      nodeRpc: node.url.origin,
-      logLevel: 'info',
-      threads: '0',
-      ...(fromBlock === null ? {} : { fromBlock }),
+      ...{ data: directory, apiPort: '0', eventPort: '0', nodeRpc: node.url.origin, logLevel: 'info', threads: '0' },
       ...given,
     },
     {},
@@ -85,13 +80,22 @@ async function start(directory: string, fromBlock: string | null, given: Record<
   };
 }
 
-const problemOf = (directory: string, fromBlock: string | null, given = {}): Promise<unknown> =>
-  start(directory, fromBlock, given).then(
+/** Writes the node's token into a file. */
+function tokenIn(directory: string): string {
+  const path = join(directory, 'token');
+  writeFileSync(path, RPC_TOKEN, { mode: 0o600 });
+  return path;
+}
+
+const problemOf = (directory: string, given = {}): Promise<unknown> =>
+  start(directory, given).then(
     (server) => server.running.stop().then(() => 'it started'),
     (error: unknown) => error,
   );
 
-/** Where an index begins, and the accounts that blocks touched, with what is known of each. */
+const blockOnly = (events: readonly NodeEvent[]) => events.filter(({ path }) => path === '/new_block');
+
+/** Where a history starts, and the accounts that blocks touched, with what is known of each. */
 async function stateOf(directory: string) {
   const snapshots = openSnapshots(directory);
   try {
@@ -115,14 +119,13 @@ async function stateOf(directory: string) {
   }
 }
 
-test('it begins at the tip, asks what accounts had, and goes on after a start and while the node is away', async () => {
+test('without a token a history starts at the first posted block; accounts are asked for, also after the node was away', async () => {
   using directory = dataDirectory();
   const first = chain.tip.height + 1;
   {
-    await using server = await start(directory.path, 'tip');
-    // The node posts what it had to say before.
-    await server.post(all.filter(({ path }) => path === '/new_block').slice(-2));
-    await server.post(mine(3));
+    await using server = await start(directory.path);
+    // Accounts that blocks touch are asked for from the first block on.
+    await server.post([chain.restart(), ...mine(3)]);
     await until(async () => (await server.metric('stackside_accounts_asked_total')) > 5);
     await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
     isAway = (path) => path.startsWith('/v2/accounts');
@@ -136,8 +139,8 @@ test('it begins at the tip, asks what accounts had, and goes on after a start an
     expect(server.said.filter(({ event }) => event === 'accounts_not_asked')).toHaveLength(1);
   }
   isAway = () => false;
-  for (const again of ['tip', String(first), null]) {
-    await using server = await start(directory.path, again);
+  for (let times = 0; times < 2; times++) {
+    await using server = await start(directory.path);
     await server.post(mine(1));
     await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
   }
@@ -149,48 +152,52 @@ test('it begins at the tip, asks what accounts had, and goes on after a start an
   const deep = checkAndRecount(directory.path, { deep: silentMachine });
   expect(deep.flatMap(({ problems }) => problems)).toEqual([]);
 
+  for (const needed of [{ cluster: 'postgres://127.0.0.1:1/nothing' }, { history: 'full' }]) {
+    const problem = await problemOf(directory.path, needed);
+    expect(problem).toBeInstanceOf(PartialHistoryError);
+    expect(String(problem)).toContain(`starts at block ${first}`);
+  }
   const shared = { cluster: 'postgres://127.0.0.1:1/nothing' };
-  expect(await problemOf(directory.path, null, shared)).toBeInstanceOf(SharedBeginningError);
   await expect(
     initCluster({ ...readSettings({ data: directory.path, ...shared }, {}) } as never),
-  ).rejects.toBeInstanceOf(SharedBeginningError);
-  for (const other of [first + 1, first - 1, 1]) {
-    const problem = await problemOf(directory.path, String(other));
-    expect(problem).toBeInstanceOf(OperatorError);
-    expect(String(problem)).toContain(`begins at block ${first}, and --from-block names ${other}`);
-  }
+  ).rejects.toBeInstanceOf(PartialHistoryError);
 });
 
-test('hosts that share a log do not begin at a block', async () => {
+test('with a token a history starts below the tip, and every block up to the tip is filled', async () => {
   using directory = dataDirectory();
-  const problem = await problemOf(directory.path, 'tip', { cluster: 'postgres://127.0.0.1:1/nothing' });
-  expect(String(problem)).toContain('--from-block begins the index of one host');
+  using files = dataDirectory();
+  const small = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
+  const grow = () => {
+    const { height, indexBlockHash } = small.tip;
+    return small.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 2 }).events;
+  };
+  for (let number = 0; number < 130; number++) grow();
+  using its = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answerRpc(served(small), request) });
+  const given = { nodeAuthFile: tokenIn(files.path), nodeRpc: its.url.origin };
+  await using server = await start(directory.path, given);
+  expect(server.said).toContainEqual(
+    expect.objectContaining({ event: 'history_starting', from_height: 30, to_height: 130 }),
+  );
+  await until(() => server.said.some(({ event }) => event === 'gap_filled' || event === 'gap_not_filled'));
+  await server.post(grow());
+  await until(async () => (await stateOf(directory.path)).height === 131);
+  expect((await stateOf(directory.path)).from).toBe(30);
 });
 
-test('it needs a node that has the block below', async () => {
+test('with a token and a node that is away, a history starts at the first posted block', async () => {
   using directory = dataDirectory();
-  const away = await problemOf(directory.path, 'tip', { nodeRpc: NO_NODE });
-  expect(away).toBeInstanceOf(PassingError);
-  const above = await problemOf(directory.path, String(chain.tip.height + 2));
-  expect(above).toBeInstanceOf(OperatorError);
-  expect(String(above)).toContain(`the node has no Nakamoto block ${chain.tip.height + 1}`);
-  isAway = (path) => path.startsWith('/v3/sortitions');
-  expect(String(await problemOf(directory.path, '9'))).toContain('sortition');
-  isAway = () => false;
-  expect(String(await problemOf(directory.path, '9', { network: '1' }))).toContain('The node is of chain');
+  using files = dataDirectory();
+  const token = tokenIn(files.path);
+  await using server = await start(directory.path, { nodeAuthFile: token, nodeRpc: NO_NODE });
+  expect(server.said).toContainEqual(expect.objectContaining({ event: 'history_starts_with_node' }));
+  const first = chain.tip.height + 1;
+  await server.post(mine(1));
+  await until(async () => (await stateOf(directory.path)).from === first);
 });
 
 test('what a node says that cannot be is no answer, and ends nothing', async () => {
   using directory = dataDirectory();
-  lie = (path) =>
-    path.startsWith('/v3/sortitions')
-      ? [{ burn_block_hash: '0x', burn_block_height: 1, burn_header_timestamp: 1, was_sortition: true }]
-      : undefined;
-  const begun = await problemOf(directory.path, '9');
-  expect(begun).toBeInstanceOf(OperatorError);
-  expect(String(begun)).toContain('Field parent_burn_block_hash');
-  lie = () => undefined;
-  await using server = await start(directory.path, 'tip');
+  await using server = await start(directory.path);
   const huge = `0x${'f'.repeat(64)}`;
   const wrong: unknown[] = [
     { balance: huge, locked: '0x0', unlock_height: 0, nonce: 0 },
@@ -211,21 +218,41 @@ test('what a node says that cannot be is no answer, and ends nothing', async () 
   expect(await server.metric('stackside_accounts_asked_total')).toBeGreaterThan(3);
 });
 
-test('an index of the whole chain is not begun anew, and block 1 begins it', async () => {
-  using whole = ingestOf(all.map(received));
-  expect(String(await problemOf(whole.path, 'tip'))).toContain('begins at block 1, and --from-block names tip');
-  for (const ordinary of ['0', '1', null]) expect(await problemOf(whole.path, ordinary)).toBe('it started');
+test('a server that needs the whole chain ends at another first block, which the node posts again', async () => {
+  using directory = dataDirectory();
+  await using server = await start(directory.path, { history: 'full' });
+  const [block] = blockOnly(all).slice(-1);
+  const answer = await fetch(`${server.running.events}/new_block`, { method: 'POST', body: block!.body });
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ remedy: expect.stringContaining('import a recording') });
+  expect(await server.running.failed).toBeInstanceOf(PartialHistoryError);
+  expect((await stateOf(directory.path)).height).toBe(0);
 });
 
-test('a fork below the first block ends it', async () => {
+test('a server that needs the whole chain starts with the genesis block, and its data starts again', async () => {
   using directory = dataDirectory();
-  const first = chain.tip.height;
-  await using server = await start(directory.path, String(first));
-  const [tip] = all.filter(({ path }) => path === '/new_block').slice(-1);
-  await server.post([tip!]);
-  const { parent_index_block_hash: parent, index_block_hash: hash } = JSON.parse(tip!.body);
-  const body = tip!.body.replaceAll(parent, `0x${'ab'.repeat(32)}`).replaceAll(hash, `0x${'cd'.repeat(32)}`);
-  const answer = await fetch(`${server.running.events}/new_block`, { method: 'POST', body });
-  expect(answer.status).toBeGreaterThanOrEqual(500);
-  expect(await server.running.failed).toBeInstanceOf(ForkBelowHistoryError);
+  for (const events of [all.slice(0, 20), all.slice(20)]) {
+    await using server = await start(directory.path, { history: 'full' });
+    await server.post(events);
+  }
+  expect((await stateOf(directory.path)).from).toBeNull();
+});
+
+test('a fork below the start does not end the server, and the longer branch becomes the chain', async () => {
+  using directory = dataDirectory();
+  await using server = await start(directory.path);
+  const below = chain.tip;
+  await server.post(mine(2));
+  const first = chain.mine([...chain.ancestors(below)][2]!.indexBlockHash, { newTenure: true });
+  await server.post(first.events);
+  const old = chain.tip.indexBlockHash;
+  let parent = first.indexBlockHash;
+  while (chain.tip.indexBlockHash === old) {
+    const block = chain.mine(parent, {});
+    await server.post(block.events);
+    parent = block.indexBlockHash;
+  }
+  await until(async () => (await stateOf(directory.path)).height === chain.tip.height);
+  expect((await stateOf(directory.path)).from).toBe(first.height);
+  await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
 });

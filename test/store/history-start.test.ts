@@ -5,25 +5,33 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
 import { heightOf } from '../../src/chain/position.ts';
+import { fromHex } from '../../src/codec/hex.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { mempool } from '../../src/http/etag.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { ForkBelowHistoryError } from '../../src/store/ingest/history-start.ts';
+import { DeepForkError, PartialHistoryError } from '../../src/store/ingest/history-start.ts';
+import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { everything, type Tables, tables } from '../support/data/tables.ts';
-import { beginnings, startAbove } from '../support/events/beginning.ts';
-import { eventsOf, forks } from '../support/events/forked-chain.ts';
+import { answerOf, unaskedIn } from '../support/events/answered.ts';
+import { beginnings, isOneBitcoin } from '../support/events/beginning.ts';
+import { eventsOf, forks, grown } from '../support/events/forked-chain.ts';
+import { block, hashOf } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, assertSeeds, Seen, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
+
+/** Fields of a first block. */
+const PARENT = { parent_burn_block_hash: hashOf('burn'), parent_burn_block_height: 100 };
 
 const problemsIn = (directory: string): string[] =>
   checkAndRecount(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
@@ -86,10 +94,9 @@ test(
         const possible = beginnings(eventsOf(generated));
         const begun = possible[choice % Math.max(1, possible.length)];
         if (begun === undefined) return;
-        const [start, ...events] = begun.events as [NodeEvent, ...NodeEvent[]];
-        const forked = after([start, ...events]);
+        const forked = after(begun.events);
         expect(forked.problems).toEqual([]);
-        expect(forked.tables).toEqual(after([start, ...winningChain(events)]).tables);
+        expect(forked.tables).toEqual(after(winningChain(begun.events)).tables);
         const whole = after(winningChain(eventsOf(generated))).tables;
         expect(rowsFrom(forked.tables, begun.height)).toEqual(rowsFrom(whole, begun.height));
         seen.add('beginnings');
@@ -103,48 +110,176 @@ test(
 
 const blocksOf = (events: readonly NodeEvent[]): NodeEvent[] => events.filter(({ path }) => path === '/new_block');
 const heightIn = ({ body }: NodeEvent): number => JSON.parse(body).block_height;
+const hashIn = ({ body }: NodeEvent): string => JSON.parse(body).index_block_hash;
 const parentIn = ({ body }: NodeEvent): string => JSON.parse(body).parent_index_block_hash;
 
-test('blocks below the beginning change nothing, and a gap above it is named', () => {
+/** Index block hash and height of the block below the history; null for a whole one. */
+function startOf(directory: string): { height: number; parent: string } | null {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const row = db
+    .query<{ height: number; hash: Uint8Array }, []>('SELECT height, index_block_hash AS hash FROM history_start')
+    .get();
+  return row === null ? null : { height: row.height, parent: `0x${row.hash.toHex()}` };
+}
+
+/** The winning chain from a height on, with block 0 if it was received before the chain's block 1. */
+function winningFrom(events: readonly NodeEvent[], height: number): NodeEvent[] {
+  const winning = winningChain(events);
+  const [zero, one] = [0, 1].map((at) => {
+    const found = blocksOf(winning).find((event) => heightIn(event) === at);
+    return found === undefined ? -1 : events.indexOf(found);
+  });
+  const isGenesisFirst = height <= 1 && zero! < one!;
+  return winning.filter((event) => {
+    if (event.path !== '/new_block') return true;
+    return heightIn(event) === 0 ? isGenesisFirst : heightIn(event) >= height;
+  });
+}
+
+const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
+
+/** The tables of the chain. Where Bitcoin forked below the first of its blocks that came, its chain isn't known. */
+const chainOf = (events: readonly NodeEvent[], directory: string): Tables =>
+  Object.fromEntries(
+    Object.entries(tables(directory)).filter(([table]) => isOneBitcoin(events) || !ofBitcoin.includes(table)),
+  );
+
+/** Answers for the accounts that wait, or for some of them. */
+async function answerAll(open: ReturnType<typeof openNew>, chain: SimulatedChain, isAnswered = () => true) {
+  for (const { below, principal } of unaskedIn(open.directory)) {
+    if (isAnswered()) open.ingest.receive(received(await answerOf(chain, below, principal)));
+  }
+}
+
+test(
+  'a history that starts at any block accepts every event, and ends in the tables of its last start and the winning chain alone',
+  async () => {
+    const seen = new Seen({ starts: 50, again: 20, lower: 10, higher: 1, whole: 1, gaps: 3, answers: 200 });
+    await assertSeeds(
+      fc.asyncProperty(forks(), fc.nat(), fc.nat(3), async (generated, choice, every) => {
+        const { chain, events } = grown(generated);
+        const stream = events.slice(choice % events.length);
+        if (!blocksOf(stream).some((event) => heightIn(event) > 0)) return;
+        const byHash = new Map(blocksOf(events).map((event) => [hashIn(event), event]));
+        using open = openNew();
+        const accepted: NodeEvent[] = [];
+        let [before, number] = [null as ReturnType<typeof startOf>, 0];
+        const accept = (event: NodeEvent): void => {
+          const { ingest } = open;
+          const gap: NodeEvent[] = [];
+          // Blocks above the start that the node posted before the server was started are a gap, which is filled.
+          const lowest =
+            before?.height ?? (ingest.history.hashAt(ingest.history.tip().height) === undefined ? Infinity : 1);
+          for (let at = event; at.path === '/new_block' && heightIn(at) > lowest; ) {
+            const parent = byHash.get(parentIn(at));
+            if ([hashIn(at), parentIn(at)].some((hash) => ingest.history.isKnown(fromHex(hash)))) break;
+            if (parentIn(at) === before?.parent) break;
+            expect(() => ingest.receive(received(at))).toThrow(UnknownParentError);
+            gap.unshift(parent!);
+            at = parent!;
+          }
+          for (const one of [...gap, event]) {
+            if (ingest.receive(received(one)) === 'applied') accepted.push(one);
+          }
+          seen.add('gaps', gap.length);
+        };
+        for (const event of stream) {
+          accept(event);
+          open.ingest.publish();
+          const start = startOf(open.directory);
+          if (before !== null && start?.parent !== before.parent) {
+            seen.add('again');
+            seen.add((start?.height ?? 1) < before.height ? 'lower' : 'higher');
+          }
+          before = start;
+          await answerAll(open, chain, () => {
+            number += 1;
+            return number % (every + 1) === 0;
+          });
+        }
+        await answerAll(open, chain);
+        seen.add('answers', number);
+        seen.add(before === null ? 'whole' : 'starts');
+        open.ingest.publish();
+        const winning = winningFrom(accepted, before?.height ?? 1);
+        // Without block 0, whose transactions are the first balances, accounts spend what they don't have.
+        const isFunded = before !== null || winning[0] === events[0];
+        if (isFunded) expect(problemsIn(open.directory)).toEqual([]);
+        using straight = openNew();
+        for (const event of winning) straight.ingest.receive(received(event));
+        await answerAll(straight, chain);
+        straight.ingest.publish();
+        expect(startOf(straight.directory)).toEqual(before);
+        expect(chainOf(accepted, open.directory)).toEqual(chainOf(accepted, straight.directory));
+      }),
+      { seen },
+    );
+  },
+  timeout,
+);
+
+test('blocks below the start become orphans, and a gap above it is named and starts nothing again', () => {
   const blocks = blocksOf(straightChain(8));
   const at = (height: number): NodeEvent => blocks.find((event) => heightIn(event) === height)!;
   using open = openNew();
-  expect(open.ingest.receive(received(startAbove(at(4))))).toBe('applied');
-  expect(open.ingest.history.tip()).toMatchObject({ height: 4 });
-  const before = everything(open.directory);
-  for (const height of [0, 1, 3, 4]) expect(open.ingest.receive(received(at(height)))).toBe('repeated');
-  expect(() => open.ingest.receive(received(at(7)))).toThrow(
-    expect.objectContaining({ name: 'UnknownParentError', missing: { from: 5, to: 6 } }),
-  );
-  expect(everything(open.directory)).toEqual(before);
   expect(open.ingest.receive(received(at(5)))).toBe('applied');
-  expect(open.ingest.receive(received(at(6)))).toBe('applied');
-  // Where it begins is said once, and an index with blocks begins where it does.
-  for (const height of [3, 4]) expect(open.ingest.receive(received(startAbove(at(height))))).toBe('repeated');
+  expect(open.ingest.history.tip()).toMatchObject({ height: 5 });
+  const before = tables(open.directory);
+  for (const height of [4, 1, 0]) expect(open.ingest.receive(received(at(height)))).toBe('applied');
+  expect(() => open.ingest.receive(received(at(8)))).toThrow(
+    expect.objectContaining({ name: 'UnknownParentError', missing: { from: 6, to: 7 } }),
+  );
+  expect(tables(open.directory)).toEqual(before);
+  for (const height of [6, 7, 8]) expect(open.ingest.receive(received(at(height)))).toBe('applied');
   expect(open.ingest.history.bottom()).toBe(4);
 });
 
-test('an index of the whole chain takes no beginning', () => {
-  const events = straightChain(4);
+test('a history starts at the first block after the empty block 0 that a node posts when it starts again', () => {
+  const chain = new SimulatedChain({ seed: 1, accounts: 4 });
+  chain.mine(null, { newTenure: true });
+  const [second] = blocksOf(chain.mine(chain.tip.indexBlockHash).events);
   using open = openNew();
-  for (const event of events) open.ingest.receive(received(event));
+  expect(open.ingest.receive(received(chain.restart()))).toBe('repeated');
+  expect(open.ingest.receive(received(second!))).toBe('applied');
+  expect(open.ingest.history.bottom()).toBe(1);
+});
+
+test('an index of the whole chain starts nowhere else', () => {
+  const blocks = blocksOf(straightChain(8));
+  using open = openNew();
+  for (const event of blocks.slice(0, 3)) open.ingest.receive(received(event));
   const before = everything(open.directory);
-  expect(open.ingest.receive(received(startAbove(blocksOf(events)[3]!)))).toBe('repeated');
+  expect(() => open.ingest.receive(received(blocks.at(-1)!))).toThrow('DB does not contain a parent block');
   expect(everything(open.directory)).toEqual(before);
 });
 
-test('a fork below the first block ends it with what to do, and leaves the index as it was', () => {
-  const blocks = blocksOf(straightChain(6));
-  const at = (height: number): NodeEvent => blocks.find((event) => heightIn(event) === height)!;
-  using open = openNew();
-  for (const event of [startAbove(at(3)), at(4), at(5)]) open.ingest.receive(received(event));
+test('a first block above the genesis block is refused before the first write if the whole chain is needed', () => {
+  const blocks = blocksOf(straightChain(4));
+  using open = openNew({ history: 'full' });
   const before = everything(open.directory);
-  const rival = at(4).body.replaceAll(parentIn(at(4)), `0x${'ab'.repeat(32)}`);
-  const hash = JSON.parse(rival).index_block_hash;
-  const other = { ...at(4), body: rival.replaceAll(hash, `0x${'cd'.repeat(32)}`) };
-  expect(() => open.ingest.receive(received(other))).toThrow(ForkBelowHistoryError);
+  expect(() => open.ingest.receive(received(blocks.at(-1)!))).toThrow(PartialHistoryError);
   expect(everything(open.directory)).toEqual(before);
-  expect(open.ingest.receive(received(at(6)))).toBe('applied');
+  for (const event of blocks) expect(open.ingest.receive(received(event))).toBe('applied');
+});
+
+test('a fork below the start that would roll back too many blocks is refused, and the history stays', () => {
+  let made = block(null, 'below', [], PARENT);
+  const fork = made;
+  using open = openNew();
+  made = block(made, 'first', [], PARENT);
+  for (let number = 0; number <= 1_000; number++) {
+    open.ingest.receive(made.event);
+    made = block(made, `block ${number}`, []);
+  }
+  const tip = open.ingest.history.tip();
+  let rival = block(fork, 'rival', [], { ...PARENT, parent_index_block_hash: hashOf('another parent') });
+  for (let number = 0; number <= 1_000; number++) {
+    expect(open.ingest.receive(rival.event)).toBe('applied');
+    rival = block(rival, `rival ${number}`, []);
+  }
+  expect(() => open.ingest.receive(rival.event)).toThrow(DeepForkError);
+  expect(open.ingest.history.tip()).toEqual(tip);
+  expect(open.ingest.receive(made.event)).toBe('applied');
 });
 
 test('a rebuild, a deep check, a recording and another journal have the beginning', async () => {
@@ -192,7 +327,13 @@ test('what is read of the mempool is another once the node has said what an acco
     const look = () =>
       snapshots.read(async (read) => ({ tag: await mempool(read), ...(await read.principals.unasked(0, 1)) }));
     const { tag, accounts } = await look();
-    const said = { principal: accounts[0]!.principal, balance: '1', locked: '0', unlock_height: 0, nonce: 7 };
+    const parent_index_block_hash = startOf(open.directory)!.parent;
+    const account = { balance: '1', locked: '0', unlock_height: 0, nonce: 7 };
+    const said = { parent_index_block_hash, principal: accounts[0]!.principal, ...account };
+    const late = { ...said, parent_index_block_hash: hashOf('a former start') };
+    expect(open.ingest.receive(received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(late), time: 0 }))).toBe(
+      'repeated',
+    );
     const answer = received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(said), time: 0 });
     open.ingest.receive(answer);
     const known = (await look()).tag;

@@ -1,8 +1,7 @@
 /** The last block of a lock, and the first one after it: as the tip, and in the past. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { HISTORY_START_PATH, STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
-import { networks } from '../../src/devnet/network.ts';
+import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { forcedUnlockQuery } from '../../src/store/queries/accounts/locks.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -67,21 +66,21 @@ async function lockedFromBelow(until: number, begins: number, fields: object) {
   const below = block(null, 'below', [], { burn_block_height: begins });
   const entry = (path: string, body: object) =>
     open.ingest.receive({ path, text: JSON.stringify(body), receivedAt: 0 });
-  entry(HISTORY_START_PATH, {
-    chain_id: networks.testnet.chainId,
-    block_height: 2,
-    parent_index_block_hash: below.hash,
-    parent_block_hash: below.hash,
+  let made = block(below, 'first', [transfer(bob, 5, 10)], {
+    burn_block_height: begins,
     parent_burn_block_hash: below.hash,
     parent_burn_block_height: begins,
+    ...fields,
   });
-  let made = block(below, 'first', [transfer(bob, 5, 10)], { burn_block_height: begins, ...fields });
   open.ingest.receive(made.event);
   const snapshots = openSnapshots(open.directory);
   const balance = () => snapshots.read((read) => read.principals.stxBalance(bob.address));
   const knowledge = () => snapshots.read((read) => read.principals.knowledge(bob.address));
   expect([await knowledge(), (await balance()).locked]).toEqual(['asking', null]);
-  entry(STARTING_ACCOUNT_PATH, { principal: bob.address, balance: '93', locked: '7', unlock_height: until, nonce: 5 });
+  entry(STARTING_ACCOUNT_PATH, {
+    parent_index_block_hash: below.hash,
+    ...{ principal: bob.address, balance: '93', locked: '7', unlock_height: until, nonce: 5 },
+  });
   const states = [];
   for (const burnHeight of AROUND) {
     made = block(made, `at ${burnHeight}`, [], { burn_block_height: burnHeight });

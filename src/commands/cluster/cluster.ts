@@ -20,7 +20,7 @@ import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { lockWriter } from '../../store/files/lock.ts';
 import { directoryStatus } from '../../store/files/status.ts';
 import { hookSecrets } from '../../store/hooks/store.ts';
-import { SharedBeginningError } from '../../store/ingest/history-start.ts';
+import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../store/log/cluster-status.ts';
 import { type EngineAccess, engineAccess, grantsOf, makeTables } from '../../store/log/engine-tables.ts';
 import { LOG_START } from '../../store/log/entry.ts';
@@ -80,12 +80,12 @@ async function requireChain(log: PostgresLog, data: string): Promise<void> {
   if (ofLog !== null && ofLog !== chainId) throw new OtherChainError(ofLog, chainId, data);
 }
 
-/** @throws SharedBeginningError if the index of a data directory begins at a block */
+/** @throws PartialHistoryError if the history of a data directory starts at a block */
 function requireWhole(data: string): void {
   if (!existsSync(indexPath(data))) return;
   using db = openReader(data);
   const start = historyStartQuery(db)();
-  if (start !== null) throw new SharedBeginningError(data, start.height);
+  if (start !== null) throw PartialHistoryError.ofData(data, start.height);
 }
 
 /**

@@ -9,7 +9,8 @@ import type { SettingsOf } from '../../settings/config.ts';
 import type { Imported } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { PreparedEvent, type ReceivedEvent } from '../../store/ingest/event.ts';
-import { type Ingest, type IngestOptions, openIngest } from '../../store/ingest/ingest.ts';
+import { PartialHistoryError } from '../../store/ingest/history-start.ts';
+import { type Ingest, type IngestOptions, type Outcome, openIngest } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { interruptible } from '../cli/output.ts';
 import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
@@ -52,7 +53,10 @@ interface Counts {
 const isForeign = (path: string): boolean => isHostPath(path) && !isAskedPath(path);
 
 const isBadRow = (error: unknown): error is Error =>
-  error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
+  error instanceof RowError ||
+  error instanceof PayloadError ||
+  error instanceof UnknownParentError ||
+  error instanceof PartialHistoryError;
 
 /** A recording, and the order in which its rows are read. */
 interface Recording {
@@ -197,6 +201,18 @@ async function importRows(
     note(digestOfRows);
     ingest.commit();
   };
+  /** Applies an event. Another first block than the genesis block starts a partial history, but only if the rows are in order. */
+  const applied = async (event: ReceivedEvent): Promise<Outcome> => {
+    try {
+      return ingest.apply(event);
+    } catch (error) {
+      if (!(error instanceof PartialHistoryError)) throw error;
+      await requireOrder();
+      if (!isSorted && input.size === null && seen.hasGaps) throw error;
+      ingest.allowPartialHistory();
+      return ingest.apply(event);
+    }
+  };
 
   for await (const { rows, read } of batchesOf(ingest, file, input, how, threads, imported)) {
     for (const row of rows) {
@@ -219,7 +235,7 @@ async function importRows(
         if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
         if (durable.has(event.id)) continue;
         if (event.id < durable.highest) throw importedTooEarly(file, event.id, durable);
-        counts[ingest.apply(received(event))] += 1;
+        counts[await applied(received(event))] += 1;
         ours ||= event.path === '/new_block';
       } catch (error) {
         if (error instanceof ForeignChainError) {
@@ -228,7 +244,7 @@ async function importRows(
         }
         if (!isBadRow(error)) throw error;
         if (counts.rows <= imported.rows) continue;
-        const needsParent = error instanceof UnknownParentError;
+        const needsParent = error instanceof UnknownParentError || error instanceof PartialHistoryError;
         if (needsParent) await requireOrder();
         if (!skipBad) {
           counts.rows -= 1;
@@ -292,6 +308,7 @@ export async function runImport(
     load: 'bulk',
     log: createLog(settings.logLevel),
     ...(options.chance === undefined ? {} : { chance: options.chance }),
+    history: 'full',
   });
   try {
     await interruptible(ingest.close, async () => {

@@ -220,7 +220,7 @@ export async function startDemo(
 ): Promise<Running> {
   requireProjectToWatch(settings);
   requireObserverToBeLate(settings);
-  const { seed, interval, history, traffic, pox5Height, allowedHosts, apiHost } = settings;
+  const { seed, interval, pastBlocks: history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
   const engine =
     settings.clarity === null

@@ -1,4 +1,7 @@
-/** A server that knows the node's token fills the gap below a block that it refuses, from the node. */
+/**
+ * A server that knows the node's token fills blocks from the node: the gap below a block that it refuses, and those below the
+ * node's tip at its first start.
+ */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { networkOf } from '../../chain/network.ts';
@@ -50,6 +53,14 @@ function reasonOf(error: unknown): string {
   return (error as Error).message;
 }
 
+/** A fill of an index without a block. */
+interface Start {
+  /** Height of the first block. */
+  from: number;
+  /** Called once the index has a block. */
+  started: () => void;
+}
+
 /** Fills gaps, one at a time. */
 export function gapFilling(options: GapFillingOptions) {
   const { authorization, node, snapshots, ingest, receive, claim, clock, log } = options;
@@ -59,7 +70,7 @@ export function gapFilling(options: GapFillingOptions) {
   let restsUntil = Number.NEGATIVE_INFINITY;
   let lastReason = '';
 
-  async function fill(parent: MissingParent): Promise<void> {
+  async function fill(parent: MissingParent, start: Start | null): Promise<void> {
     const lease = await claim();
     if (lease === null) return;
     let renewed = clock.monotonic();
@@ -78,7 +89,9 @@ export function gapFilling(options: GapFillingOptions) {
           authorization,
           clock,
           signal: AbortSignal.any([signal, losing.signal]),
+          ...(start === null ? {} : { from: start.from }),
           async progress() {
+            start?.started();
             if (clock.monotonic() - renewed < PAUSE_MS) return;
             renewed = clock.monotonic();
             if (!(await lease.renew())) losing.abort();
@@ -93,9 +106,9 @@ export function gapFilling(options: GapFillingOptions) {
     }
   }
 
-  async function tried(parent: MissingParent): Promise<void> {
+  async function tried(parent: MissingParent, start: Start | null = null): Promise<void> {
     try {
-      await fill(parent);
+      await fill(parent, start);
     } catch (error) {
       if (signal.aborted || (error instanceof DOMException && error.name === 'AbortError')) return;
       const reason = reasonOf(error);
@@ -115,6 +128,18 @@ export function gapFilling(options: GapFillingOptions) {
     },
     /** Why the last try failed; null if it didn't. */
     state: (): { failure: string | null } => ({ failure: lastReason === '' ? null : lastReason }),
+    /**
+     * Fills an index without a block, from a height up to a block.
+     * @returns a promise that resolves once the first block is accepted, or the fill ended without one
+     */
+    start(tip: MissingParent, from: number): Promise<void> {
+      const { promise, resolve: started } = Promise.withResolvers<void>();
+      running = tried(tip, { from, started }).finally(() => {
+        running = null;
+        started();
+      });
+      return promise;
+    },
     async stop(): Promise<void> {
       stopping.abort();
       await running;

@@ -1,30 +1,52 @@
 /**
- * `--from-block`: the index of a server begins at a block of a chain that its node has. What the node says of the block below it,
- * and of each account that a block here touches first, becomes an entry.
+ * Where the history of a server starts, and what its node says of accounts there. Each account that a block touches first is asked
+ * about, and the answer becomes an entry.
  */
 import type { Registry } from 'prom-client';
 import { type Clock, pause } from '../../base/clock.ts';
-import { OperatorError, PassingError } from '../../base/errors.ts';
-import { HISTORY_START_PATH, PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
+import type { OperatorError } from '../../base/errors.ts';
+import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';
 import { AskedNode, NoAnswer } from '../../node/facts.ts';
-import { askedHistoryStart, askedStartingAccount, type StartingAccountEvent } from '../../node/history.ts';
-import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import {
+  askedStartingAccount,
+  type HistoryStartEvent,
+  type StartingAccountEvent,
+  startHeight,
+} from '../../node/history.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
-import { ForkBelowHistoryError, SharedBeginningError } from '../../store/ingest/history-start.ts';
+import type { Outcome, ReceivedEvent } from '../../store/ingest/event.ts';
+import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { requireNodesChain } from './start-checks.ts';
+import type { gapFilling } from './gap-filling.ts';
 
-const another = (from: number, fromBlock: Settings['fromBlock'], directory: string): OperatorError =>
-  new OperatorError(
-    `The index in ${directory} begins at block ${from}, and --from-block names ${fromBlock}.`,
-    'Omit --from-block, or begin with another --data directory.',
-  );
+/** Whether a partial history is refused: hosts share the log of a whole chain. */
+export const requiresWhole = ({ history, cluster }: Pick<Settings, 'history' | 'cluster'>): boolean =>
+  history === 'full' || cluster !== null;
 
-const MICROSECONDS_PER_MILLISECOND = 1_000;
+/** Refuses data with a partial history if the settings need the whole chain. @throws PartialHistoryError */
+export function requireWholeHistory(
+  settings: Pick<Settings, 'history' | 'cluster' | 'data'>,
+  { bottom }: Pick<Ingest['history'], 'bottom'>,
+): void {
+  if (requiresWhole(settings) && bottom() > 0) throw PartialHistoryError.ofData(settings.data, bottom() + 1);
+}
+
+/** Makes a function that accepts events. @param ended called if the first block needs a partial history, which is refused */
+export const untilPartial =
+  (receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>, ended: (error: OperatorError) => void) =>
+  async (event: ReceivedEvent): Promise<Outcome> => {
+    try {
+      return await receive(event);
+    } catch (error) {
+      if (error instanceof PartialHistoryError) ended(error);
+      throw error;
+    }
+  };
 
 /** Requests to the node a second: it has its chain to follow, and others ask it, too. */
 const RATE = 50;
@@ -32,91 +54,39 @@ const RATE = 50;
 const askedAt = (node: NodeRpc, clock: Clock, signal?: AbortSignal): AskedNode =>
   new AskedNode(node, { rate: RATE, clock, ...(signal === undefined ? {} : { signal }) });
 
-/** Asks for the node's tip. @throws PassingError */
-async function infoOf(node: NodeRpc): Promise<NodeInfo> {
-  try {
-    return await node.info();
-  } catch (cause) {
-    throw cause instanceof NodeUnreachableError ? away(cause) : cause;
-  }
-}
-
-const away = (cause: NodeUnreachableError): PassingError =>
-  new PassingError(
-    `The node's RPC interface doesn't say where the index can begin: ${cause.message}.`,
-    'Check --node-rpc, and start again once the node answers.',
-    { cause },
-  );
-
-/** Refuses an index that begins at a block for hosts that share a log. @throws OperatorError */
-export function requireWholeForHosts(
-  { fromBlock, cluster, data }: Pick<Settings, 'fromBlock' | 'cluster' | 'data'>,
-  { bottom }: Pick<Ingest['history'], 'bottom'>,
-): void {
-  if (cluster === null) return;
-  if (bottom() > 0) throw new SharedBeginningError(data, bottom() + 1);
-  if (fromBlock === null) return;
-  throw new OperatorError(
-    '--from-block begins the index of one host, and the hosts of --cluster share the log of the whole chain.',
-    'Omit one of them.',
-  );
+interface StartOptions {
+  ingest: Pick<Ingest, 'history'>;
+  filling: Pick<ReturnType<typeof gapFilling>, 'start'>;
+  node: NodeRpc;
+  clock: Clock;
+  log: (event: HistoryStartEvent) => void;
 }
 
 /**
- * Begins an empty index at the block of the setting. An index that begins there already stays as it is.
- * @throws OperatorError where the index begins elsewhere, or the node has no such block; PassingError where it doesn't answer
+ * Starts an empty index below the tip of the node, if the node answers. Resolves when the index has its first block; without
+ * one, the history starts at the first block that the node posts.
  */
-export async function beginHistory(
-  { fromBlock, data }: Pick<Settings, 'fromBlock' | 'data'>,
-  { history, queue, receive, publish, chainId }: Pick<Ingest, 'history' | 'queue' | 'receive' | 'publish' | 'chainId'>,
-  { node, clock }: { node: NodeRpc; clock: Clock },
-): Promise<void> {
-  if (fromBlock === null) return;
-  const first = history.bottom() + 1;
-  const tip = history.tip();
-  const isEmpty = tip.height < first && tip.indexBlockHash.every((byte) => byte === 0);
-  if (fromBlock === 'tip' ? first > 1 : Math.max(fromBlock, 1) === first) return;
-  if (first > 1 || !isEmpty) throw another(first, fromBlock, data);
-  const info = await infoOf(node);
-  await requireNodesChain(node, chainId());
-  const height = fromBlock === 'tip' ? info.height + 1 : fromBlock;
+export async function startBelowTip({ ingest, filling, node, clock, log }: StartOptions): Promise<void> {
+  const { tip, hashAt } = ingest.history;
+  if (tip().height > 0 || hashAt(0) !== undefined) return;
   try {
-    const start = await askedHistoryStart(askedAt(node, clock), info, height);
-    const event = { path: HISTORY_START_PATH, text: JSON.stringify(start), receivedAt: receivedAt(clock) };
-    await queue.run(() => receive(event));
-    // Others read where the index begins.
-    publish();
-    if (history.bottom() + 1 !== height) {
-      throw new PassingError(
-        'Where the index begins could not be written.',
-        'See the log for the reason, and start again.',
-      );
+    const info = await node.info();
+    const from = await startHeight(askedAt(node, clock), info);
+    const { height, indexBlockHash } = info;
+    if (from === null || indexBlockHash === null) {
+      log({ event: 'history_starts_with_node', reason: 'the node does not tell its Nakamoto blocks' });
+      return;
     }
-  } catch (cause) {
-    if (cause instanceof PayloadError) {
-      throw new OperatorError(
-        `The index can't begin at block ${height}, for what the node says of the block below: ${cause.message}.`,
-        'Check --node-rpc.',
-        { cause },
-      );
-    }
-    throw cause instanceof NodeUnreachableError ? away(cause) : cause;
+    log({ event: 'history_starting', from_height: from, to_height: height });
+    await filling.start({ height, indexBlockHash }, from);
+  } catch (error) {
+    if (!(error instanceof NodeUnreachableError)) throw error;
+    log({ event: 'history_starts_with_node', reason: error.message });
   }
 }
 
+const MICROSECONDS_PER_MILLISECOND = 1_000;
 const receivedAt = (clock: Clock): number => clock.now() * MICROSECONDS_PER_MILLISECOND;
-
-/** Makes a function that accepts events. @param ended is called for a fork below the first block */
-export const untilForkBelow =
-  (receive: Ingest['receive'], ended: (error: OperatorError) => void): Ingest['receive'] =>
-  (event) => {
-    try {
-      return receive(event);
-    } catch (error) {
-      if (error instanceof ForkBelowHistoryError) ended(error);
-      throw error;
-    }
-  };
 
 /** Accounts that are read at once. */
 const BATCH = 100;
@@ -135,9 +105,8 @@ interface AskingOptions {
   log: (event: StartingAccountEvent) => void;
 }
 
-/** Asks the node, beside everything else, what accounts had where the index begins. @returns null for an index of the whole chain */
+/** Asks the node, beside everything else, what accounts had at the start of a partial history. */
 export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: AskingOptions) {
-  if (ingest.history.bottom() === 0) return null;
   const stopping = new AbortController();
   const { signal } = stopping;
   const node = askedAt(rpc, clock, signal);
@@ -173,6 +142,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
 
   /** Asks about the accounts that wait. @returns the milliseconds until it is to be called again */
   async function askAll(): Promise<number> {
+    if (ingest.history.bottom() === 0) return LOOK_MS;
     const start = await snapshots.read(async (reader) => reader.chain.start());
     let pauseMs = LOOK_MS;
     for (let after = 0; start !== null; ) {

@@ -51,7 +51,13 @@ import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
 import { startFrom } from './from.ts';
 import { always, gapFilling } from './gap-filling.ts';
-import { askStartingAccounts, beginHistory, requireWholeForHosts, untilForkBelow } from './history-start.ts';
+import {
+  askStartingAccounts,
+  requiresWhole,
+  requireWholeHistory,
+  startBelowTip,
+  untilPartial,
+} from './history-start.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
 import { importOldNames } from './old-names.ts';
@@ -431,7 +437,7 @@ async function startServer(
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), environment.nodeRpc(settings.nodeRpc)];
     outputMetrics(registry, environment.outputs);
-    if (ingest !== null) requireWholeForHosts(settings, ingest.history);
+    if (ingest !== null) requireWholeHistory(settings, ingest.history);
     const cluster =
       writing === null ? null : await joinCluster({ settings, ...writing, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
@@ -447,10 +453,9 @@ async function startServer(
       ...(ingest === null ? {} : { before: ingest.publish }),
     });
     closing.unshift(() => snapshots.close());
-    if (ingest !== null) {
-      await beginHistory(settings, ingest, { node, clock });
+    if (ingest !== null && !requiresWhole(settings)) {
       const asking = askStartingAccounts({ ingest, snapshots, node, clock, registry, log });
-      if (asking !== null) closing.unshift(asking.stop);
+      closing.unshift(asking.stop);
     }
     let threads: ApiThreads | null = null;
     let events: EventSources | null = null;
@@ -507,10 +512,13 @@ async function startServer(
       }
     }
     if (managing !== null) {
-      const receive = cluster?.receive ?? untilForkBelow(managing.ingest.receive, ended.resolve);
+      const receive = untilPartial(cluster?.receive ?? managing.ingest.receive, ended.resolve);
       const caughtUp = cluster?.caughtUp ?? (async () => {});
       filling = serverFilling(base, managing.ingest, cluster, receive);
-      if (filling !== null) closing.unshift(filling.stop);
+      if (filling !== null) {
+        closing.unshift(filling.stop);
+        if (!requiresWhole(settings)) await startBelowTip({ ingest: managing.ingest, filling, node, clock, log });
+      }
       const fill = filling?.fill ?? null;
       events = receiveEvents({
         ...{ ...base, hour: watch.hour, ingest: managing.ingest, receive, fill, caughtUp, rate },
@@ -585,6 +593,7 @@ const ingestSettings = (settings: Settings) => ({
   directory: settings.data,
   chainId: settings.network,
   valueIndexes: valueIndexesIn(settings),
+  history: requiresWhole(settings) ? ('full' as const) : ('any' as const),
 });
 /** With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry. */
 const writingIn = ({ connect, clock, chance }: Environment, shared: boolean) => ({

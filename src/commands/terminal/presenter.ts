@@ -120,11 +120,11 @@ export interface DemoTempo {
   /** Seconds between two blocks. */
   interval: number;
   /** Height up to which blocks are made at once. */
-  history: number;
+  pastBlocks: number;
 }
 
 /** The presenter of `demo`: blocks of the history are progress, and later blocks are log lines at every log level. */
-export function demoPresenter(options: PresenterOptions, { interval, history }: DemoTempo): Presenter {
+export function demoPresenter(options: PresenterOptions, { interval, pastBlocks: history }: DemoTempo): Presenter {
   const { environment, stderr, variables } = options;
   const { now, monotonic } = environment.clock;
   const progress = progressLines(stderr, monotonic);

@@ -5,7 +5,7 @@ import type { Cursor, HookProgress } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { ChainChange } from '../../store/ingest/chain-writer.ts';
 import type { ChainHistory } from '../../store/ingest/ingest.ts';
-import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import { type Branch, UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { type ActiveHook, activeHook } from '../definition/definition.ts';
 import type { HookLog } from '../log-event.ts';
 import { Matcher } from '../matching/matching.ts';
@@ -26,36 +26,42 @@ export interface Step {
   joining: readonly Block[];
 }
 
-/** The step of a change that was just applied. @param first the lowest block that joins */
-export const stepOfChange = ({ reverted, applied }: ChainChange, first: Block): Step => ({
-  leaving: reverted.map((block) => ({ height: block.height, hash: block.indexBlockHash, block: () => block })),
-  forkHeight: first.height - 1,
-  joining: applied,
-});
+/** The step of a change that was just applied; null if no block left the chain or joined it. */
+export function stepOfChange({ reverted, applied }: ChainChange): Step | null {
+  const lowest = applied[0] ?? reverted.at(-1);
+  if (lowest === undefined) return null;
+  return {
+    leaving: reverted.map((block) => ({ height: block.height, hash: block.indexBlockHash, block: () => block })),
+    forkHeight: lowest.height - 1,
+    joining: applied,
+  };
+}
 
 /**
  * Makes steps from the chain's history. Payloads are read on demand, once.
  */
 export function chainSteps(history: ChainHistory, log: HookLog) {
   /** Blocks of an orphaned branch, tip first, each read once on demand. */
-  function leavingOf(hashes: readonly Uint8Array[], forkHeight: number): Leaving[] {
+  function leavingOf({ hashes, lowest }: Pick<Branch, 'hashes' | 'lowest'>): Leaving[] {
     return hashes
       .map((hash, index): Leaving => {
-        return { height: forkHeight + 1 + index, hash, block: lazy(() => history.block(hash)) };
+        return { height: lowest + index, hash, block: lazy(() => history.block(hash)) };
       })
       .reverse();
   }
 
   /** The orphaned branch up to a cursor; without blocks if the cursor is canonical or its block is lost. */
-  function branchOf({ height, hash }: Cursor, tipHeight: number): { forkHeight: number; hashes: Uint8Array[] } {
+  function branchOf({ height, hash }: Cursor, tipHeight: number): Pick<Branch, 'forkHeight' | 'hashes' | 'lowest'> {
     const bottom = history.bottom();
-    if (height <= bottom) return { forkHeight: bottom, hashes: [] };
+    const without = (forkHeight: number) => ({ forkHeight, hashes: [], lowest: forkHeight + 1 });
+    // A cursor below the first block has the hash of a parent that isn't known, or none.
+    if (height <= bottom && !history.isKnown(hash)) return without(bottom);
     try {
       return history.branchOf(hash);
     } catch (error) {
       if (!(error instanceof UnknownParentError)) throw error;
       log({ event: 'hook_cursor_lost', height });
-      return { forkHeight: Math.min(height, tipHeight), hashes: [] };
+      return without(Math.min(height, tipHeight));
     }
   }
 
@@ -69,19 +75,21 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
     /** The next step after a cursor; null at the tip. */
     next(cursor: Cursor): Step | null {
       const tip = history.tip();
-      const { forkHeight, hashes } = branchOf(cursor, tip.height);
+      const branch = branchOf(cursor, tip.height);
+      const { forkHeight, hashes } = branch;
       if (hashes.length === 0 && forkHeight >= tip.height) return null;
       // A fork wins with a block that is higher than all it replaces: live hooks were notified with that block.
-      const last = hashes.length === 0 ? forkHeight + 1 : Math.min(tip.height, cursor.height + 1);
+      const last =
+        hashes.length === 0 ? forkHeight + 1 : Math.max(forkHeight + 1, Math.min(tip.height, cursor.height + 1));
       const joining: Block[] = [];
       for (let height = forkHeight + 1; height <= last; height++) joining.push(canonicalBlock(height));
-      return { leaving: leavingOf(hashes, forkHeight), forkHeight, joining };
+      return { leaving: leavingOf(branch), forkHeight, joining };
     },
 
     /** The step that rolls back the branch of an orphaned block. */
     awayFrom(hash: Uint8Array): Step {
-      const { forkHeight, hashes } = history.branchOf(hash);
-      return { leaving: leavingOf(hashes, forkHeight), forkHeight, joining: [] };
+      const branch = history.branchOf(hash);
+      return { leaving: leavingOf(branch), forkHeight: branch.forkHeight, joining: [] };
     },
 
     tipCursor(): Cursor {

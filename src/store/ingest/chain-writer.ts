@@ -24,6 +24,7 @@ import { historyStartQuery } from '../queries/blocks/chain.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { BlockPayloads } from './block-payloads.ts';
 import { ForeignChainError, originCheck } from './chain-identity.ts';
+import { type HistoryStartFacts, historyStartWriter } from './history-start.ts';
 import { knownBlocks, type OrphanWriter, orphanWriter } from './known-blocks.ts';
 import type { ConfirmedTransaction, MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
 
@@ -191,6 +192,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   };
   const mover = tipMover(tip, orphans, apply, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
+  const setStart = historyStartWriter(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
   const minerOf = db.prepare<Stored<'blocks', 'miner_tx_id'>, [Uint8Array]>(
     'SELECT miner_tx_id FROM blocks WHERE index_block_hash = ?1',
@@ -269,13 +271,42 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     return { reverted, applied };
   }
 
+  /** Takes all blocks off the chain. @returns them, the highest first */
+  function empty(network: Network): Block[] {
+    const reverted: Block[] = [];
+    const bottom = known.bottom();
+    for (let { height } = tip(); height > bottom; height--) {
+      const block = complete(stored(known.hashAt(height)!, network), network);
+      orphans.add(block);
+      reverted.push(block);
+    }
+    effectsWriter.empty();
+    return reverted;
+  }
+
   return {
     tip,
     /** Discards what is cached of a transaction that is rolled back. */
     forget: tip.clear,
 
+    /**
+     * Starts the history at a block, which is added or applied next; blocks that the chain has become orphans.
+     * @param now Unix microseconds
+     */
+    startHistory(start: HistoryStartFacts, network: Network, now: number): ChainChange {
+      const before = tip();
+      const reverted = empty(network);
+      setStart(start);
+      tip.clear();
+      updateMempool({ reverted, applied: [] }, before, now);
+      return { reverted, applied: [] };
+    },
+
+    /** Whether there is no canonical block. */
+    isEmpty: () => known.tipHeight() === null,
     /** A known block as it was received: block 1 without the transactions of block 0. */
     stored,
+    payload: payloads.read,
     branchOf: known.branchOf,
     hashAt: known.hashAt,
     bottom: known.bottom,
@@ -311,9 +342,9 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
      * @throws UnknownParentError, PayloadError; the caller must then roll back
      */
     add(announced: AnnouncedBlock, journalId: number, network: Network, now: number): ChainChange {
-      const { height, parentIndexBlockHash: parent, indexBlockHash } = announced;
+      const { height, parentIndexBlockHash: parent } = announced;
       const before = tip();
-      const parentStatus = known.statusOfParent(parent, height, toHex(indexBlockHash));
+      const parentStatus = known.statusOfParent(parent, height);
       const { block, effects: ready } = announced.read(network);
       checkChain(block, network);
       checkOrigin(block);

@@ -5,7 +5,7 @@ import { attachmentMetadata, isNameContract } from '../../chain/name-system.ts';
 import type { Network } from '../../chain/network.ts';
 import { type AnnouncedTransactions, announcedTransactions } from '../../chain/normalise.ts';
 import { isEventPath, isHostPath, type NodePayload, readPayload, WITHHELD_PATH } from '../../chain/payload-reader.ts';
-import type { AttachmentsPayload, DroppedPayload, HistoryStartPayload } from '../../chain/payload-schemas.ts';
+import type { AttachmentsPayload, DroppedPayload } from '../../chain/payload-schemas.ts';
 import type { PreparedPayload } from '../../chain/prepared.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
@@ -23,7 +23,7 @@ import type { ChainIdentity } from './chain-identity.ts';
 import { type AnnouncedBlock, announcedBlock, type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
 import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
-import { historyStartWriter, startingAccountWriter } from './history-start.ts';
+import { HISTORY_START, type HistoryStartFacts, historyStarts, startingAccountWriter } from './history-start.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 
 /**
@@ -39,9 +39,13 @@ interface RouterOptions {
   journal: Journal;
   identity: ChainIdentity;
   /** Notified of each change of the chain, in its transaction. An error that it throws rolls back the event. */
-  changed: (change: ChainChange, event: ReceivedEvent) => void;
+  changed: (change: ChainChange, event: Pick<ReceivedEvent, 'receivedAt'>) => void;
+  /** Whether a partial history is refused. */
+  requiresWhole: () => boolean;
   log: IngestLog;
 }
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
 
 /** The outcome of an event. */
 export interface Applied {
@@ -100,7 +104,7 @@ function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
 export type EventRouter = ReturnType<typeof eventRouter>;
 
 /** Writes through this connection, inside the transaction that is open on it. */
-export function eventRouter({ db, journal, identity, changed, log }: RouterOptions) {
+export function eventRouter({ db, journal, identity, changed, requiresWhole, log }: RouterOptions) {
   const names = dictionaries(db);
   const changes = changeWriter(db);
   const mempool = mempoolWriter(db, names, changes);
@@ -116,7 +120,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);
-  const beginHistory = historyStartWriter(db, identity);
+  const startOf = historyStarts(chain, requiresWhole);
   const addStartingAccount = startingAccountWriter(db);
   /** Changes of the chain by the event that is being applied. */
   let chainChanges: Omit<Change, 'id'>[] = [];
@@ -128,9 +132,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     event: ReceivedEvent,
   ): Applied {
     const { height, indexBlockHash } = announced;
-    // Below its beginning an index knows no block. A node posts some where it waited to be able to.
-    const bottom = chain.bottom();
-    if (bottom > 0 && height <= bottom) return NOTHING;
     const isKnown = chain.isKnown(indexBlockHash);
     const change = isKnown
       ? chain.complete(announced, journalId, network, event.receivedAt)
@@ -160,18 +161,13 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     return appliedWhere(mempool.drop(dropped_txids.map(fromHex), drop, receipt) > 0);
   }
 
-  function startHistory(start: HistoryStartPayload): Applied {
-    const isNew = beginHistory(start);
-    // The tip is the block below the first one from now on.
-    chain.forget();
-    return appliedWhere(isNew);
-  }
-
   function route(payload: NodePayload | PreparedPayload, event: ReceivedEvent, journalId: number): Applied {
     const now = event.receivedAt;
     switch (payload.kind) {
       case 'block': {
         const { block } = payload;
+        // A node that starts again announces block 0 without its transactions: that is no genesis block.
+        if (block.block_height === 0 && block.transactions.length === 0 && chain.isEmpty()) return NOTHING;
         return addBlock(announcedBlock(block), () => identity.networkFor(block), journalId, event);
       }
       case 'prepared_block':
@@ -188,8 +184,6 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
         return drop(payload.dropped, now);
       case 'attachments':
         return appliedWhere(addAttachments(payload.attachments) > 0);
-      case 'history_start':
-        return startHistory(payload.start);
       case 'starting_account': {
         const isNew = addStartingAccount(payload.account);
         if (isNew) mempool.accountKnown(event.receivedAt);
@@ -205,6 +199,24 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     /** The blocks of the chain, for look-ups. */
     chain,
     unknownCounts: unknown.counts,
+
+    commands: {
+      /** @param at Unix milliseconds */
+      [HISTORY_START](facts: HistoryStartFacts, at: number): void {
+        const now = at * MICROSECONDS_PER_MILLISECOND;
+        const change = chain.startHistory(facts, identity.networkOrTest(), now);
+        changed(change, { receivedAt: now });
+      },
+    },
+
+    /**
+     * Where the history starts with an event; null if the event doesn't change that.
+     * @throws as {@link historyStarts}
+     */
+    startsAt(payload: NodePayload | PreparedPayload, event: ReceivedEvent): HistoryStartFacts | null {
+      if (payload.kind === 'block') return startOf(announcedBlock(payload.block), () => event.text);
+      return payload.kind === 'prepared_block' ? startOf(payload.block, () => event.text) : null;
+    },
 
     /**
      * Applies an event.

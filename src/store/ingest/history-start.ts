@@ -1,81 +1,179 @@
 /**
- * The beginning of an index that knows nothing below a block, because it was begun beside a node that had its chain already. What
- * the node said then are entries as its events are (`chain/payload-reader.ts` has their paths): the block below the first one
- * here, and what each account had after that block.
+ * Where a history starts. A Stackside that is started next to a synced node doesn't get the genesis block. Its history then
+ * starts at the first block that it gets, and it knows nothing below that block: it has a partial history.
+ *
+ *     index without a block  +  a block above 1       →  [history.start, block]
+ *     branch below the start longer than the chain    →  [history.start, block]: the history starts again
+ *
+ * The writer appends both entries together, and applies both in one transaction. The command `history.start` has only facts
+ * from the payload of the first block, so the node isn't asked, and every replay does the same. To start again, it takes all
+ * blocks off the chain, the newest first: chainhooks get their rollbacks, and the transactions become pending again. Then the
+ * block is applied like any other, with the branch that it ends.
+ *
+ * A branch is below the start if its lowest stored block has the height of the start or a lower one, and another parent. Its
+ * blocks are stored as orphans until the branch is longer than the chain. A block above the start without its parent shows a
+ * gap, and a gap never starts the history again.
+ *
+ * What accounts had at the start is asked from the node. Its answers are entries of their own, and name the parent of the
+ * first block, so that a late answer about a former start is ignored.
  */
 import type { Database } from 'bun:sqlite';
+import { type Chance, systemChance } from '../../base/chance.ts';
 import { OperatorError } from '../../base/errors.ts';
-import type { HistoryStartPayload, StartingAccountPayload } from '../../chain/payload-schemas.ts';
+import type { Block } from '../../chain/block.ts';
+import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
+import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { type HistoryStart, historyStartQuery } from '../queries/blocks/chain.ts';
+import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { inserter } from '../rows/table.ts';
 import { historyStartTable, startingAccountsTable } from '../rows/tables.ts';
-import type { ChainIdentity } from './chain-identity.ts';
+import type { EntryCommand } from './commands.ts';
+import type { Branch } from './known-blocks.ts';
 
-/** The chain forked below the first block of the index: the index lacks the block at which it did. */
-export class ForkBelowHistoryError extends OperatorError {
-  override readonly name = 'ForkBelowHistoryError';
-  /** @param block the index block hash of a block of the fork, at the height of the first block */
-  constructor({ height }: HistoryStart, block: string) {
+/** Blocks that are taken off the chain at most to start the history again. */
+const MOST_ROLLED_BACK = 1_000;
+
+/** The arguments of `history.start`: the first block and its parent, in the words of the block's payload. */
+export interface HistoryStartFacts {
+  block_height: number;
+  index_block_hash: string;
+  parent_index_block_hash: string;
+  parent_block_hash: string;
+  parent_burn_block_hash: string;
+  parent_burn_block_height: number;
+}
+
+/** A branch below the start is longer than the chain, but too many blocks would have to be taken off the chain. */
+export class DeepForkError extends Error {
+  override readonly name = 'DeepForkError';
+  constructor(
+    /** Height of the branch's lowest stored block. */
+    readonly height: number,
+    /** Number of blocks that would be taken off the chain. */
+    readonly blocks: number,
+  ) {
     super(
-      `The chain forked below block ${height}, where this index begins: block ${block} of this height has another parent.`,
-      'Begin again: stackside serve --from-block with a lower height, and with another --data directory.',
+      `The chain forked below block ${height}, and ${blocks} blocks would be rolled back, more than ${MOST_ROLLED_BACK}`,
     );
   }
 }
 
-/** Hosts share the log of a whole chain: each asks its node by itself, so that answers about accounts would differ. */
-export class SharedBeginningError extends OperatorError {
-  override readonly name = 'SharedBeginningError';
-  constructor(directory: string, height: number) {
-    super(
-      `The index in ${directory} begins at block ${height}, and hosts share the log of a whole chain.`,
-      'Give the data of a server that has the chain from its beginning, or omit --cluster.',
+/** The whole chain is needed, for `--history full` or for hosts that share a log, and the history would start at a block. */
+export class PartialHistoryError extends OperatorError {
+  override readonly name = 'PartialHistoryError';
+
+  /** The data has a partial history. */
+  static ofData(directory: string, height: number): PartialHistoryError {
+    return new PartialHistoryError(
+      `The history in ${directory} starts at block ${height}, and --history full and --cluster need the whole chain.`,
+      'Give a new directory with --data, and restore an archive or import a recording into it; for a cluster, run stackside cluster init then.',
+    );
+  }
+
+  /** An empty index gets another first block than the genesis block. */
+  static ofBlock(height: number): PartialHistoryError {
+    return new PartialHistoryError(
+      `The first block of the node is block ${height}, and --history full and --cluster need the whole chain.`,
+      'Restore an archive or import a recording into the data directory; for a cluster, on one host, which runs stackside cluster init then.',
     );
   }
 }
 
-/** Whether the first block of the index is to have this height and parent. @throws ForkBelowHistoryError for another parent */
-export function isFirst(start: HistoryStart, parent: Uint8Array, height: number, block: string): boolean {
-  if (height !== start.height) return false;
-  if (Buffer.compare(parent, start.indexBlockHash) !== 0) throw new ForkBelowHistoryError(start, block);
-  return true;
+/** The facts of a first block. @param text its payload @throws PayloadError */
+function factsOf(text: string): HistoryStartFacts {
+  const payload = readPayload('/new_block', text);
+  if (payload.kind !== 'block') throw new Error('the payload of a block is that of another event');
+  const { block_height, index_block_hash, parent_index_block_hash, parent_block_hash } = payload.block;
+  const { parent_burn_block_hash, parent_burn_block_height } = payload.block;
+  if (parent_burn_block_hash == null) throw new PayloadError('Missing field parent_burn_block_hash');
+  if (parent_burn_block_height == null) throw new PayloadError('Missing field parent_burn_block_height');
+  return {
+    ...{ block_height, index_block_hash, parent_index_block_hash, parent_block_hash },
+    ...{ parent_burn_block_hash, parent_burn_block_height },
+  };
 }
 
-/** Writes where history begins. @returns a function that returns whether it did: an index with blocks begins where it does */
-export function historyStartWriter(db: Database, identity: ChainIdentity) {
-  const known = historyStartQuery(db);
-  const block = db.prepare<{ found: number }, []>('SELECT 1 AS found FROM block_payloads LIMIT 1');
+type BlockLinks = Pick<Block, 'height' | 'indexBlockHash' | 'parentIndexBlockHash'>;
+
+/** The chain as {@link historyStarts} reads it. */
+interface Chain {
+  tip(): { height: number };
+  bottom(): number;
+  isEmpty(): boolean;
+  isKnown(indexBlockHash: Uint8Array): boolean;
+  /** @throws UnknownParentError for a block that isn't known */
+  branchOf(indexBlockHash: Uint8Array): Branch;
+  payload(indexBlockHash: Uint8Array): string;
+}
+
+/**
+ * Makes a function that returns where the history starts with a block; null if the block doesn't change that.
+ * @param requiresWhole whether the first block has to be the genesis block
+ */
+export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
+  /** @throws PayloadError, DeepForkError, PartialHistoryError */
+  return (block: BlockLinks, text: () => string): HistoryStartFacts | null => {
+    const { height, parentIndexBlockHash: parent, indexBlockHash } = block;
+    if (height <= 1 || chain.isKnown(indexBlockHash)) return null;
+    if (chain.isEmpty()) {
+      if (requiresWhole()) throw PartialHistoryError.ofBlock(height);
+      return factsOf(text());
+    }
+    if (height <= chain.tip().height || !chain.isKnown(parent)) return null;
+    const { isBelowHistory, hashes, lowest } = chain.branchOf(parent);
+    const first = hashes[0];
+    if (!isBelowHistory || first === undefined) return null;
+    const blocks = chain.tip().height - chain.bottom();
+    if (blocks > MOST_ROLLED_BACK) throw new DeepForkError(lowest, blocks);
+    return factsOf(chain.payload(first));
+  };
+}
+
+/** The type of the command that starts a history. */
+export const HISTORY_START = 'history.start';
+
+/** Makes the command that starts the history with a block. */
+export const startCommand = (args: HistoryStartFacts, chance: Pick<Chance, 'uuid'> = systemChance): EntryCommand => ({
+  uuid: chance.uuid(),
+  type: HISTORY_START,
+  args,
+});
+
+/** Makes a function that writes where the history starts, and forgets what accounts had at a former start. */
+export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => void {
+  const clear = ['history_start', 'starting_accounts'].map((table) => db.prepare<null, []>(`DELETE FROM ${table}`));
   const add = inserter(db, historyStartTable);
-  const raise = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = max(burn_block_height, ?1)');
 
-  return (start: HistoryStartPayload): boolean => {
-    if (block.get() !== null || known() !== null) return false;
-    identity.learn(start.chain_id);
+  return (facts) => {
+    for (const one of clear) one.run();
+    // From the genesis block on, the history is whole.
+    if (facts.block_height <= 1) return;
     add({
-      height: start.block_height,
-      index_block_hash: fromHex(start.parent_index_block_hash),
-      block_hash: fromHex(start.parent_block_hash),
-      burn_block_hash: fromHex(start.parent_burn_block_hash),
-      burn_block_height: start.parent_burn_block_height,
+      height: facts.block_height,
+      index_block_hash: fromHex(facts.parent_index_block_hash),
+      block_hash: fromHex(facts.parent_block_hash),
+      burn_block_hash: fromHex(facts.parent_burn_block_hash),
+      burn_block_height: facts.parent_burn_block_height,
     });
-    raise.run(start.parent_burn_block_height);
-    return true;
   };
 }
 
 /**
- * Writes what an account had where the index begins.
- * @returns a function that returns whether it did: nothing is written of an account that waits for no answer
+ * Makes a function that writes what an account had at the start.
+ * @returns whether it did: nothing is written of an account that waits for no answer, or for another start
  */
 export function startingAccountWriter(db: Database) {
+  const start = historyStartQuery(db);
   const asked = db.prepare<null, [string]>(
     'DELETE FROM unasked_accounts WHERE principal_id = (SELECT id FROM principals WHERE address = ?1)',
   );
   const id = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
   const add = inserter(db, startingAccountsTable);
 
-  return ({ principal, balance, locked, unlock_height, nonce }: StartingAccountPayload): boolean => {
+  return (answer: StartingAccountPayload): boolean => {
+    const { parent_index_block_hash, principal, balance, locked, unlock_height, nonce } = answer;
+    const parent = start()?.indexBlockHash;
+    if (parent === undefined || Buffer.compare(parent, fromHex(parent_index_block_hash)) !== 0) return false;
     if (asked.run(principal).changes === 0) return false;
     add({
       principal_id: id.get(principal)!.id,

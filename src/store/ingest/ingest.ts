@@ -30,6 +30,7 @@ import { type Commander, entryCommands, knownCommands, millisecondsOf } from './
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
+import { startCommand } from './history-start.ts';
 import { identityCommand, logIdentity, newIdentity } from './log-identity.ts';
 import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
@@ -57,6 +58,8 @@ export interface IngestOptions {
   replayTo?: number;
   /** Chain id that the operator set; null to use that of the first block. */
   chainId: number | null;
+  /** `full` refuses a first block that isn't the genesis block; `any` if omitted. */
+  history?: 'full' | 'any';
   /** Indexes of decoded values that the operator asks for; if omitted, those that the index has. */
   valueIndexes?: readonly ValueIndexChoice[];
   /** Rows of a batch that fills an index of decoded values; tests use fewer than the default. */
@@ -132,14 +135,16 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const health = writerHealth(log);
   const identity = chainIdentity(db);
   const commits = new CommitCount();
+  let { history: wanted = 'any' } = options;
   const router = eventRouter({
-    ...{ db, journal, identity, log },
+    ...{ db, journal, identity, log, requiresWhole: () => wanted === 'full' },
     changed: (change, event) => machine.follower.changed(change, millisecondsOf(event)),
   });
   const known = knownCommands();
   const commands = entryCommands(db, known);
   const logName = logIdentity(db, () => machine.follower.identityChanged());
   known.add(logName.commands);
+  known.add(router.commands);
   known.add(oldNameCommands(db));
   known.add(faucetCommands(faucetRequests(db)));
   known.add(tokenCommands(db));
@@ -151,7 +156,13 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const report = blockLog(log);
   const writer = new Writer({
     ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, report, requireLock },
-    first: () => (logName.isMissing() ? [identityCommand(newIdentity(options.chance), options.chance)] : []),
+    first(of) {
+      const start = of === null ? null : router.startsAt(of.payload, of.event);
+      return [
+        ...(logName.isMissing() ? [identityCommand(newIdentity(options.chance), options.chance)] : []),
+        ...(start === null ? [] : [startCommand(start, options.chance)]),
+      ];
+    },
     listeners: [router.listener, identity.listener, commands.listener, logName.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
@@ -164,16 +175,17 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     beginLive(): void {
       isLive = load !== 'bulk';
     },
+    allowPartialHistory(): void {
+      wanted = 'any';
+    },
   };
 }
 
 /** @param opened gets the functions that close what was opened, in the order to call them in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
-  const { files, health, identity, commits, router, report, writer, requireLock, beginLive } = openParts(
-    options,
-    opened,
-  );
+  const { files, health, identity, commits, router, report, writer, requireLock, beginLive, allowPartialHistory } =
+    openParts(options, opened);
   const { home, db, journal } = files;
 
   if (chainId !== null) identity.require(chainId, directory);
@@ -238,6 +250,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       report(applied);
       return applied.outcome;
     },
+    /** Lets the first block be another than the genesis block, whatever the options say. */
+    allowPartialHistory,
     /** The last event that was applied. */
     position: () => writer.position(),
     /** Makes what was applied durable. Others may not see it before `commit`. @throws StoreUnavailableError */

@@ -3,11 +3,10 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
-import { historyStartQuery } from '../queries/blocks/chain.ts';
+import { type HistoryStart, historyStartQuery } from '../queries/blocks/chain.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
-import { isFirst } from './history-start.ts';
 
 /** The node must send the block's parent first: the answer asks it to send the block again. */
 export class UnknownParentError extends Error {
@@ -35,11 +34,19 @@ interface MissingBlocks {
   to: number;
 }
 
-/** Orphans of a branch, from the fork up, and the height of the canonical block below them. */
-interface Branch {
-  forkHeight: number;
+/** Orphans of a branch, lowest first. */
+export interface Branch {
   hashes: Uint8Array[];
+  /** Height of the lowest orphan. */
+  lowest: number;
+  /** Height of the canonical block below the orphans; that of the block below the history if they fork below it. */
+  forkHeight: number;
+  /** Whether the branch forks below the history: the parent of its lowest block isn't known. */
+  isBelowHistory: boolean;
 }
+
+/** `below`: the block may be the lowest of a branch that forks below the history. */
+type ParentStatus = 'canonical' | 'orphan' | 'below';
 
 /** Looks up known blocks. */
 export function knownBlocks(db: Database, orphans: OrphanWriter) {
@@ -65,17 +72,28 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
     return from < height ? { from, to: height - 1 } : null;
   }
 
-  /** The branch that ends in an orphaned block, from the fork up. */
+  /** Whether a block of this height and parent is, or would be, the first of the history. */
+  function isFirst(start: HistoryStart | null, height: number, parent: Uint8Array): boolean {
+    if (start === null) return height <= 1;
+    return height === start.height && Buffer.compare(parent, start.indexBlockHash) === 0;
+  }
+
+  /** The branch that ends in an orphaned block, from the fork up. @throws UnknownParentError for a block that isn't one */
   function branchTo(indexBlockHash: Uint8Array): Branch {
+    const start = historyStart();
     const hashes: Uint8Array[] = [];
+    let lowest = 0;
     for (let at = orphans.find(indexBlockHash); at !== null; at = orphans.find(at.parent_index_block_hash)) {
-      // Block 0 is stored with the orphans; it is the root of every branch.
+      // Block 0 is stored with the orphans, and block 1 shows its transactions.
       if (at.height === 0) break;
       hashes.unshift(at.index_block_hash);
-      if (at.height === bottom() + 1) return { forkHeight: bottom(), hashes };
-      const fork = canonical.get(at.parent_index_block_hash);
-      if (fork !== null) return { forkHeight: fork.height, hashes };
+      lowest = at.height;
+      const fork = isFirst(start, at.height, at.parent_index_block_hash)
+        ? { height: bottom() }
+        : canonical.get(at.parent_index_block_hash);
+      if (fork !== null) return { hashes, lowest, forkHeight: fork.height, isBelowHistory: false };
     }
+    if (hashes.length > 0) return { hashes, lowest, forkHeight: bottom(), isBelowHistory: true };
     throw new UnknownParentError(`No stored branch leads to block ${toHex(indexBlockHash)}`);
   }
 
@@ -88,7 +106,9 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
      */
     branchOf: (indexBlockHash: Uint8Array): Branch => {
       const found = canonical.get(indexBlockHash);
-      return found === null ? branchTo(indexBlockHash) : { forkHeight: found.height, hashes: [] };
+      if (found === null) return branchTo(indexBlockHash);
+      const { height } = found;
+      return { hashes: [], lowest: height + 1, forkHeight: height, isBelowHistory: false };
     },
 
     historyStart,
@@ -104,16 +124,15 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       canonical.get(indexBlockHash) !== null || orphans.find(indexBlockHash) !== null,
 
     /**
-     * Whether the parent of a block is canonical or an orphan.
+     * What the parent of a block is. A partial history accepts a block of its first height or lower without its parent.
      * @param height that of the block itself
-     * @param block its index block hash
-     * @throws UnknownParentError where the parent isn't known; ForkBelowHistoryError where it never will be
+     * @throws UnknownParentError where the parent isn't known
      */
-    statusOfParent(parent: Uint8Array, height: number, block: string): 'canonical' | 'orphan' {
-      if (height <= 1 || canonical.get(parent)?.height === height - 1) return 'canonical';
-      if (orphans.find(parent)?.height === height - 1) return 'orphan';
+    statusOfParent(parent: Uint8Array, height: number): ParentStatus {
       const start = historyStart();
-      if (start !== null && isFirst(start, parent, height, block)) return 'canonical';
+      if (isFirst(start, height, parent) || canonical.get(parent)?.height === height - 1) return 'canonical';
+      if (orphans.find(parent)?.height === height - 1) return 'orphan';
+      if (start !== null && height <= start.height) return 'below';
       throw new UnknownParentError(
         `DB does not contain a parent block at height ${height - 1} with index_hash ${toHex(parent)}`,
         missingBelow(height),

@@ -6,6 +6,7 @@ import type { HookStore } from '../hooks/store.ts';
 import type { ChainChange } from './chain-writer.ts';
 import type { CommandRegistry } from './commands.ts';
 import type { TransactionListener } from './event.ts';
+import type { Branch } from './known-blocks.ts';
 
 /** What a state machine is made with. */
 export interface MachineParts {
@@ -46,7 +47,7 @@ export interface ChainHistory {
   /** Whether the block is known, canonical or not. */
   isKnown(indexBlockHash: Uint8Array): boolean;
   /** @throws UnknownParentError for a block that isn't known */
-  branchOf(indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] };
+  branchOf(indexBlockHash: Uint8Array): Branch;
   /**
    * A known block, canonical or not; block 1 without the transactions of block 0.
    * @throws OperatorError where its payload is no longer stored

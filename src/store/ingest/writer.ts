@@ -131,9 +131,10 @@ interface WriterOptions {
   /**
    * Returns the commands that must be entries before an event or a command of this host, in the open transaction. The writer
    * applies and appends them together with it.
-   * @param payload of the event; null for a command
+   * @param of the event and what was read of it; null for a command
+   * @throws as the event
    */
-  first: (payload: EventPayload | null) => readonly EntryCommand[];
+  first: (of: { event: ReceivedEvent; payload: EventPayload } | null) => readonly EntryCommand[];
   listeners: readonly TransactionListener[];
   /** Counts the commits of the index. */
   commits: CommitCount;
@@ -167,7 +168,7 @@ export interface Submitted {
 }
 
 /** What was read of an event. */
-export type EventPayload = Parameters<EventRouter['apply']>[0];
+type EventPayload = Parameters<EventRouter['apply']>[0];
 
 /** A submission that can be applied. */
 interface Proposal {
@@ -315,7 +316,7 @@ export class Writer {
       read: event.read,
       apply: (id, before) => {
         if (isShared && isKnown(id, before)) return { result: null, first: [], event: null };
-        const first = this.#applyFirst(payload, event.receivedAt);
+        const first = this.#applyFirst({ event, payload }, event.receivedAt);
         applied = router.apply(payload, event, id + first.length, true);
         return { result: null, first, event: applied.outcome === 'applied' ? event : null };
       },
@@ -336,9 +337,9 @@ export class Writer {
   }
 
   /** Applies the commands that must come before an event or a command. @returns the events that become their entries */
-  #applyFirst(payload: EventPayload | null, receivedAt: number): ReceivedEvent[] {
+  #applyFirst(of: Parameters<WriterOptions['first']>[0], receivedAt: number): ReceivedEvent[] {
     const { first, commands } = this.#options;
-    const events = first(payload).map((command) => ({
+    const events = first(of).map((command) => ({
       ...{ path: COMMAND_PATH, text: JSON.stringify(command), receivedAt },
     }));
     for (const event of events) commands.apply(event);
@@ -482,7 +483,7 @@ export class Writer {
       this.#begin();
       const head = this.#guarded(() => this.position());
       const { first, applied } = this.#inTransaction(() => {
-        const commands = this.#applyFirst(payload, receivedAt);
+        const commands = this.#applyFirst({ event, payload }, receivedAt);
         const id = head.id + commands.length + 1;
         return { first: commands, applied: router.apply(payload, event, id, false) };
       });

@@ -126,8 +126,7 @@ export function readerOf(
       /** Where the index begins that knows nothing below a block; null for an index that has the chain from its beginning. */
       start: async () => chain.historyStart(),
       /**
-       * Height of the first block, below which this index knows nothing (`stackside serve --from-block`); null for an index
-       * that has the chain from its beginning. Synchronous, since every answer depends on it.
+       * Height of the first block of a partial history, below which this index knows nothing; null for the whole chain. Synchronous, since every answer depends on it.
        */
       historyFrom: (): number | null => chain.historyStart()?.height ?? null,
       /** The canonical block's index block hash; undefined where there is no such block. */

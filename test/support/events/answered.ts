@@ -2,7 +2,6 @@
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { STARTING_ACCOUNT_PATH } from '../../../src/chain/payload-reader.ts';
-import type { HistoryStartPayload } from '../../../src/chain/payload-schemas.ts';
 import type { SimulatedChain } from '../../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import { AskedNode, NoAnswer } from '../../../src/node/facts.ts';
@@ -13,22 +12,24 @@ import { openNew, received } from '../data/ingest.ts';
 import { atOnce, rpcOf, served } from '../servers/simulated-rpc.ts';
 
 /** A node without a socket. */
-export const asked = (chain: SimulatedChain): AskedNode => new AskedNode(rpcOf(served(chain)), atOnce);
+const asked = (chain: SimulatedChain): AskedNode => new AskedNode(rpcOf(served(chain)), atOnce);
 
-/** The node's answer about an account after the block below a beginning. */
-async function answerOf(chain: SimulatedChain, start: HistoryStartPayload, principal: string): Promise<NodeEvent> {
-  const below = Uint8Array.fromHex(start.parent_index_block_hash.slice(2));
+/** The node's answer about an account after a block. */
+export async function answerOf(chain: SimulatedChain, below: Uint8Array, principal: string): Promise<NodeEvent> {
   const account = await askedStartingAccount(asked(chain), principal, below);
   if (account instanceof NoAnswer) throw new Error(account.reason);
   return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(account), time: 0 };
 }
 
-function unaskedIn(directory: string): string[] {
+/** The accounts that the node is to be asked about, and the block after which. */
+export function unaskedIn(directory: string): { below: Uint8Array; principal: string }[] {
   using db = new Database(indexPath(directory), { readonly: true });
   return db
-    .query<{ address: string }, []>('SELECT address FROM unasked_accounts JOIN principals ON id = principal_id')
-    .all()
-    .map(({ address }) => address);
+    .query<{ below: Uint8Array; principal: string }, []>(
+      `SELECT index_block_hash AS below, address AS principal FROM unasked_accounts
+         JOIN principals ON id = principal_id JOIN history_start`,
+    )
+    .all();
 }
 
 /**
@@ -43,13 +44,12 @@ export async function begun(
   took: (event: ReceivedEvent) => void = () => {},
 ) {
   const open = openNew();
-  const start: HistoryStartPayload = JSON.parse(events[0]!.body);
   let number = 0;
   const answer = async (isLast: boolean) => {
-    for (const principal of unaskedIn(open.directory)) {
+    for (const { below, principal } of unaskedIn(open.directory)) {
       number += 1;
       if (!isLast && !answered(number)) continue;
-      const event = received(await answerOf(chain, start, principal));
+      const event = received(await answerOf(chain, below, principal));
       took(event);
       expect(open.ingest.receive(event)).toBe('applied');
       expect(open.ingest.receive(event)).toBe('repeated');

@@ -16,10 +16,12 @@ const MOST_TRANSACTIONS = 500;
 
 const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
                   FROM orphaned_blocks o`;
+/** Height of the first block: lower ones are not known to be orphans. */
+const firstHeight = 'ifnull((SELECT height FROM history_start WHERE height > 0), 1)';
 /** Block 0 is stored with the orphans, and is none. The plus leaves the index to the comparison with the key, in both directions. */
-const isOrphan = '+o.height > 0';
+const isOrphan = `+o.height >= ${firstHeight}`;
 const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p
-                   WHERE p.index_block_hash = o.parent_index_block_hash AND p.height > 0)`;
+                   WHERE p.index_block_hash = o.parent_index_block_hash AND p.height >= ${firstHeight})`;
 const walk = (compare: '<=' | '>=', down: '' | ' DESC'): string =>
   `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o
     WHERE ${isOrphan} AND (o.height, o.index_block_hash) ${compare} (?1, ?2)
@@ -28,8 +30,8 @@ const walk = (compare: '<=' | '>=', down: '' | ' DESC'): string =>
 export const sql = {
   down: walk('<=', ' DESC'),
   up: walk('>=', ''),
-  byHash: `${orphan} WHERE o.index_block_hash = ?1 AND o.height > 0`,
-  byBlockHash: `${orphan} WHERE o.block_hash = ?1 AND o.height > 0 ORDER BY o.height DESC LIMIT 1`,
+  byHash: `${orphan} WHERE o.index_block_hash = ?1 AND ${isOrphan}`,
+  byBlockHash: `${orphan} WHERE o.block_hash = ?1 AND ${isOrphan} ORDER BY o.height DESC LIMIT 1`,
   children: `${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
   canonical: 'SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1',
   // Blocks are numbered in the order in which they came: the tip is the first block of its height.

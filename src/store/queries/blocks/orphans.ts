@@ -45,7 +45,11 @@ export type OrphanQueries = ReturnType<typeof orphanQueries>;
  * @param chain reads the chain id
  * @param journal has the payloads
  */
-export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>, journal: EntryReader) {
+export function orphanQueries(
+  db: Database,
+  chain: Pick<ChainQueries, 'chainId' | 'historyStart'>,
+  journal: EntryReader,
+) {
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
   const byIndexHash = prepared<Row, [Uint8Array]>(db, sql.byIndexHash);
@@ -64,7 +68,15 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
     return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network());
   }
 
+  /** Whether a block is below the history: it may be an ancestor of the first one, so that it isn't known to be an orphan. */
+  const isOlder = ({ height }: Row): boolean => height < (chain.historyStart()?.height ?? 0);
+
   function rowOf(search: BlockSearch): Row | null {
+    const row = anyRowOf(search);
+    return row === null || isOlder(row) ? null : row;
+  }
+
+  function anyRowOf(search: BlockSearch): Row | null {
     if ('height' in search) return byHeight.get(search.height);
     if ('hash' in search) return byHash.get(search.hash);
     if ('indexHash' in search) return byIndexHash.get(search.indexHash);
@@ -93,7 +105,7 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
     /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {
       const row = ofTransaction.all(txId).sort(highestFirst)[0];
-      return row === undefined ? undefined : held(row, txId);
+      return row === undefined || isOlder(row) ? undefined : held(row, txId);
     },
 
     /** Orphaned deployments of a contract, highest block first. */
@@ -101,7 +113,7 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
       ofContract
         .all(contractId)
         .sort(highestFirst)
-        .flatMap((row) => held(row, row.tx_id) ?? []),
+        .flatMap((row) => (isOlder(row) ? [] : (held(row, row.tx_id) ?? []))),
   };
 }
 

@@ -15,11 +15,15 @@ import { UnknownPlaceError } from '../../model/read-errors.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { ChainQueries } from './chain.ts';
 
-export const sql = {
-  firstAt: `SELECT min(p.journal_id) AS journal_id, b.index_block_hash FROM (
+/** Blocks of a height. */
+const ofHeight = `FROM (
               SELECT index_block_hash FROM blocks WHERE height = ?1
               UNION ALL SELECT index_block_hash FROM orphaned_blocks WHERE height = ?1
-            ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`,
+            ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`;
+
+export const sql = {
+  firstAt: `SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${ofHeight}`,
+  arrivals: `SELECT p.journal_id, b.index_block_hash ${ofHeight}`,
   canonical: 'SELECT height, parent_index_block_hash FROM blocks WHERE index_block_hash = ?1',
   orphan: 'SELECT height, parent_index_block_hash FROM orphaned_blocks WHERE index_block_hash = ?1',
   hashAt: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
@@ -35,6 +39,8 @@ interface Branch {
   /** From the fork up; none for a canonical block. */
   orphans: readonly Uint8Array[];
   parent: Uint8Array;
+  /** Whether it forks below the history: it was the chain before the history started again, or never was. */
+  isBelowHistory: boolean;
 }
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
@@ -43,14 +49,11 @@ const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
 /** @param journal has the payloads of blocks */
 export function stepQueries(
   db: Database,
-  chain: Pick<ChainQueries, 'tip' | 'firstHeight'>,
+  chain: Pick<ChainQueries, 'tip' | 'firstHeight' | 'historyStart'>,
   journal: EntryReader,
   network: () => Network,
 ) {
-  const firstAt = prepared<{ journal_id: number | null; index_block_hash: Uint8Array | null }, [number]>(
-    db,
-    sql.firstAt,
-  );
+  const arrivals = prepared<Stored<'block_payloads'>, [number]>(db, sql.arrivals);
   type Row = Stored<'blocks', 'height' | 'parent_index_block_hash'>;
   const canonical = prepared<Row, [Uint8Array]>(db, sql.canonical);
   const orphan = prepared<Row, [Uint8Array]>(db, sql.orphan);
@@ -61,28 +64,39 @@ export function stepQueries(
   const bottom = (): number => chain.firstHeight() - 1;
   const tipHeight = (): number => Math.max(chain.tip()?.height ?? 0, bottom());
   const hashAt = (height: number): Uint8Array | null => canonicalAt.get(height)?.index_block_hash ?? null;
-  /** The block that was the tip at a height, the first of it; null below the first block, and above the tip. */
-  const tipAt = (height: number): Uint8Array | null =>
-    height <= bottom() ? null : (firstAt.get(height)?.index_block_hash ?? null);
+  /** The block that was the tip at a height, the first of it in this history; null below the first block, and above the tip. */
+  const tipAt = (height: number): Uint8Array | null => {
+    if (height <= bottom()) return null;
+    const all = arrivals.all(height).sort((a, b) => a.journal_id - b.journal_id);
+    return all.find((block) => !branchOf(block.index_block_hash).isBelowHistory)?.index_block_hash ?? null;
+  };
+
+  /** Whether a block of this height and parent follows the block below the history. */
+  const isFirst = (height: number, parent: Uint8Array): boolean =>
+    height === bottom() + 1 && (height === 1 || isSame(parent, chain.historyStart()?.indexBlockHash ?? null));
 
   /** @throws UnknownPlaceError */
   function branchOf(block: Uint8Array | null): Branch {
-    if (block === null) return { height: bottom(), fork: bottom(), orphans: [], parent: new Uint8Array(0) };
+    const whole = { orphans: [], isBelowHistory: false };
+    if (block === null) return { ...whole, height: bottom(), fork: bottom(), parent: new Uint8Array(0) };
     const own = canonical.get(block);
-    if (own !== null) return { height: own.height, fork: own.height, orphans: [], parent: own.parent_index_block_hash };
+    if (own !== null) return { ...whole, height: own.height, fork: own.height, parent: own.parent_index_block_hash };
     const top = orphan.get(block);
     // Block 0 is stored with the orphans, and is in no step.
-    if (top === null || top.height <= bottom()) throw new UnknownPlaceError(block);
+    if (top === null || top.height === 0) throw new UnknownPlaceError(block);
     const orphans = [block];
     for (let at = top; ; ) {
       const { height, parent_index_block_hash: parent } = at;
-      const below = height === bottom() + 1 ? null : orphan.get(parent);
-      if (below === null) {
+      const isLowest = isFirst(height, parent);
+      const below = isLowest ? null : orphan.get(parent);
+      if (below === null || below.height === 0) {
+        const isBelowHistory = !isLowest && canonical.get(parent) === null;
         return {
           height: top.height,
-          fork: height - 1,
+          fork: isBelowHistory ? bottom() : height - 1,
           orphans: orphans.reverse(),
           parent: top.parent_index_block_hash,
+          isBelowHistory,
         };
       }
       orphans.push(parent);
@@ -113,20 +127,21 @@ export function stepQueries(
 
     /** The change after a place; null behind the last one. @throws UnknownPlaceError */
     next({ step: before, block }: ChangePlace): BlockChange | null {
-      let step = before;
+      let step = Math.max(before, bottom());
       let tip = tipAt(step);
       if (isSame(block, tip)) {
         step += 1;
         tip = tipAt(step);
       }
-      if (tip === null) return null;
+      if (tip === null && step > bottom()) return null;
       const [from, to] = [branchOf(block), branchOf(tip)];
-      if (isBelow(from, to, block)) {
+      if (!from.isBelowHistory && isBelow(from, to, block)) {
         const height = from.height + 1;
         const hash = height <= to.fork ? hashAt(height)! : to.orphans[height - to.fork - 1]!;
         return { change: 'apply', height, hash, place: { step, block: hash } };
       }
-      const left = from.height === bottom() + 1 ? null : from.parent;
+      const isLast = from.isBelowHistory ? from.orphans.length === 1 : from.height === bottom() + 1;
+      const left = isLast ? null : from.parent;
       return { change: 'rollback', height: from.height, hash: block!, place: { step, block: left } };
     },
 
