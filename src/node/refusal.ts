@@ -16,7 +16,7 @@ export interface Refusal {
 }
 
 const WITHOUT_TOKEN =
-  'Give --node-auth-file, so that the server fills them from the node; or stop it, and run stackside fill --node-auth-file, or import a recording that has them';
+  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or stop the server, and import a recording that has them";
 const WITH_TOKEN = 'Wait: the server fills them from the node.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';

@@ -464,7 +464,7 @@ export class BlockMaker {
       if (found.status !== UNAUTHORIZED) throw lacks(`the node doesn't execute it again (${found.reason})`);
       throw new OperatorError(
         'The node refuses the token for replays of blocks.',
-        "Write the auth_token of the node's [connection_options] into the file of --node-auth-file.",
+        "Name the node's configuration with --node-config, or write its auth_token into the file of --node-auth-file.",
       );
     }
     const bodies = Buffer.concat(found.transactions.map(({ hex }) => fromHex(hex)));

@@ -85,8 +85,11 @@ describe('the event receiver', () => {
     };
     const response = await post('/new_block', JSON.stringify(body));
     expect(response.status).toBe(500);
+    const parent = height(blocks.at(-1)!) - 1;
     expect(await response.json()).toEqual({
-      error: `DB does not contain a parent block at height ${height(blocks.at(-1)!) - 1} with index_hash 0x${'cd'.repeat(32)}`,
+      error: `DB does not contain a parent block at height ${parent} with index_hash 0x${'cd'.repeat(32)}`,
+      problem: `block ${parent} is missing`,
+      remedy: expect.stringContaining('--node-config'),
     });
     expect((await get('/extended')).body).toEqual(before.body);
   });

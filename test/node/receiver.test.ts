@@ -48,7 +48,7 @@ test('the answer to a block above a gap names the missing blocks and the remedy,
   expect(without.body).toEqual({
     error: 'no parent',
     problem: 'blocks 160–171 are missing',
-    remedy: expect.stringContaining('Give --node-auth-file'),
+    remedy: expect.stringContaining('--node-config'),
   });
   const { body } = await refused(error, { fill() {} });
   expect(body).toMatchObject({ problem: 'blocks 160–171 are missing', remedy: expect.stringContaining('Wait') });

@@ -47,7 +47,7 @@ const FILL_RATE = 200;
 export const fill = command({
   name: 'fill',
   summary: "Fill the blocks that the index lacks from the node's RPC interface, up to the node's tip",
-  example: 'stackside fill --node-auth-file node.token --data /srv/stacks',
+  example: 'stackside fill --node-config Stacks.toml --data /srv/stacks',
   settingsOf: 'fill',
   options: [numberOption('--rate <requests>', 'Requests a second that are made to the node at most', 1, FILL_RATE)],
   async run({ settings }, { rate }: { rate: number }) {
