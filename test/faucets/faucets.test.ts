@@ -16,7 +16,7 @@ const KEYS = ['11'.repeat(32), `${'22'.repeat(32)}01`];
 const ACCOUNTS = KEYS.map((key) => getAddressFromPrivateKey(key, 'testnet'));
 const BTC_KEY = '33'.repeat(32);
 const RECIPIENT = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
-const CHAIN = 0x8000_0005;
+const CHAIN = 0x8000_0000;
 const REGTEST = { bech32: 'bcrt', pubKeyHash: 0x6f, scriptHash: 0xc4, wif: 0xef };
 const btcKey = new Uint8Array(fromHex(BTC_KEY));
 const FAUCET_BTC = p2pkh(pubECDSA(btcKey, true), REGTEST);

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../src/base/clock.ts';
-import { PassingError } from '../../src/base/errors.ts';
 import { spanText } from '../../src/base/span-text.ts';
 import { askHealth } from '../../src/commands/cli/client.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -12,6 +11,7 @@ import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/met
 import { snpMetrics } from '../../src/metrics/events.ts';
 import { accountMetrics } from '../../src/metrics/server.ts';
 import { observerToml } from '../../src/node/observer-toml.ts';
+import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
@@ -278,14 +278,25 @@ test('a port that is in use is named', async () => {
   taken.stop(true);
 });
 
-test('with the check of chains, a node of another chain is refused, and one that is not there is waited for', async () => {
-  const starting = (chainId: string, nodeRpc: string) =>
-    serving({ network: chainId, nodeRpc }, undefined, { SKIP_STACKS_CHAIN_ID_CHECK: 'false' });
+test('a server refuses a node of another chain before it makes files, and starts if the node does not answer', async () => {
+  using directory = dataDirectory();
+  const starting = (network: string, nodeRpc: string, path?: string) => serving({ network, nodeRpc }, path);
   node.answer('/v2/info', () => Response.json(TESTNET_INFO));
   await using same = await starting('0x80000000', node.url);
   expect((await same.get('/health')).status).toBe(200);
-  await expect(starting('0x00000001', node.url)).rejects.toThrow(
+  await expect(starting('0x00000001', node.url, directory.path)).rejects.toThrow(
     'The node is of chain 0x80000000, the data of chain 0x00000001.',
   );
-  await expect(starting('0x80000000', NO_NODE)).rejects.toBeInstanceOf(PassingError);
+  expect(readdirSync(directory.path)).toEqual([]);
+  await using absent = await starting('0x80000000', NO_NODE);
+  expect((await absent.get('/health')).status).toBe(200);
+});
+
+test('a server takes the chain of its node if neither data nor settings name one', async () => {
+  node.answer('/v2/info', () => Response.json(TESTNET_INFO));
+  using directory = dataDirectory();
+  {
+    await using _server = await serving({ nodeRpc: node.url }, directory.path);
+  }
+  expect(dataStateOf(directory.path).chainId).toBe(0x8000_0000);
 });

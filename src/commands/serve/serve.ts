@@ -72,7 +72,13 @@ import {
   serverStatus,
   systemState,
 } from './server-readings.ts';
-import { requireLoopback, requireNoArchive, requireNodesChain, warnOfOpenEventPort } from './start-checks.ts';
+import {
+  chainOfNode,
+  requireLoopback,
+  requireNoArchive,
+  requireNodesChain,
+  warnOfOpenEventPort,
+} from './start-checks.ts';
 import { watchState } from './state-watch.ts';
 import { askAboutTokens, refreshingTokens } from './tokens.ts';
 
@@ -433,15 +439,19 @@ async function startServer(
   };
   try {
     const ended = Promise.withResolvers<OperatorError>();
+    const [registry, node] = [new Registry(), environment.nodeRpc(settings.nodeRpc)];
+    // Before files are made.
+    const nodesChain = await chainOfNode(node);
+    requireNodesChain(nodesChain, settings.network);
     const writing = await openWriting(settings, environment, log, closing, ended.resolve);
     const ingest = writing?.ingest ?? null;
-    const [registry, node] = [new Registry(), environment.nodeRpc(settings.nodeRpc)];
+    requireNodesChain(nodesChain, ingest?.chainId() ?? null);
+    if (ingest !== null && nodesChain !== null) ingest.holdTo(nodesChain);
     outputMetrics(registry, environment.outputs);
     if (ingest !== null) requireWholeHistory(settings, ingest.history);
     const cluster =
       writing === null ? null : await joinCluster({ settings, ...writing, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
-    if (!settings.skipChainCheck) await requireNodesChain(node, settings.network ?? ingest?.chainId() ?? null);
     const commits = ingest?.commits ?? new CommitCount();
     const turns = new Turns(clock);
     const snapshots = environment.openSnapshots(settings.data, {

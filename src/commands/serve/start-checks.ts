@@ -3,11 +3,11 @@ import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { IDENTITY } from '../../archive/archive.ts';
-import { OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { isLoopback, parseAddress } from '../../http/hosts.ts';
 import type { Log } from '../../log.ts';
-import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 
 /** Resolves a name to its addresses. @throws the resolver's error */
@@ -71,27 +71,24 @@ export async function requireLoopback(
   }
 }
 
-async function infoOf(node: NodeRpc): Promise<NodeInfo> {
+/** The node's chain id; null if the node doesn't answer. */
+export async function chainOfNode(node: NodeRpc): Promise<number | null> {
   try {
-    return await node.info();
-  } catch (cause) {
-    if (!(cause instanceof NodeUnreachableError)) throw cause;
-    throw new PassingError(
-      "The node's RPC interface can't be reached, so its chain can't be compared.",
-      'Start the node, or omit SKIP_STACKS_CHAIN_ID_CHECK.',
-      { cause },
-    );
+    return (await node.info()).chainId;
+  } catch (error) {
+    if (error instanceof NodeUnreachableError) return null;
+    throw error;
   }
 }
 
 /**
- * Refuses a node of another chain.
+ * Refuses a node of another chain. A node that doesn't answer is accepted: it may start after Stackside.
  * @param chainId the chain of the data or of the setting; null if unknown
+ * @param nodes the chain of the node; null if unknown
  * @throws OperatorError
  */
-export async function requireNodesChain(node: NodeRpc, chainId: number | null): Promise<void> {
-  const { chainId: nodes } = await infoOf(node);
-  if (chainId === null || nodes === chainId) return;
+export function requireNodesChain(nodes: number | null, chainId: number | null): void {
+  if (chainId === null || nodes === null || nodes === chainId) return;
   throw new OperatorError(
     `The node is of chain ${chainIdText(nodes)}, the data of chain ${chainIdText(chainId)}.`,
     `Check --node-rpc, or give --network ${chainIdText(nodes)} with a --data directory of its own.`,
