@@ -105,6 +105,13 @@ const foreign = (file: string, row: number, cause: ForeignChainError): OperatorE
     { cause },
   );
 
+/** The error for a directory with a partial history, into which nothing but the rest of its own recording is imported. */
+const partial = (directory: string, from: number, file: string): OperatorError =>
+  new OperatorError(
+    `The history in ${directory} starts at block ${from}, and nothing of ${file} was imported into it before.`,
+    'Give a new directory with --data, and import the recording into it.',
+  );
+
 /** The error for rows of an unsorted recording that were imported before rows with lower ids. */
 const importedTooEarly = (file: string, id: number, { highest }: SeenIds): OperatorError =>
   new OperatorError(
@@ -163,7 +170,7 @@ const received = (event: RowEvent): ReceivedEvent =>
 async function importRows(
   ingest: Ingest,
   recording: Recording,
-  { skipBad, restart, ...how }: ImportOptions,
+  { skipBad, restart, requireOwn, ...how }: ImportOptions & RequireOwn,
   threads: number,
   report: (progress: Progress) => void,
 ): Promise<Counts> {
@@ -224,6 +231,7 @@ async function importRows(
         if (!restart) imported = ingest.imported(source);
         ours = imported.rows > 0;
       }
+      if (imported.rows === 0) requireOwn();
       counts.rows += 1;
       if (counts.rows === imported.rows && digestText(digest) !== imported.digest) {
         throw otherRecording(file, imported.rows);
@@ -272,11 +280,16 @@ async function importRows(
   return counts;
 }
 
+interface RequireOwn {
+  /** Called before the rows of a recording of which nothing was imported. @throws OperatorError if the data takes no other recording */
+  requireOwn: () => void;
+}
+
 /** Imports a recording; if its rows are not in the order of their ids, in that order. */
 async function importFile(
   ingest: Ingest,
   file: string,
-  options: ImportOptions,
+  options: ImportOptions & RequireOwn,
   threads: number,
   { update, note }: ReturnType<typeof progressReport>,
 ): Promise<Counts> {
@@ -311,10 +324,20 @@ export async function runImport(
     history: 'full',
   });
   try {
+    const bottom = ingest.history.bottom();
     await interruptible(ingest.close, async () => {
       for (const file of files) {
+        const requireOwn = (): void => {
+          if (bottom > 0) throw partial(settings.data, bottom + 1, file);
+        };
         const report = progressReport(file, process.stderr);
-        const counts = await importFile(ingest, file, options, options.threads ?? threadsOfCores(), report);
+        const counts = await importFile(
+          ingest,
+          file,
+          { ...options, requireOwn },
+          options.threads ?? threadsOfCores(),
+          report,
+        );
         report.done();
         process.stdout.write(
           `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +
