@@ -17,7 +17,17 @@ import type { SettingsFormat } from '../cli/show-settings.ts';
 
 /** The settings of a server that most people need. */
 const mainSettings = [
-  ...(['data', 'nodeRpc', 'nodeConfig', 'eventHost', 'eventPort', 'apiHost', 'apiPort', 'allowedHosts'] as const),
+  ...([
+    'data',
+    'history',
+    'nodeRpc',
+    'nodeConfig',
+    'eventHost',
+    'eventPort',
+    'apiHost',
+    'apiPort',
+    'allowedHosts',
+  ] as const),
   ...(['from', 'archiveKey', 'archive', 'logLevel'] as const),
 ];
 
