@@ -3,6 +3,7 @@ import pino from 'pino';
 import type { StateEvent } from './api/server-state.ts';
 import type { ArchiveEvent } from './archive/archiver.ts';
 import type { BaseEvent } from './archive/base-writer.ts';
+import type { FollowEvent } from './archive/follow.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
 import type { ContractsEvent } from './devnet/clarity/network.ts';
@@ -39,9 +40,6 @@ type ServerEvent =
   | { event: 'restore_base_loading'; entry: number; of: number; part: number; parts: number }
   | { event: 'restore_base_skipped'; place: string; name: string; reason: string }
   | { event: 'restored'; place: string; entry: number; height: number }
-  /** The data directory has data of the archive's log already; or the archive could not be asked whether it has. */
-  | { event: 'from_ignored'; place: string; entry: number }
-  | { event: 'from_not_compared'; place: string; problem: string }
   | { event: 'archive_unsigned'; place: string; problem: string }
   | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
   /** Other machines may reach the event port, which accepts events from everybody. */
@@ -87,6 +85,7 @@ export type LogEvent =
   | ContractsEvent
   | ObserverEvent
   | StateEvent
+  | FollowEvent
   | ServerEvent;
 
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -146,8 +145,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   restore_base_loading: 'info',
   restore_base_skipped: 'warn',
   restored: 'info',
-  from_ignored: 'info',
-  from_not_compared: 'warn',
+  archive_followed: 'info',
+  archive_not_followed: 'warn',
   archive_base_made: 'info',
   archive_base_failing: 'error',
   archive_bases_removed: 'info',

@@ -58,7 +58,7 @@ export interface StateReadings {
   historyStart: number | null;
   /** Why the newest block is refused, other than for its chain; null if it was accepted. */
   refusal: Obstacle | null;
-  /** The filling of missing blocks from the node: `failure` is the reason why it fails; null if nothing fills them. */
+  /** The filling of missing blocks from the node or an archive: `failure` is the reason why it fails; null if nothing fills them. */
   filling: { failure: string | null } | null;
   /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
   log: { reason: string; isReachable: boolean } | null;
@@ -286,8 +286,8 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       ? standing('stuck', refusal.problem, refusal.remedy)
       : standing(
           'stuck',
-          `${sentence(refusal.problem)} They can't be filled from the node: ${failure}`,
-          "Check --node-rpc and the node's auth token. Stackside tries again by itself.",
+          `${sentence(refusal.problem)} They can't be filled: ${failure}`,
+          "Check --node-rpc and the node's auth token, or the archive of --from. Stackside tries again by itself.",
         );
   },
 
@@ -296,7 +296,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (log !== null) return standing('catching_up', log.reason, WAIT);
     const isBehind = lagOf(readings) > BLOCKS_BEHIND && isMoving(readings);
     if (!isBehind && refusal === null) return null;
-    const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them from the node`;
+    const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them`;
     const secondsLeft = leftOf(readings);
     const left = secondsLeft === null ? '' : `, ${spanText(secondsLeft)} left`;
     return standing('catching_up', `${positions(readings)}${left}${gap}`, WAIT, { secondsLeft });

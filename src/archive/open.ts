@@ -73,7 +73,7 @@ function requireTrust(location: string, { archiveKey, archiveUnsigned }: Trust):
 const noting = (directory: string | null, location: string): Pick<SignedArchiveOptions, 'seen' | 'saw'> => ({
   seen: directory === null ? null : seenArchive(directory),
   saw({ archive, entry, chain }) {
-    if (directory !== null) noteArchive(directory, { location, archive, entry, chain, is_of_data: false });
+    if (directory !== null) noteArchive(directory, { location, archive, entry, chain });
   },
 });
 

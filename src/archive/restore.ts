@@ -82,7 +82,7 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
 }
 
 /** The height of a block's event; null for any other entry. */
-function heightOf({ path, text }: Entry): number | null {
+export function heightOf({ path, text }: Pick<Entry, 'path' | 'text'>): number | null {
   if (path !== '/new_block') return null;
   const height = Object(parsedJson(text)).block_height;
   return typeof height === 'number' ? height : null;
@@ -104,7 +104,7 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
 }
 
 /** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
-async function* segmentsFrom(place: PlaceReads, entry: number): AsyncGenerator<Segment> {
+export async function* segmentsFrom(place: PlaceReads, entry: number): AsyncGenerator<Segment> {
   const { open, segments } = await contentsOf(place);
   const { linked, last, fault } = linkedFrom(segments, entry);
   yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after));

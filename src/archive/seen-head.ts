@@ -16,8 +16,6 @@ const SeenArchive = Type.Object({
   /** Its newest entry that was seen, and the chain value of that in hex. */
   entry: Type.Integer({ minimum: 0 }),
   chain: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  /** Whether the data of the directory are of its log: they were restored from it, or compared with it. */
-  is_of_data: Type.Boolean(),
 });
 /** An archive as it was last seen. */
 export type SeenArchive = Static<typeof SeenArchive>;

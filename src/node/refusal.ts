@@ -16,8 +16,8 @@ export interface Refusal {
 }
 
 const WITHOUT_TOKEN =
-  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or stop the server, and import a recording that has them";
-const WITH_TOKEN = 'Wait: the server fills them from the node.';
+  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or give an archive of the chain with --from. Or stop the server, and import a recording that has them";
+const BEING_FILLED = 'Wait: the server fills them.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
 const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
@@ -41,6 +41,6 @@ export function refusalOf(error: unknown, fills: boolean): Refusal | null {
   const from = missing?.from ?? parent?.height;
   if (from === undefined) return null;
   const to = missing?.to ?? from;
-  const remedy = fills ? WITH_TOKEN : WITHOUT_TOKEN;
+  const remedy = fills ? BEING_FILLED : WITHOUT_TOKEN;
   return { why: 'gap', problem: blocksText(from, to), remedy, missing: { from, to } };
 }

@@ -77,7 +77,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_FROM'],
     type: textOrNone(),
     absent: 'none',
-    help: 'Archive from which an empty data directory is restored before the server starts; ignored once there is data of its log',
+    help: 'Archive from which an empty data directory is restored, and from which the server takes events that the node does not send',
     accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/key',
   }),
   archiveKey: setting({

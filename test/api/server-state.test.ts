@@ -199,8 +199,8 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<Standing, 'state' 
     {
       state: 'stuck',
       ready: false,
-      reason: "Blocks 160–171 are missing. They can't be filled from the node: the node answers 401.",
-      next: "Check --node-rpc and the node's auth token. Stackside tries again by itself.",
+      reason: "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
+      next: "Check --node-rpc and the node's auth token, or the archive of --from. Stackside tries again by itself.",
     },
   ],
   [
@@ -218,7 +218,7 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<Standing, 'state' 
       state: 'catching_up',
       ready: false,
       reason:
-        'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills them from the node.',
+        'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills them.',
       next: 'Wait.',
     },
   ],

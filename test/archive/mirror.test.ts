@@ -225,7 +225,6 @@ describe('a mirror that is older:', () => {
       archive: head.archive,
       entry: head.entry + 1,
       chain: head.chain,
-      is_of_data: false,
     });
     const error = await failure(restored(web.url, { into }), ArchiveOlderError);
     expect(error.exitCode).toBe(EXIT.again);
@@ -235,7 +234,7 @@ describe('a mirror that is older:', () => {
     // A directory that was emptied, and another archive, have nothing to do with it.
     noteArchive(into, {
       ...{ location: 'elsewhere', archive: { ...head.archive, identity: 'ab'.repeat(16) } },
-      ...{ entry: head.entry + 1, chain: head.chain, is_of_data: false },
+      ...{ entry: head.entry + 1, chain: head.chain },
     });
     expect(await restored(web.url, { into })).toBe(head.entry);
   });
@@ -244,7 +243,7 @@ describe('a mirror that is older:', () => {
     const { path, web } = mirror();
     const into = folder();
     const { archive: identity, entry } = await headOf(path);
-    noteArchive(into, { location: 'elsewhere', archive: identity, entry, chain: 'ab'.repeat(32), is_of_data: false });
+    noteArchive(into, { location: 'elsewhere', archive: identity, entry, chain: 'ab'.repeat(32) });
     expect((await failure(restored(web.url, { into }), ArchiveUntrustedError)).message).toBe(
       `${HEAD} of the archive at ${web.url} has another entry ${entry} than an earlier one.`,
     );

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HEAD, headBytes, headIn } from '../../src/archive/head.ts';
-import { seenArchive } from '../../src/archive/seen-head.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { requireArchivable } from '../../src/commands/serve/archiving.ts';
@@ -12,7 +11,6 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, refusal } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
@@ -53,16 +51,16 @@ async function from(location: string, data: string, given: Record<string, unknow
 
 const names = (said: readonly LogEvent[]): string[] => said.map(({ event }) => event);
 
-test('an empty data directory is restored, and the same command passes over its data ever after', async () => {
+test('an empty data directory is restored, and the same command leaves its data as they are ever after', async () => {
   const data = folder();
   expect(await from(web.url, data)).toEqual([
     { event: 'restore_begun', place: web.url, chain: '0x80000000' },
     { event: 'restored', place: web.url, entry: entryOf(events.length), height: 8 },
   ]);
   expect(tables(data)).toEqual(tables(source));
-  const asked = web.asked.length;
-  expect(await from(web.url, data)).toEqual([{ event: 'from_ignored', place: web.url, entry: entryOf(events.length) }]);
-  expect(web.asked).toHaveLength(asked);
+  const before = journalRows(data);
+  expect(await from(web.url, data)).toEqual([]);
+  expect(journalRows(data)).toEqual(before);
 });
 
 test('the log says how far it is', async () => {
@@ -80,18 +78,6 @@ test('the log says how far it is', async () => {
     height: expect.any(Number),
     left: expect.stringMatching(/^00:0\d:\d\d$/),
   });
-});
-
-test('what a restore that was given up saw says nothing of data that come later', async () => {
-  const data = folder();
-  web.answer = (name) => (name === HEAD ? null : new Response('no', { status: 403 }));
-  expect(await refusal(from(web.url, data))).toContain('with status 403.');
-  web.answer = () => null;
-  rmSync(join(data, 'restore'), { recursive: true });
-  const later = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
-  cpSync(later, data, { recursive: true });
-  expect(seenArchive(data)).toMatchObject({ location: web.url, is_of_data: false });
-  expect(await refusal(from(web.url, data))).toContain('belongs to the log ');
 });
 
 test('a restore that was interrupted goes on', async () => {
@@ -136,25 +122,13 @@ test('a private archive of a directory needs no key', async () => {
   await archive(source, directoryFiles(at));
   const data = folder();
   expect(names(await from(at, data, {}))).toEqual(['restore_begun', 'restored']);
-  expect(names(await from(at, data, {}))).toEqual(['from_ignored']);
+  expect(await from(at, data, {})).toEqual([]);
 });
 
-test('data of the same log that came in another way are compared once, and passed over', async () => {
-  const data = folder();
-  cpSync(source, data, { recursive: true });
-  expect(names(await from(web.url, data))).toEqual(['from_ignored']);
-  expect(seenArchive(data)?.location).toBe(web.url);
-  const asked = web.asked.length;
-  await from(web.url, data);
-  expect(web.asked).toHaveLength(asked);
-});
-
-test('data of another log or another chain are refused', async () => {
+test('data of another chain are refused, and data of another log of the same chain are served', async () => {
   const later = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
   const before = journalRows(later);
-  expect(await refusal(from(web.url, later))).toBe(
-    `The archive at ${web.url} belongs to the log ${dataStateOf(source).identity}, and the data in ${later} to the log ${dataStateOf(later).identity}.`,
-  );
+  expect(await from(web.url, later)).toEqual([]);
   const mainnet = folder();
   const head = (await headIn(directoryFiles(path), signer.publicKey))!;
   const identity = { ...head.archive, chain_id: 1, network: 'mainnet' as const };
@@ -163,9 +137,6 @@ test('data of another log or another chain are refused', async () => {
     `The archive at ${mainnet} is of mainnet (chain 0x00000001), and the data in ${later} are of chain 0x80000000.`,
   );
   expect(journalRows(later)).toEqual(before);
-  expect(seenArchive(later)).toBeNull();
-  // It stays so, however often that is tried.
-  expect(await refusal(from(web.url, later))).toContain('belongs to the log ');
 });
 
 test('data are served, too, where the archive can not be asked', async () => {
@@ -174,8 +145,7 @@ test('data are served, too, where the archive can not be asked', async () => {
   using away = webServer(path);
   away.answer = () => new Response('no', { status: 503 });
   expect(await from(away.url, data)).toEqual([
-    { event: 'from_not_compared', place: away.url, problem: expect.stringContaining("head.json can't be reached") },
-    { event: 'from_ignored', place: away.url, entry: entryOf(events.length) },
+    { event: 'archive_not_followed', place: away.url, reason: expect.stringContaining("head.json can't be reached") },
   ]);
 });
 

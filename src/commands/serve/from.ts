@@ -1,5 +1,5 @@
 /** `serve --from`: an empty data directory is restored from an archive before the server starts. */
-import { chainOfIdentity, type Identity, requireIdentity } from '../../archive/archive.ts';
+import { chainOfIdentity, requireIdentity } from '../../archive/archive.ts';
 import { filesAt, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
 import { noteArchive, seenArchive } from '../../archive/seen-head.ts';
@@ -27,7 +27,7 @@ interface From {
 }
 
 /** @param directory the data directory, if what is seen of the archive is noted there */
-const opened = ({ from, settings, clock, log }: From, directory: string | null): Promise<PlaceReads> => {
+export const opened = ({ from, settings, clock, log }: From, directory: string | null): Promise<PlaceReads> => {
   const { location } = filesAt(from, settings.data, clock);
   return openArchive({
     ...{ location: from, directory, trust: settings, clock },
@@ -35,51 +35,33 @@ const opened = ({ from, settings, clock, log }: From, directory: string | null):
   });
 };
 
-/** @throws OperatorError if the data belong to another log than an archive */
-function requireSameLog(
-  directory: string,
-  { chainId, identity }: DataState,
-  location: string,
-  archive: Identity,
-): void {
-  const difference =
-    chainId !== archive.chain_id
-      ? `is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainId === null ? 'none' : chainIdText(chainId)}`
-      : identity !== archive.identity
-        ? `belongs to the log ${archive.identity}, and the data in ${directory} to ${identity === null ? 'none' : `the log ${identity}`}`
-        : null;
-  if (difference === null) return;
-  throw new OperatorError(
-    `The archive at ${location} ${difference}.`,
-    'Omit --from to serve the data that is there, or give an empty directory with --data.',
-  );
-}
-
-/** Compares an archive with the data that is there, unless that was done before. @throws OperatorError where they differ */
-async function passOver(given: From, state: DataState): Promise<void> {
+/**
+ * Requires that data are of the archive's chain. They may be of another log, because the archive's events are offered to the
+ * server like a node's.
+ * @throws OperatorError
+ */
+async function requireSameChain(given: From, { chainId, position }: DataState): Promise<void> {
   const { from, settings, clock, log } = given;
   const { data: directory } = settings;
   const { location } = filesAt(from, directory, clock);
-  const { id: entry, chain } = state.position;
-  if (entry === 0) {
+  if (position.id === 0) {
     throw new OperatorError(
       `${directory} has the files of a server without an entry, so that nothing is restored into it.`,
       'Remove index.db and journal.db from it, and start again; or omit --from.',
     );
   }
-  const seen = seenArchive(directory);
-  if (seen === null || !seen.is_of_data || seen.location !== location) {
-    try {
-      const archive = await requireIdentity(await opened(given, null));
-      requireSameLog(directory, state, location, archive);
-      noteArchive(directory, { location, archive, entry, chain: chain.toHex(), is_of_data: true });
-    } catch (error) {
-      // The data is served in any case, and needs no archive.
-      if (!(error instanceof PassingError)) throw error;
-      log({ event: 'from_not_compared', place: location, problem: error.message });
-    }
+  try {
+    const archive = await requireIdentity(await opened(given, directory));
+    if (chainId === null || chainId === archive.chain_id) return;
+    throw new OperatorError(
+      `The archive at ${location} is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainIdText(chainId)}.`,
+      'Omit --from to serve the data that is there, or give an empty directory with --data.',
+    );
+  } catch (error) {
+    // The data is served in any case. The server follows the archive once it can be read.
+    if (!(error instanceof PassingError)) throw error;
+    log({ event: 'archive_not_followed', place: location, reason: error.message });
   }
-  log({ event: 'from_ignored', place: location, entry });
 }
 
 /** Restores, and says in the log how far that is. @throws OperatorError */
@@ -127,13 +109,13 @@ async function restore(given: From): Promise<void> {
   const { position, tip } = dataStateOf(directory);
   const own = { entry: position.id, chain: position.chain.toHex() };
   // The head that was seen may have entries that are missing there now.
-  noteArchive(directory, { ...own, ...seenArchive(directory), location, archive, is_of_data: true });
+  noteArchive(directory, { ...own, ...seenArchive(directory), location, archive });
   log({ event: 'restored', place: location, entry: position.id, height: tip?.height ?? 0 });
 }
 
 /**
- * Restores an empty data directory from an archive, or goes on with an interrupted restore. Where data is there, the archive is
- * compared with it, once, and passed over; so the same command starts a server the first time and ever after.
+ * Restores an empty data directory from an archive, or goes on with an interrupted restore. A directory with data must be of the
+ * archive's chain, and stays as it is; so the same command starts a server the first time and ever after.
  * @throws OperatorError
  */
 export async function startFrom(given: From): Promise<void> {
@@ -146,7 +128,7 @@ export async function startFrom(given: From): Promise<void> {
     );
   }
   if (!isUnfinished(directory) && fileSizes(directory).size > 0) {
-    await passOver(given, dataStateOf(directory));
+    await requireSameChain(given, dataStateOf(directory));
     return;
   }
   if (archiveUnsigned)

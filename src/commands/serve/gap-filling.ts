@@ -5,6 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { networkOf } from '../../chain/network.ts';
+import { PayloadError } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import { AskedNode } from '../../node/facts.ts';
 import { type FillEvent, fillTo } from '../../node/fill.ts';
@@ -42,12 +43,12 @@ export const always: Claim = { renew: async () => true, release: async () => {} 
 
 /** What passes by itself, or needs the operator: none of it ends the server. */
 const failures = [
-  ...[IncompleteBlockError, NodeUnreachableError, OperatorError, UnknownParentError, NoSnapshotError],
+  ...[IncompleteBlockError, PayloadError, NodeUnreachableError, OperatorError, UnknownParentError, NoSnapshotError],
   ...[LogUnavailableError, LogUnknownOutcomeError],
 ];
 
-/** Why a gap can't be filled now, in words. @throws what is no failure of the node, the index, the log or the lease */
-function reasonOf(error: unknown): string {
+/** Why blocks can't be added now, in words. @throws an error that isn't of the node, the archive, the index or the log */
+export function reasonOf(error: unknown): string {
   const isKnown = failures.some((known) => error instanceof known);
   if (!isKnown && unavailable(error) === null) throw error;
   return (error as Error).message;

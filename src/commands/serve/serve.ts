@@ -34,6 +34,7 @@ import { openToOthers } from '../../store/files/private-files.ts';
 import { freeBytes } from '../../store/files/status.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -49,7 +50,8 @@ import { startBases } from './bases.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
-import { startFrom } from './from.ts';
+import { archiveFollowing, isOfEarlierPoint, nodeActivity } from './following.ts';
+import { opened, startFrom } from './from.ts';
 import { always, gapFilling } from './gap-filling.ts';
 import {
   askStartingAccounts,
@@ -315,6 +317,24 @@ function serverFilling(
   });
 }
 
+/** Follows the archive of --from, and notes what the node posts. @returns null for data that don't follow one */
+function serverFollowing(
+  { settings, environment: { clock }, log }: Base,
+  ingest: Ingest,
+  cluster: ServedCluster | null,
+  receive: IntakeOptions['receive'],
+) {
+  const { from } = settings;
+  if (from === null || isOfEarlierPoint(ingest)) return null;
+  const node = nodeActivity(clock, () => ingest.history.tip().height);
+  const following = archiveFollowing({
+    ...{ location: from, ingest, receive, node, clock, log },
+    open: () => opened({ from, settings, clock, log }, settings.data),
+    claim: async () => (cluster === null ? always : cluster.claim('follow')),
+  });
+  return { ...following, around: node.around, fill: node.fill };
+}
+
 /** The opened index of a process that writes. */
 type Writing = ReturnType<typeof openWithHooks>;
 
@@ -470,6 +490,7 @@ async function startServer(
     let threads: ApiThreads | null = null;
     let events: EventSources | null = null;
     let filling: ReturnType<typeof serverFilling> = null;
+    let following: ReturnType<typeof serverFollowing> = null;
     let archiving: ServedArchive | null = null;
     const metrics = async () => (await threads?.metrics()) ?? [];
     const logs = async () => (await threads?.logs()) ?? [];
@@ -482,7 +503,7 @@ async function startServer(
       behind: () => cluster?.behind() ?? null,
       source: () => events?.source() ?? null,
       refusal: () => events?.refusal() ?? null,
-      filling: () => filling?.state() ?? null,
+      filling: () => filling?.state() ?? following?.state() ?? null,
       lastEvent: () => rate.last(),
       lastEventBefore: ingest === null ? null : newestEntryAt(settings.data),
     });
@@ -529,9 +550,16 @@ async function startServer(
         closing.unshift(filling.stop);
         if (!requiresWhole(settings)) await startBelowTip({ ingest: managing.ingest, filling, node, clock, log });
       }
-      const fill = filling?.fill ?? null;
+      following = serverFollowing(base, managing.ingest, cluster, receive);
+      if (following !== null) closing.unshift(following.stop);
+      const fillers = [filling, following].filter((one) => one !== null);
+      const fill = (parent: MissingParent): void => {
+        for (const one of fillers) one.fill(parent);
+      };
+      const posted = following?.around(receive) ?? receive;
       events = receiveEvents({
-        ...{ ...base, hour: watch.hour, ingest: managing.ingest, receive, fill, caughtUp, rate },
+        ...{ ...base, hour: watch.hour, ingest: managing.ingest, receive: posted, caughtUp, rate },
+        fill: fillers.length === 0 ? null : fill,
         nodeConfig: settings.nodeConfig === null ? null : readNodeConfig(settings.nodeConfig),
       });
     }

@@ -1,0 +1,190 @@
+/**
+ * `serve --from` keeps up with the archive: while blocks are missing, or the node sends nothing, the events of the archive are
+ * offered to the writer, like a node's. So the data's own log stays the truth, and an event that it has changes nothing.
+ */
+import { entryBefore, entryBelow, type FollowEvent } from '../../archive/follow.ts';
+import { heightOf, segmentsFrom } from '../../archive/restore.ts';
+import { type Clock, pause } from '../../base/clock.ts';
+import type { IntakeOptions } from '../../node/event-intake.ts';
+import type { PlaceReads } from '../../places/files.ts';
+import type { ReceivedEvent } from '../../store/ingest/event.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import { lastIdentityIn } from '../../store/ingest/log-identity.ts';
+import type { Entry } from '../../store/log/entry.ts';
+import type { Claim } from '../cluster/host.ts';
+import { reasonOf } from './gap-filling.ts';
+
+/** Milliseconds between two looks at the archive. */
+const LOOK_MS = 5_000;
+/** Milliseconds without an event after which the node counts as silent. */
+const SILENT_MS = 15_000;
+/** Milliseconds without a block after which the archive may be applied above the node's tip. */
+const AWAY_MS = 600_000;
+
+/** Most segments that are read again, the older ones first, to find the last block in common. */
+const MOST_STEPS_BACK = 100;
+
+const CHAIN_PATHS: readonly string[] = ['/new_block', '/new_burn_block', '/attachments/new'];
+const MEMPOOL_PATHS: readonly string[] = ['/new_mempool_tx', '/drop_mempool_tx'];
+
+type NodeActivity = ReturnType<typeof nodeActivity>;
+
+/** Notes what the node posts. @param tip returns the height of the tip */
+export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number) {
+  let eventAt = clock.monotonic();
+  let blockAt = Number.NEGATIVE_INFINITY;
+  /** Height of the node's newest block, as far as it is known. */
+  let height = 0;
+  let lacksBlocks = false;
+
+  return {
+    /** Makes a function that receives the node's events. */
+    around:
+      (receive: IntakeOptions['receive']): IntakeOptions['receive'] =>
+      async (event) => {
+        eventAt = clock.monotonic();
+        if (event.path !== '/new_block') return receive(event);
+        blockAt = eventAt;
+        const outcome = await receive(event);
+        [height, lacksBlocks] = [tip(), false];
+        return outcome;
+      },
+
+    /** Notes that the parent of a block that the node posted is missing. */
+    fill(parent: MissingParent): void {
+      [height, lacksBlocks] = [parent.height, true];
+    },
+
+    /** Whether the archive is needed: blocks are missing, or the node sends nothing. */
+    needsArchive: (): boolean => lacksBlocks || clock.monotonic() - eventAt > SILENT_MS,
+
+    /** The highest block that may be taken from the archive: it must not outvote the node. Infinite if the node posts none. */
+    limit: (): number => (clock.monotonic() - blockAt > AWAY_MS ? Number.POSITIVE_INFINITY : height),
+  };
+}
+
+/**
+ * Whether data were restored to an earlier point: then they have another identity than their first entry gave them. They don't
+ * follow the archive that they came from, which has what the operator went back from.
+ */
+export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' | 'identity'>): boolean {
+  const [first] = entries.entriesAfter(0);
+  return first !== undefined && lastIdentityIn([first]) !== identity();
+}
+
+interface FollowingOptions {
+  location: string;
+  /** Opens the archive anew, as it is now. */
+  open: () => Promise<PlaceReads>;
+  ingest: Pick<Ingest, 'history'>;
+  /** Offers an event to the writer. */
+  receive: (event: ReceivedEvent) => unknown;
+  node: Pick<NodeActivity, 'needsArchive' | 'limit'>;
+  /** Takes the lease to follow; null while another host does. A host that shares no log has it always. */
+  claim: () => Promise<Claim | null>;
+  clock: Clock;
+  log: (event: FollowEvent) => void;
+}
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+/** Follows an archive until it is stopped. */
+export function archiveFollowing(options: FollowingOptions) {
+  const { location: place, open, ingest, receive, node, claim, clock, log } = options;
+  const { history } = ingest;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  /** Number of the archive's next entry; null until it is found by the height of the tip. */
+  let next: number | null = null;
+  let stepsBack = 0;
+  let isFollowing = false;
+  let lastReason = '';
+
+  /** @returns whether the archive may be read on: false for a block above the node's tip */
+  async function offer({ path, text }: Entry): Promise<boolean> {
+    const limit = node.limit();
+    const isAlone = limit === Number.POSITIVE_INFINITY;
+    if (!CHAIN_PATHS.includes(path) && !(isAlone && MEMPOOL_PATHS.includes(path))) return true;
+    const height = isAlone && history.bottom() === 0 ? null : heightOf({ path, text });
+    if (height !== null && height <= history.bottom()) return true;
+    if (height !== null && height > limit) return false;
+    await receive({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND });
+    await clock.turn();
+    return true;
+  }
+
+  /** Offers the events of the archive, from the next one on. */
+  async function read(archive: PlaceReads): Promise<void> {
+    next ??= await entryBelow(archive, history.tip().height);
+    for await (const segment of segmentsFrom(archive, next)) {
+      for (const entry of segment.entries) {
+        if (entry.id < next) continue;
+        if (signal.aborted || !(await offer(entry))) return;
+        next = entry.id + 1;
+      }
+    }
+    stepsBack = 0;
+  }
+
+  /** {@link read}, from an earlier segment if the chain of the archive leaves this one below the tip. */
+  async function readAll(): Promise<void> {
+    const archive = await open();
+    for (;;) {
+      try {
+        return await read(archive);
+      } catch (error) {
+        if (!(error instanceof UnknownParentError) || next === null) throw error;
+        const before = await entryBefore(archive, next);
+        if (before === next || stepsBack >= MOST_STEPS_BACK) throw error;
+        next = before;
+        stepsBack += 1;
+      }
+    }
+  }
+
+  async function round(): Promise<void> {
+    const lease = await claim();
+    if (lease === null) return;
+    try {
+      const before = history.tip().height;
+      await readAll();
+      const { height } = history.tip();
+      if (!isFollowing || lastReason !== '') log({ event: 'archive_followed', place, blocks: height - before, height });
+      isFollowing = true;
+      lastReason = '';
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async function run(): Promise<void> {
+    for (;;) {
+      await pause(clock, LOOK_MS, signal);
+      if (signal.aborted) return;
+      if (!node.needsArchive()) {
+        isFollowing = false;
+        continue;
+      }
+      try {
+        await round();
+      } catch (error) {
+        const reason = reasonOf(error);
+        if (reason !== lastReason) log({ event: 'archive_not_followed', place, reason });
+        lastReason = reason;
+      }
+    }
+  }
+
+  const running = run().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  return {
+    /** Why the archive can't be followed now; null if it can. */
+    state: () => ({ failure: lastReason === '' ? null : lastReason }),
+    async stop(): Promise<void> {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,215 @@
+/** A server that follows an archive takes from it the events that its node doesn't send. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { entryBelow, type FollowEvent } from '../../src/archive/follow.ts';
+import { archiveFollowing, isOfEarlierPoint, nodeActivity } from '../../src/commands/serve/following.ts';
+import { always } from '../../src/commands/serve/gap-filling.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { eventIntake } from '../../src/node/event-intake.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
+import { archive, restoredFrom } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
+import { logWithCommands } from '../support/data/log-with-commands.ts';
+import { tables } from '../support/data/tables.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
+
+const LOOK_MS = 5_000;
+const SILENT_MS = 15_001;
+const AWAY_MS = 600_001;
+
+const sent = [...devnetEvents({ seed: 21, blocks: 40, accounts: 4, transactionsPerBlock: 2, forkEvery: 9 })];
+const events = sent.map(received);
+const blocks = events.filter(({ path }) => path === '/new_block');
+const heightOf = ({ text }: ReceivedEvent): number => JSON.parse(text).block_height;
+
+const made: DataDirectory[] = [];
+const folder = (): string => {
+  made.push(dataDirectory());
+  return join(made.at(-1)!.path, 'archive');
+};
+afterAll(() => {
+  for (const one of made) one[Symbol.dispose]();
+});
+
+let original: string;
+/** The chain's tables of the archive's own server. */
+let expected: ReturnType<typeof chainTables>;
+beforeAll(async () => {
+  // With commands, which a follower ignores.
+  const source = await logWithCommands(sent);
+  made.push(source);
+  original = folder();
+  await archive(source.path, directoryFiles(original));
+  expected = chainTables(source.path);
+});
+
+/** Pending transactions have the time at which a server received them, and commands are of one server. */
+const LOCAL = /mempool|pending|hook|deliver|outbox|faucet|change|progress|console|secret|nonce_rivals|consumer/;
+const chainTables = (directory: string) =>
+  Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !LOCAL.test(name)));
+
+/** A server with the first events, which follows an archive. Its clock stands still. */
+function follower(known: readonly ReceivedEvent[], { directory = emptyDirectory(), path = original } = {}) {
+  if (!made.includes(directory)) made.push(directory);
+  const open = openAt(directory.path);
+  const { ingest } = open;
+  for (const event of known) ingest.receive(event);
+  const clock = heldClock([LOOK_MS, SILENT_MS, AWAY_MS]);
+  const logged: FollowEvent[] = [];
+  const node = nodeActivity(clock, () => ingest.history.tip().height);
+  const intake = eventIntake({
+    receive: node.around(async (event) => ingest.receive(event)),
+    fill: node.fill,
+    log: () => {},
+  });
+  const post = async (event: ReceivedEvent) => (await intake(event)).outcome;
+  let offered = 0;
+  const following = archiveFollowing({
+    ...{ location: path, ingest, node, clock },
+    open: async () => directoryFiles(path),
+    receive(event) {
+      offered += 1;
+      return ingest.receive(event);
+    },
+    claim: async () => always,
+    log: (event) => logged.push(event),
+  });
+  return {
+    ...{ directory, ingest, logged, post },
+    offered: () => offered,
+    /** Lets time pass, then waits until the next look begins and ends. */
+    async look(after = 0) {
+      if (after > 0) clock.pass(after);
+      await until(() => clock.waiting(LOOK_MS) === 1, 'the wait for the next look');
+      clock.pass(LOOK_MS);
+      await until(() => clock.waiting(LOOK_MS) === 1, 'the end of the look');
+    },
+    async [Symbol.asyncDispose]() {
+      await following.stop();
+      open[Symbol.dispose]();
+    },
+  };
+}
+
+const tip = ({ ingest }: Pick<ReturnType<typeof follower>, 'ingest'>): number => ingest.history.tip().height;
+
+test('a server whose node sends nothing catches up with the archive, and ignores its commands', async () => {
+  const known = events.slice(0, events.indexOf(blocks[15]!));
+  const newest = known.findLast(({ path }) => path === '/new_block')!;
+  {
+    await using server = follower(known);
+    await server.look();
+    expect([tip(server), server.offered()]).toEqual([heightOf(newest), 0]);
+    await server.look(SILENT_MS);
+    expect(server.logged).toEqual([
+      { event: 'archive_followed', place: original, blocks: 40 - heightOf(newest), height: 40 },
+    ]);
+    // Nothing is read twice.
+    const offered = server.offered();
+    await server.look();
+    expect([server.offered(), server.logged.length]).toEqual([offered, 1]);
+    made.push(server.directory);
+  }
+  expect(chainTables(made.at(-1)!.path)).toEqual(expected);
+});
+
+test('a partial history takes nothing from below its start, and ends where the archive does', async () => {
+  const start = events.indexOf(blocks.find((block) => heightOf(block) === 18)!);
+  const known = events.slice(start, start + 8);
+  await using server = follower(known);
+  expect(server.ingest.history.bottom()).toBe(17);
+  await server.look(SILENT_MS);
+  expect([tip(server), server.ingest.history.bottom()]).toEqual([40, 17]);
+  expect(server.logged.map(({ event }) => event)).toEqual(['archive_followed']);
+});
+
+test('a server on a branch that the archive left finds the last block in common', async () => {
+  const orphan = blocks.findIndex((block, at) => at > 20 && heightOf(block) <= heightOf(blocks[at - 1]!));
+  const lost = blocks[orphan - 1]!;
+  const known = events.slice(0, events.indexOf(lost) + 1);
+  const server = follower(known);
+  await server.look(SILENT_MS);
+  await server[Symbol.asyncDispose]();
+  expect(chainTables(server.directory.path)).toEqual(expected);
+});
+
+test('the archive is not applied above the tip of a node that posts blocks, until the node is silent for ten minutes', async () => {
+  const known = events.slice(0, events.indexOf(blocks[10]!));
+  await using server = follower(known);
+  const later = blocks.find((block) => heightOf(block) === 25)!;
+  expect(await server.post(later)).toBe('failed');
+  await server.look();
+  expect(tip(server)).toBe(24);
+  expect(await server.post(later)).toBe('applied');
+  await server.look(SILENT_MS);
+  expect(tip(server)).toBe(25);
+  await server.look(AWAY_MS);
+  expect(tip(server)).toBe(40);
+});
+
+test('a server that is stopped at any event goes on where it was, and the tables are those of the archive', async () => {
+  const directory = emptyDirectory();
+  let known = events.slice(0, events.indexOf(blocks[3]!));
+  for (let most = 1; ; most *= 3) {
+    const server = follower(known, { directory });
+    known = [];
+    const looking = server.look(SILENT_MS);
+    await until(() => server.offered() >= most || tip(server) === 40, 'some events');
+    const isDone = tip(server) === 40;
+    if (isDone) await looking;
+    await server[Symbol.asyncDispose]();
+    if (isDone) break;
+  }
+  expect(chainTables(directory.path)).toEqual(expected);
+});
+
+test('a damaged archive is named once, and followed again when it is whole', async () => {
+  const path = folder();
+  cpSync(original, path, { recursive: true });
+  const segments = readdirSync(path).filter((name) => name.startsWith('segment-'));
+  const lost = segments[Math.floor(segments.length / 2)]!;
+  rmSync(join(path, lost));
+  await using server = follower(events.slice(0, events.indexOf(blocks[2]!)), { path });
+  await server.look(SILENT_MS);
+  await server.look();
+  expect(server.logged).toMatchObject([{ event: 'archive_not_followed', reason: expect.stringContaining('lacks') }]);
+  cpSync(join(original, lost), join(path, lost));
+  expect(existsSync(join(path, lost))).toBe(true);
+  await server.look();
+  expect([tip(server), server.logged.at(-1)?.event]).toEqual([40, 'archive_followed']);
+});
+
+test('the first entry to read is found by the height of a block, from few segments', async () => {
+  const place = directoryFiles(original);
+  let reads = 0;
+  const counting: typeof place = {
+    ...place,
+    read(...given) {
+      reads += 1;
+      return place.read(...given);
+    },
+  };
+  const segments = readdirSync(original).filter((name) => name.startsWith('segment-')).length;
+  const firsts = await Promise.all([0, 1, 20, 39, 1_000].map((height) => entryBelow(counting, height)));
+  expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
+  expect([firsts[0], firsts[4]! > firsts[2]!]).toEqual([1, true]);
+  expect(segments).toBeGreaterThan(10);
+  expect(reads / 5).toBeLessThan(2 * Math.log2(segments) + 2);
+});
+
+test('data that were restored to an earlier point do not follow, and all others do', async () => {
+  const [whole, earlier] = [folder(), folder()];
+  await restoredFrom(directoryFiles(original), whole);
+  await restoredFrom(directoryFiles(original), earlier, { until: { height: 12 } });
+  for (const [directory, expected] of [
+    [whole, false],
+    [earlier, true],
+  ] as const) {
+    using open = openAt(directory);
+    expect(isOfEarlierPoint(open.ingest)).toBe(expected);
+  }
+});
