@@ -77,7 +77,7 @@ export function startChainhooks(options: HookOptions) {
   const secrets = openedSecrets(store.secrets, sealing, log);
   secrets.report();
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, send };
-  const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets });
+  const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets, logIdentity: store.logIdentity });
   const request = deliveryRequest({ ...outgoing, secrets });
   const writer = resultWriter({
     write: (results) => commands.run('delivery.mark', results),

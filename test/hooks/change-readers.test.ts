@@ -12,7 +12,7 @@ import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { routeContext } from '../api/route-context.ts';
 import { openApi } from '../support/api/api.ts';
-import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
@@ -416,4 +416,38 @@ test('HEAD has no body, whichever form is asked for', async () => {
     const response = await fetch(`${server.url}${PATH}`, { method: 'HEAD', headers: { accept } });
     expect([response.status, await response.text()]).toEqual([200, '']);
   }
+});
+
+const forkedEvents = () =>
+  [...devnetEvents({ seed: 9, blocks: 14, accounts: 4, transactionsPerBlock: 1, forkEvery: 4, forkDepth: 2 })].map(
+    received,
+  );
+const hashOf = ({ block }: Change): string => block.block_identifier.hash;
+
+test('a cursor of another log leads on from a canonical block, and is refused at an orphan', async () => {
+  const events = forkedEvents();
+  using own = ingestOf(events);
+  using foreign = ingestOf(events, { chance: OTHER_IDENTITY });
+  using one = openApi(own.path);
+  using other = openApi(foreign.path);
+  const changes = await pages(one.get, 'limit=500');
+  const foreignChanges = await pages(other.get, 'limit=500');
+  const orphans = new Set(changes.filter(({ change }) => change === 'rollback').map(hashOf));
+  expect(orphans.size).toBeGreaterThan(0);
+  let [led, refused] = [0, 0];
+  for (const change of foreignChanges) {
+    if (change.change !== 'apply') continue;
+    expect(changes.map(({ cursor }) => cursor)).not.toContain(change.cursor);
+    const response = await one.get(`${PATH}?after=${change.cursor}&limit=500`);
+    if (orphans.has(hashOf(change))) {
+      expect([response.status, ((await response.json()) as Change).code]).toEqual([409, 'CURSOR_OF_ANOTHER_LOG']);
+      refused += 1;
+      continue;
+    }
+    const { results } = (await response.json()) as Change;
+    expect(results.every((result: Change) => result.change === 'apply')).toBe(true);
+    led += 1;
+  }
+  expect(refused).toBeGreaterThan(0);
+  expect(led).toBeGreaterThan(0);
 });

@@ -119,3 +119,32 @@ test('an expired hook, and one that is disabled, send what waits once each is di
   await until(() => sent.filter(({ hook }) => hook === expired).length === 2);
   expect(managed.get(CONSUMER, expired).status).toMatchObject({ status: 'expired', paused_reason: null });
 });
+
+test('a delivery that waits keeps its webhook id, and new deliveries have other ids than in the log before', async () => {
+  /** The deliveries of one hook, which two of its hosts would number alike. */
+  async function deliveriesOf(isRestored: boolean): Promise<string[]> {
+    const { lease, gain } = laterLease();
+    await using direct = directHooks({ lease, send: answering().send });
+    const uuid = '00000000-0000-4000-8000-000000000001';
+    await direct.hooks.commands.run('hook.register', {
+      ...{ uuid, consumer: CONSUMER },
+      definition: definition(RECEIVER, everything, started) as never,
+    });
+    for (const block of blocks.slice(0, 3)) direct.ingest.receive(block);
+    const before = direct.made(uuid).map(({ webhookId }) => webhookId);
+    if (isRestored) {
+      await begin(direct);
+      await direct.managed.setManyEnabled(CONSUMER, true, { paused: true });
+    }
+    expect(direct.made(uuid).map(({ webhookId }) => webhookId)).toEqual(before);
+    for (const block of blocks.slice(3)) direct.ingest.receive(block);
+    gain();
+    await until(() => direct.made(uuid).length === BLOCKS, 'the hook has caught up');
+    return direct.made(uuid).map(({ webhookId }) => webhookId);
+  }
+  const [old, restored] = [await deliveriesOf(false), await deliveriesOf(true)];
+  // The hook was registered before the first block, of which it isn't notified: two deliveries waited.
+  expect(restored.slice(0, 2)).toEqual(old.slice(0, 2));
+  expect(restored.filter((id) => old.includes(id))).toHaveLength(2);
+  expect(await deliveriesOf(false)).toEqual(old);
+});

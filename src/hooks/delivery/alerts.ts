@@ -20,6 +20,8 @@ const MOST_WAITING = 1_000;
 interface AlertOptions extends Outgoing {
   url: string;
   secrets: OpenedSecrets;
+  /** Identity of the log, in hex; part of the ids of alerts. */
+  logIdentity: () => string;
   rules: DeliveryRules;
   log: HookLog;
   userAgent: string;
@@ -41,7 +43,7 @@ export const noAlerts: Alerts = { start() {}, ended() {}, async stop() {} };
 
 /** Makes the sender of alerts, which tries each alert three times. */
 export function alerts(options: AlertOptions): Alerts {
-  const { url, secrets, guard, rules, log, userAgent, clock, send, chance } = options;
+  const { url, secrets, logIdentity, guard, rules, log, userAgent, clock, send, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookEnd[] = [];
   /** Aborted by `stop`. */
@@ -57,7 +59,7 @@ export function alerts(options: AlertOptions): Alerts {
     const { type, uuid, consumer, name, reason, at } = end;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);
-    const id = webhookId(`${uuid}/${type}/${chance.uuid()}`, text);
+    const id = webhookId(logIdentity(), `${uuid}/${type}/${chance.uuid()}`, text);
     for (let tried = 1; !signal.aborted; tried++) {
       const time = clock.now();
       const headers = {

@@ -122,7 +122,7 @@ export class Notifications {
     const { body, problem } = this.#bodyOf(notification, texts);
     const id = engine.store.deliveries.add(
       {
-        webhookId: webhookId(`${hook.uuid}/${sequence}`, body ?? ''),
+        webhookId: webhookId(engine.store.logIdentity(), `${hook.uuid}/${sequence}`, body ?? ''),
         hookId: hook.id,
         queue: 'live',
         reason,
@@ -214,7 +214,7 @@ export function queueRequested(
 ): void {
   engine.store.deliveries.add(
     {
-      webhookId: webhookId(source, body),
+      webhookId: webhookId(engine.store.logIdentity(), source, body),
       hookId,
       queue,
       reason: queue,

@@ -213,13 +213,14 @@ export function payloadText(hook: PayloadHook, network: Network, event: MatchedB
 
 /**
  * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made again gets the same id; different bodies get different
- * ids.
+ * ids. So do different logs: a server that was restored to an earlier point may number another delivery as the old one did.
  *
+ * @param log identity of the log, in hex
  * @param source what the delivery belongs to, such as the hook's uuid and the delivery's sequence number
  * @param body the JSON text that is sent
  */
-export function webhookId(source: string, body: string | DeliveryBody): string {
-  const hasher = new Bun.CryptoHasher('sha256').update(`${source}\n`);
+export function webhookId(log: string, source: string, body: string | DeliveryBody): string {
+  const hasher = new Bun.CryptoHasher('sha256').update(`${log}/${source}\n`);
   if (typeof body === 'string') hasher.update(body);
   else hasher.update(body.own).update(body.shared);
   return `evt_${hasher.digest('hex').slice(0, 32)}`;

@@ -16,7 +16,7 @@ import { type Route, route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
 import type { ChangePlace } from '../../store/model/block.ts';
 import { UnknownPlaceError } from '../../store/model/read-errors.ts';
-import { bytesAt, numberAt } from '../../store/queries/page.ts';
+import { bytesAt, numberAt, textAt } from '../../store/queries/page.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import {
   type Changes,
@@ -159,8 +159,8 @@ interface Asked {
 
 const inQuery = (name: string) => ({ location: 'querystring', path: [name] }) as const;
 
-const cursorOf = ({ step, block }: ChangePlace): string =>
-  encodeCursor(LIST, { side: 'after', key: [step, block?.toHex() ?? ''] });
+const cursorOf = ({ log, step, block }: ChangePlace): string =>
+  encodeCursor(LIST, { side: 'after', key: [log, step, block?.toHex() ?? ''] });
 
 const HASH_BYTES = 32;
 
@@ -168,10 +168,10 @@ const HASH_BYTES = 32;
 function placeOf(text: string): ChangePlace {
   const cursor = decodeCursor(LIST, text);
   const refuse = () => new ParameterError(inQuery('after'), 'must be a cursor that this route answered, or tip');
-  if (cursor === null || cursor.key.length !== 2) throw refuse();
-  const [step, block] = [numberAt(cursor.key, 0), bytesAt(cursor.key, 1)];
+  if (cursor === null || cursor.key.length !== 3) throw refuse();
+  const [log, step, block] = [textAt(cursor.key, 0), numberAt(cursor.key, 1), bytesAt(cursor.key, 2)];
   if (block.length !== 0 && block.length !== HASH_BYTES) throw refuse();
-  return { step, block: block.length === 0 ? null : block };
+  return { log, step, block: block.length === 0 ? null : block };
 }
 
 /** @throws ParameterError */
@@ -198,11 +198,17 @@ function conditionsIn(filters: string) {
   }
 }
 
-/** The place at which a request begins. @throws ParameterError */
+/** The place of a cursor in the log of this server. @throws ParameterError, UnknownPlaceError */
+function here(cursor: string, changes: Changes): Promise<ChangePlace> {
+  const place = placeOf(cursor);
+  return changes.place((steps) => steps.here(place));
+}
+
+/** The place at which a request begins. @throws ParameterError, UnknownPlaceError */
 async function placeIn({ after, from_height: from }: Asked, changes: Changes): Promise<ChangePlace> {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());
-    return after === 'tip' ? changes.place((steps) => steps.last()) : placeOf(after);
+    return after === 'tip' ? changes.place((steps) => steps.last()) : here(after, changes);
   }
   if (after !== undefined) throw new ParameterError(inQuery('from_height'), 'must not be given with after');
   return changes.place((steps) => {
@@ -365,7 +371,7 @@ const unknownPlace = (error: unknown): unknown =>
   error instanceof UnknownPlaceError
     ? new ApiError(
         409,
-        `The log of this server has no block ${toHex(error.block)}, at which the cursor stands: another server gave the cursor, or the log was restored to an earlier entry. Begin again with from_height`,
+        `The cursor belongs to another log, and its block ${toHex(error.block)} isn't on the chain of this server: another server gave the cursor, or the log was restored to an earlier point. Begin again with from_height`,
         'CURSOR_OF_ANOTHER_LOG',
       )
     : error;
@@ -433,7 +439,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
           'The changes as events `apply` and `rollback`, whose data is an item of `results` and whose id is its cursor; an event `problem` with an error ends the stream.',
       },
       refusals: {
-        409: 'The log of this server has no block at which the cursor stands',
+        409: 'The cursor belongs to another log, and its block is not on the chain of this server',
         503: "The data can't be read now, or too many readers are connected",
       },
       errors: problems,
@@ -447,7 +453,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
         const isStream = acceptsEvents(request);
         const resumed = isStream ? request.headers.get('last-event-id') : null;
         try {
-          const place = resumed === null ? await placeIn(asked, changes) : placeOf(resumed);
+          const place = resumed === null ? await placeIn(asked, changes) : await here(resumed, changes);
           return isStream
             ? await stream(place, wanted, request.signal)
             : await page(place, wanted, asked.limit, asked.wait, request.signal);

@@ -145,7 +145,7 @@ function testDeliveries({ store, history, request, network, chance }: Tried, sea
     const { matched, searchedFrom } = await testBlock(await current(), choice);
     const record = await current();
     const text = payloadText(activeHook(record), networkOrUnknown(network), { apply: [matched], rollback: [] });
-    const id = webhookId(`${record.uuid}/${chance.uuid()}`, text);
+    const id = webhookId(store.logIdentity(), `${record.uuid}/${chance.uuid()}`, text);
     const identity = { webhookId: id, queue: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
     const result = await request(record, identity, text);
     const ok = isSuccess(result);

@@ -1,5 +1,6 @@
 /** The tables of chainhooks, with the ledger of blocks that hooks were notified of, and the secrets. */
 import type { Database } from 'bun:sqlite';
+import { logIdentityQuery } from '../queries/log-identity.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';
@@ -9,12 +10,23 @@ import type { LedgerEntry, Secrets } from './model.ts';
 import { deliveryReads, hookDeliveries } from './outbox.ts';
 import { hookRecords, recordReads } from './records.ts';
 
+/** Reads the identity of the log in hex, which precedes the first hook. */
+function requiredIdentity(db: Database): () => string {
+  const find = logIdentityQuery(db);
+  return () => {
+    const identity = find();
+    if (identity === null) throw new Error('the log has no identity');
+    return identity;
+  };
+}
+
 /** Reads chainhooks through a connection, as they are committed or in its snapshot. */
 export const hookReads = (db: Database) => ({
   records: recordReads(db),
   deliveries: deliveryReads(db),
   secrets: secretReads(db),
   backfills: backfillReads(db),
+  logIdentity: requiredIdentity(db),
   candidates: hookCandidates(db),
 });
 export type HookReads = ReturnType<typeof hookReads>;
@@ -26,6 +38,7 @@ export const hookStore = (db: Database) => ({
   ledger: hookLedger(db),
   secrets: hookSecrets(db),
   backfills: hookBackfills(db),
+  logIdentity: requiredIdentity(db),
   candidates: hookCandidates(db),
 });
 export type HookStore = ReturnType<typeof hookStore>;

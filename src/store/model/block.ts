@@ -168,6 +168,8 @@ export interface ForkDetail extends Fork {
 
 /** A place between two changes. */
 export interface ChangePlace {
+  /** Identity of the log, in hex; empty before its first entry. */
+  log: string;
   /** The step that the change before the place belongs to, by the height of its new tip. */
   step: number;
   /** The block that the chain ends in after that change; null below the first block. */

@@ -13,6 +13,7 @@ import { blockOfPayload, type EntryReader, MissingPayloadError } from '../../fil
 import type { BlockChange, ChangePlace } from '../../model/block.ts';
 import { UnknownPlaceError } from '../../model/read-errors.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { logIdentityQuery } from '../log-identity.ts';
 import type { ChainQueries } from './chain.ts';
 
 /** Blocks of a height. */
@@ -108,22 +109,37 @@ export function stepQueries(
   const isBelow = (from: Branch, to: Branch, block: Uint8Array | null): boolean =>
     from.orphans.length === 0 ? from.height <= to.fork : isSame(block, to.orphans[from.height - to.fork - 1] ?? null);
 
+  const identity = logIdentityQuery(db);
+  const placeAt = (step: number, block: Uint8Array | null): ChangePlace => ({ log: identity() ?? '', step, block });
+
   /** The place before the first change. */
-  const first = (): ChangePlace => ({ step: bottom(), block: null });
+  const first = (): ChangePlace => placeAt(bottom(), null);
+
+  /** The place before the canonical block of a height, up to one above the tip, from which on the present chain is applied. */
+  const before = (height: number): ChangePlace =>
+    // Block 0 is the chain while it is alone, and is in no step.
+    placeAt(tipHeight(), height - 1 <= bottom() ? null : hashAt(height - 1));
 
   return {
     first,
     tipHeight,
 
     /** The place behind the last change. */
-    last: (): ChangePlace => ({ step: tipHeight(), block: tipAt(tipHeight()) }),
+    last: (): ChangePlace => placeAt(tipHeight(), tipAt(tipHeight())),
 
-    /** The place before the canonical block of a height, up to one above the tip, from which on the present chain is applied. */
-    before: (height: number): ChangePlace => ({
-      step: tipHeight(),
-      // Block 0 is the chain while it is alone, and is in no step.
-      block: height - 1 <= bottom() ? null : hashAt(height - 1),
-    }),
+    before,
+
+    /**
+     * The place of this log for a place of any log: steps of another log mean nothing here, so its block must be canonical.
+     * @throws UnknownPlaceError
+     */
+    here(place: ChangePlace): ChangePlace {
+      const { log, block } = place;
+      if (log === identity()) return place;
+      const height = block === null ? bottom() : canonical.get(block)?.height;
+      if (height === undefined) throw new UnknownPlaceError(block!);
+      return before(height + 1);
+    },
 
     /** The change after a place; null behind the last one. @throws UnknownPlaceError */
     next({ step: before, block }: ChangePlace): BlockChange | null {
@@ -138,11 +154,11 @@ export function stepQueries(
       if (!from.isBelowHistory && isBelow(from, to, block)) {
         const height = from.height + 1;
         const hash = height <= to.fork ? hashAt(height)! : to.orphans[height - to.fork - 1]!;
-        return { change: 'apply', height, hash, place: { step, block: hash } };
+        return { change: 'apply', height, hash, place: placeAt(step, hash) };
       }
       const isLast = from.isBelowHistory ? from.orphans.length === 1 : from.height === bottom() + 1;
       const left = isLast ? null : from.parent;
-      return { change: 'rollback', height: from.height, hash: block!, place: { step, block: left } };
+      return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, left) };
     },
 
     /** Height of the block at which a place stands. @throws UnknownPlaceError */
@@ -159,12 +175,12 @@ export function stepQueries(
       if (from.orphans.length > 0) return place;
       if (!isSame(block, tip)) {
         const last = Math.min(upTo, tip === null ? 0 : branchOf(tip).fork);
-        return last <= from.height ? place : { step, block: hashAt(last) };
+        return last <= from.height ? place : placeAt(step, hashAt(last));
       }
       // A height without an orphan has one block: each step up to the next orphan applies the canonical block.
       const orphaned = nextOrphan.get(from.height + 1)?.height ?? Number.POSITIVE_INFINITY;
       const last = Math.min(upTo, orphaned - 1, tipHeight());
-      return last <= from.height ? place : { step: last, block: hashAt(last) };
+      return last <= from.height ? place : placeAt(last, hashAt(last));
     },
 
     /** The orphans of a block's branch, from the fork up to the block, and the height of the fork. @throws UnknownPlaceError */
