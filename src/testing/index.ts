@@ -166,7 +166,7 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
   const pox = pox5Height === undefined ? {} : { 'pox-5-height': pox5Height };
   const real = clarity === undefined ? {} : { clarity };
-  const settings = { 'api-port': port, 'event-port': 0, seed, history, interval: 0, ...pox, ...real };
+  const settings = { 'api-port': port, 'event-port': 0, seed, 'past-blocks': history, interval: 0, ...pox, ...real };
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const chain = await startProcess(executable, ['demo', '--until-stdin-ends', ...flags], limitMs);
   const ask = asking(chain, limitMs);

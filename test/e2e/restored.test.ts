@@ -46,7 +46,8 @@ const archive = (): string => at('archive');
 
 const serve = (data: string): Promise<Server> =>
   startServer(
-    ...(['serve', '--data', data, '--archive', archive(), '--node-rpc', rpc.url] as const),
+    // The node has the whole chain already; it is told from its first block on all the same.
+    ...(['serve', '--data', data, '--archive', archive(), '--node-rpc', rpc.url, '--history', 'full'] as const),
     ...[
       '--node-auth-file',
       at('token'),

@@ -221,6 +221,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'hooks/candidates.tipBurnHeight': [
     { step: /^SCAN blocks$/, reason: 'walks the heights from their end and stops at the first' },
   ],
+  'log-identity.identity': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'names.version': [{ step: /^SCAN old_names/, reason: 'stops at the first' }],
   'transaction-walk.total': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'transactions.total': [{ step: /^SCAN totals$/, reason: 'one row' }],

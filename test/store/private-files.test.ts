@@ -71,10 +71,10 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     const child = Bun.spawn([...command, 'serve', ...flags], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
     for await (const _ of child.stdout) break;
     child.kill();
-    const said = JSON.parse((await new Response(child.stderr).text()).trim());
+    const lines = (await new Response(child.stderr).text()).trim().split('\n');
+    const said = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'data_open_to_others');
     expect(await child.exited).toBe(0);
     expect(said).toMatchObject({
-      msg: 'data_open_to_others',
       remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*`,
     });
     // What SQLite makes beside the index takes its mode.
