@@ -234,6 +234,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     unlinked: ({ burnRewards }) => burnRewards.unlinkedBelow(1, 0),
     withoutPayouts: ({ burnRewards }) => burnRewards.withoutPayouts(),
     lastPlace: async ({ steps }) => steps.heightAt(steps.last()),
+    placeOfAnotherLog: async ({ steps }) => steps.here({ ...steps.before(height), log: 'ab'.repeat(16) }),
     passed: async ({ steps }) => steps.pass(steps.before(height), height),
     stxSupplyAt: ({ tokens }) => tokens.stxSupplyAt(height),
     signers: ({ rewardCycles }) => rewardCycles.signers(cycle.cycle, 2, 0),
