@@ -151,22 +151,6 @@ test('the archive is not applied above the tip of a node that posts blocks, unti
   expect(tip(server)).toBe(40);
 });
 
-test('a server that is stopped at any event goes on where it was, and the tables are those of the archive', async () => {
-  const directory = emptyDirectory();
-  let known = events.slice(0, events.indexOf(blocks[3]!));
-  for (let most = 1; ; most *= 3) {
-    const server = follower(known, { directory });
-    known = [];
-    const looking = server.look(SILENT_MS);
-    await until(() => server.offered() >= most || tip(server) === 40, 'some events');
-    const isDone = tip(server) === 40;
-    if (isDone) await looking;
-    await server[Symbol.asyncDispose]();
-    if (isDone) break;
-  }
-  expect(chainTables(directory.path)).toEqual(expected);
-});
-
 test('a damaged archive is named once, and followed again when it is whole', async () => {
   const path = folder();
   cpSync(original, path, { recursive: true });
