@@ -189,7 +189,7 @@ const paths: Record<string, Read> = {
   '/mined_nakamoto_block': ignored(false),
 };
 
-/** The path of entries that say what an account had before a partial history. A server asks its node, and writes the answer. */
+/** The path of entries with the node's answer about an account at the start of a partial history. */
 export const STARTING_ACCOUNT_PATH = '/stackside/starting_account';
 
 /** Paths of what a server asked its node: it is of the chain as events are, and recordings contain it. */

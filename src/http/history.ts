@@ -73,7 +73,7 @@ export function requireWholeHistory(read: Reader): void {
 }
 
 /**
- * Asks the node about an account that a partial history has no blocks of.
+ * Asks the node about an account that no block of a partial history concerns.
  * @returns its STX and nonces; null if the index knows them
  * @throws HistoryError if the index knows the account's blocks and waits for the node's answer about earlier ones; NodeAwayError
  */

@@ -1,4 +1,4 @@
-/** What the node is asked for a partial history: where it can start, the block below its start, and what accounts had there. */
+/** Requests to the node for a partial history: the height of its start, the block below it, and the accounts after that block. */
 import type { StartingAccountPayload } from '../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
@@ -15,7 +15,7 @@ export type HistoryStartEvent =
   | { event: 'history_starts_with_node'; reason: string };
 
 export type StartingAccountEvent =
-  /** The node doesn't say what accounts had where the index begins; their balances are unknown until it does. */
+  /** The node doesn't return the accounts at the start of the history; their balances are unknown until it does. */
   { event: 'accounts_not_asked'; accounts: number; reason: string };
 
 /**
@@ -58,7 +58,7 @@ export async function startHeight(node: AskedNode, { height: tip }: Pick<NodeInf
   return high + 1;
 }
 
-/** Asks the node what an account had after a block. @returns what the node said instead; @throws NodeUnreachableError */
+/** Asks the node for an account after a block. @returns NoAnswer if the node returns no account @throws NodeUnreachableError */
 export async function askedStartingAccount(
   node: AskedNode,
   principal: string,

@@ -1,5 +1,5 @@
 /**
- * Asks the node about untouched accounts: those that a partial history has no blocks of. The answers stay in memory until the
+ * Asks the node about untouched accounts: no block of a partial history concerns them. The answers stay in memory until the
  * next block, because it may touch the account; then the index knows the account, and its answers become entries.
  */
 import type { Clock } from '../base/clock.ts';

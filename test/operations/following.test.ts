@@ -53,7 +53,10 @@ const chainTables = (directory: string) =>
   Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !LOCAL.test(name)));
 
 /** A server with the first events, which follows an archive. Its clock stands still. */
-function follower(known: readonly ReceivedEvent[], { directory = emptyDirectory(), path = original } = {}) {
+function follower(
+  known: readonly ReceivedEvent[],
+  { directory = emptyDirectory(), path = original, startsAt = 0 } = {},
+) {
   if (!made.includes(directory)) made.push(directory);
   const open = openAt(directory.path);
   const { ingest } = open;
@@ -69,7 +72,11 @@ function follower(known: readonly ReceivedEvent[], { directory = emptyDirectory(
   const post = async (event: ReceivedEvent) => (await intake(event)).outcome;
   let offered = 0;
   const following = archiveFollowing({
-    ...{ location: path, ingest, node, clock },
+    ...{ location: path, node, clock },
+    ingest:
+      startsAt === 0
+        ? ingest
+        : { history: { ...ingest.history, tip: () => ({ ...ingest.history.tip(), height: startsAt }) } },
     open: async () => directoryFiles(path),
     receive(event) {
       offered += 1;
@@ -78,14 +85,19 @@ function follower(known: readonly ReceivedEvent[], { directory = emptyDirectory(
     claim: async () => always,
     log: (event) => logged.push(event),
   });
+  /** Lets time pass, then begins the next look. */
+  async function begin(after = 0): Promise<void> {
+    if (after > 0) clock.pass(after);
+    await until(() => clock.waiting(LOOK_MS) === 1, 'the wait for the next look');
+    clock.pass(LOOK_MS);
+  }
   return {
     ...{ directory, ingest, logged, post },
     offered: () => offered,
+    begin,
     /** Lets time pass, then waits until the next look begins and ends. */
     async look(after = 0) {
-      if (after > 0) clock.pass(after);
-      await until(() => clock.waiting(LOOK_MS) === 1, 'the wait for the next look');
-      clock.pass(LOOK_MS);
+      await begin(after);
       await until(() => clock.waiting(LOOK_MS) === 1, 'the end of the look');
     },
     async [Symbol.asyncDispose]() {
@@ -115,6 +127,12 @@ test('a server whose node sends nothing catches up with the archive, and ignores
     made.push(server.directory);
   }
   expect(chainTables(made.at(-1)!.path)).toEqual(expected);
+});
+
+test('a server that begins to read far above the last block in common goes back as many segments as it takes', async () => {
+  await using server = follower(events.slice(0, events.indexOf(blocks[8]!)), { startsAt: 1_000 });
+  await server.look(SILENT_MS);
+  expect([server.logged.map(({ event }) => event), tip(server)]).toEqual([['archive_followed'], 40]);
 });
 
 test('a partial history takes nothing from below its start, and ends where the archive does', async () => {
@@ -149,6 +167,23 @@ test('the archive is not applied above the tip of a node that posts blocks, unti
   expect(tip(server)).toBe(25);
   await server.look(AWAY_MS);
   expect(tip(server)).toBe(40);
+});
+
+test('a server that is stopped at any event goes on where it was, and the tables are those of the archive', async () => {
+  const directory = emptyDirectory();
+  let known = events.slice(0, events.indexOf(blocks[3]!));
+  for (let most = 1; ; most *= 3) {
+    const server = follower(known, { directory });
+    known = [];
+    await server.begin(SILENT_MS);
+    await until(() => server.offered() >= most || tip(server) === 40, 'some events');
+    const isDone = tip(server) === 40;
+    if (isDone) await server.look();
+    expect(server.logged.filter(({ event }) => event === 'archive_not_followed')).toEqual([]);
+    await server[Symbol.asyncDispose]();
+    if (isDone) break;
+  }
+  expect(chainTables(directory.path)).toEqual(expected);
 });
 
 test('a damaged archive is named once, and followed again when it is whole', async () => {

@@ -1,11 +1,12 @@
 /** A server with the node's token fills the gap below a block that it refuses. */
 import { expect, test } from 'bun:test';
-import { always, gapFilling } from '../../src/commands/serve/gap-filling.ts';
+import { always, gapFilling, reasonOf } from '../../src/commands/serve/gap-filling.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { eventIntake, type IntakeEvent } from '../../src/node/event-intake.ts';
 import type { FillEvent } from '../../src/node/fill.ts';
+import { DeepForkError } from '../../src/store/ingest/history-start.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -49,6 +50,10 @@ function server(open: OpenIngest, { lie = honest, claim = async () => always as 
     },
   };
 }
+
+test('a fork that is too deep is a reason to wait, and ends no server', () => {
+  expect(reasonOf(new DeepForkError(5, 2_000))).toContain('2000 blocks would be rolled back');
+});
 
 test('the block after a gap is refused until the server has filled the gap, then accepted', async () => {
   using open = openNew();

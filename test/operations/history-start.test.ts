@@ -95,7 +95,7 @@ const problemOf = (directory: string, given = {}): Promise<unknown> =>
 
 const blockOnly = (events: readonly NodeEvent[]) => events.filter(({ path }) => path === '/new_block');
 
-/** Where a history starts, and the accounts that blocks touched, with what is known of each. */
+/** The start of a history, and the state of each account that its blocks touched. */
 async function stateOf(directory: string) {
   const snapshots = openSnapshots(directory);
   try {

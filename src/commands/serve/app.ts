@@ -96,7 +96,7 @@ export interface ApiOptions {
   internalToken?: string;
   /** Forwards requests to the node's RPC interface, if there is a node. */
   nodeProxy?: Forward;
-  /** Asks the node about accounts that a partial history has no blocks of; undefined if there is no node. */
+  /** Asks the node about untouched accounts; undefined if there is no node. */
   askAccount?: AskAccount;
   /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
   prefixes?: readonly PrefixForward[];

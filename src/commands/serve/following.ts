@@ -22,7 +22,9 @@ const SILENT_MS = 15_000;
 /** Milliseconds without a block after which the archive may be applied above the node's tip. */
 const AWAY_MS = 600_000;
 
-/** Most segments that are read again, the older ones first, to find the last block in common. */
+/** Blocks below the tip at which reading begins. Heights go down at a fork, so events below the tip may be missing. */
+const BELOW_TIP = 100;
+/** Most segments by which reading goes back to find the last block in common. */
 const MOST_STEPS_BACK = 100;
 
 const CHAIN_PATHS: readonly string[] = ['/new_block', '/new_burn_block', '/attachments/new'];
@@ -97,7 +99,6 @@ export function archiveFollowing(options: FollowingOptions) {
   const { signal } = stopping;
   /** Number of the archive's next entry; null until it is found by the height of the tip. */
   let next: number | null = null;
-  let stepsBack = 0;
   let isFollowing = false;
   let lastReason = '';
 
@@ -115,30 +116,29 @@ export function archiveFollowing(options: FollowingOptions) {
   }
 
   /** Offers the events of the archive, from the next one on. */
-  async function read(archive: PlaceReads): Promise<void> {
-    next ??= await entryBelow(archive, history.tip().height);
-    for await (const segment of segmentsFrom(archive, next)) {
+  async function read(archive: PlaceReads, from: number): Promise<void> {
+    next = from;
+    for await (const segment of segmentsFrom(archive, from)) {
       for (const entry of segment.entries) {
         if (entry.id < next) continue;
         if (signal.aborted || !(await offer(entry))) return;
         next = entry.id + 1;
       }
     }
-    stepsBack = 0;
   }
 
-  /** {@link read}, from an earlier segment if the chain of the archive leaves this one below the tip. */
+  /** {@link read}, from ever earlier segments while the parent of a block is missing: the archive left this chain below. */
   async function readAll(): Promise<void> {
     const archive = await open();
-    for (;;) {
+    let from = next ?? (await entryBelow(archive, history.tip().height - BELOW_TIP));
+    for (let steps = 0; ; steps++) {
       try {
-        return await read(archive);
+        return await read(archive, from);
       } catch (error) {
-        if (!(error instanceof UnknownParentError) || next === null) throw error;
-        const before = await entryBefore(archive, next);
-        if (before === next || stepsBack >= MOST_STEPS_BACK) throw error;
-        next = before;
-        stepsBack += 1;
+        if (!(error instanceof UnknownParentError) || steps === MOST_STEPS_BACK) throw error;
+        const before = await entryBefore(archive, from);
+        if (before === from) throw error;
+        from = before;
       }
     }
   }

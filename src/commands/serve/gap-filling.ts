@@ -13,6 +13,7 @@ import { IncompleteBlockError } from '../../node/replay.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
+import { DeepForkError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../store/log/shared-log.ts';
@@ -43,7 +44,15 @@ export const always: Claim = { renew: async () => true, release: async () => {} 
 
 /** What passes by itself, or needs the operator: none of it ends the server. */
 const failures = [
-  ...[IncompleteBlockError, PayloadError, NodeUnreachableError, OperatorError, UnknownParentError, NoSnapshotError],
+  ...[
+    DeepForkError,
+    IncompleteBlockError,
+    PayloadError,
+    NodeUnreachableError,
+    OperatorError,
+    UnknownParentError,
+    NoSnapshotError,
+  ],
   ...[LogUnavailableError, LogUnknownOutcomeError],
 ];
 

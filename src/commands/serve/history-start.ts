@@ -1,6 +1,6 @@
 /**
- * Where the history of a server starts, and what its node says of accounts there. Each account that a block touches first is asked
- * about, and the answer becomes an entry.
+ * Starts the history of a server, and asks its node for the accounts at that start. Stackside asks once for each account that a
+ * block touches, and the answer becomes an entry.
  */
 import type { Registry } from 'prom-client';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -105,7 +105,7 @@ interface AskingOptions {
   log: (event: StartingAccountEvent) => void;
 }
 
-/** Asks the node, beside everything else, what accounts had at the start of a partial history. */
+/** Asks the node in the background for the accounts at the start of a partial history. */
 export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: AskingOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -14,7 +14,7 @@
  * blocks are stored as orphans until the branch is longer than the chain. A block above the start without its parent shows a
  * gap, and a gap never starts the history again.
  *
- * What accounts had at the start is asked from the node. Its answers are entries of their own, and name the parent of the
+ * Stackside asks the node for the accounts at the start. The answers are entries of their own, and name the parent of the
  * first block, so that a late answer about a former start is ignored.
  */
 import type { Database } from 'bun:sqlite';

@@ -126,7 +126,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
     /**
      * What the parent of a block is. A partial history accepts a block of its first height or lower without its parent.
      * @param height that of the block itself
-     * @throws UnknownParentError where the parent isn't known
+     * @throws UnknownParentError if the parent isn't known
      */
     statusOfParent(parent: Uint8Array, height: number): ParentStatus {
       const start = historyStart();
