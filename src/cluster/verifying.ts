@@ -35,7 +35,6 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   let rest = 0;
   let underWay: Promise<void> = Promise.resolve();
   let isBusy = false;
-  let isStopped = false;
 
   /** Fills a hole, or records a fault. */
   async function handle(fault: LogFault): Promise<void> {
@@ -93,7 +92,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   }
 
   const end = clock.every(VERIFY_INTERVAL_MS, () => {
-    if (isBusy || isStopped) return;
+    if (isBusy) return;
     isBusy = true;
     underWay = tick().finally(() => {
       isBusy = false;
@@ -107,7 +106,6 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
       unsound: [...faults.values()].reduce((sum, { first, last }) => sum + last - first + 1, 0),
     }),
     async stop(): Promise<void> {
-      isStopped = true;
       end();
       await underWay;
     },

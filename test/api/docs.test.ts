@@ -596,3 +596,57 @@ test('a body that may be left out is documented so, and any other is required', 
     'mineDevnetCycles',
   ]);
 });
+
+test('each list of v1 and v2 keeps the default and maximum limit that its clients rely on', () => {
+  const limits = operations.flatMap(({ path, operation: { parameters } }) => {
+    const limit = parameters.find(({ name }) => name === 'limit')?.schema;
+    const [, list] = /^\/extended\/(v[12]\/.+)/.exec(path) ?? [];
+    return limit === undefined || list === undefined ? [] : [{ list, limits: `${limit.default} to ${limit.maximum}` }];
+  });
+  const grouped = Object.entries(Object.groupBy(limits, (one) => one.limits));
+  expect(Object.fromEntries(grouped.map(([key, lists]) => [key, lists?.map(({ list }) => list).sort()]))).toEqual({
+    '20 to 30': [
+      'v1/block',
+      'v2/addresses/{burnchain_address}/pox-transactions',
+      'v2/block-tenures/{tenure_height}/blocks',
+      'v2/blocks',
+      'v2/burn-blocks',
+      'v2/burn-blocks/{height_or_hash}/blocks',
+      'v2/burn-blocks/{height_or_hash}/pox-transactions',
+    ],
+    '20 to 50': [
+      'v1/address/{principal}/mempool',
+      'v1/address/{principal}/stx_inbound',
+      'v1/address/{principal}/transactions',
+      'v1/address/{principal}/transactions_with_transfers',
+      'v1/contract/by_trait',
+      'v1/contract/{contract_id}/events',
+      'v1/tx',
+      'v1/tx/block_height/{height}',
+      'v1/tx/mempool',
+      'v2/addresses/{principal}/transactions',
+      'v2/addresses/{principal}/transactions/{tx_id}/events',
+      'v2/blocks/{height_or_hash}/transactions',
+    ],
+    '20 to 60': ['v2/pox/cycles'],
+    '20 to 100': ['v1/address/{principal}/assets', 'v1/tx/events', 'v2/smart-contracts/{contract_id}/logs'],
+    '20 to 200': ['v1/microblock', 'v1/tx/block/{block_hash}'],
+    '50 to 200': ['v1/tokens/nft/history', 'v1/tokens/nft/holdings', 'v1/tokens/nft/mints'],
+    '96 to 200': ['v1/{pox}/events'],
+    '96 to 250': [
+      'v1/burnchain/reward_slot_holders',
+      'v1/burnchain/reward_slot_holders/{address}',
+      'v1/burnchain/rewards',
+      'v1/burnchain/rewards/{address}',
+    ],
+    '100 to 200': [
+      'v1/tokens/ft/stx/holders',
+      'v1/tokens/ft/{token}/holders',
+      'v1/{pox}/{pool_principal}/delegations',
+      'v2/addresses/{principal}/balances/ft',
+      'v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers',
+    ],
+    '100 to 250': ['v2/pox/cycles/{cycle_number}/signers'],
+    '500 to 1000': ['v2/blocks/{height_or_hash}/signer-signatures'],
+  });
+});

@@ -371,7 +371,7 @@ test('a log whose newest entry was changed ends no host: each logs that the log 
 });
 
 /** What verifies a log in the background for a host; each range begins when the test says so. */
-function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () => true) {
+function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client'>, isHeld = () => true) {
   const clock = heldClock([VERIFY_INTERVAL_MS]);
   const said: ClusterEvent[] = [];
   const entries = one.ingest.entries!;
@@ -383,6 +383,9 @@ function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () 
   return {
     said,
     state: verification.state,
+    stop: verification.stop,
+    /** Lets one interval pass. */
+    pass: () => clock.pass(VERIFY_INTERVAL_MS),
     /** Verifies until something holds; the log is left alone for many intervals between. */
     until: (holds: () => boolean) =>
       until(async () => {
@@ -418,6 +421,39 @@ test('the host that holds the lease finds holes and changed entries, and fills t
   log.entries.splice(9, 1);
   await verification.until(() => verification.state().unsound === 0);
   expect(log.entries).toEqual(whole);
+});
+
+test('stopping a verification waits for its read and starts no other', async () => {
+  const log = filledLog();
+  await using one = openHost(log.client());
+  await one.follow(log.head.id);
+  const mayRead = Promise.withResolvers<void>();
+  let reads = 0;
+  const client = log.client();
+  const slow: typeof client = {
+    ...client,
+    async read(...asked) {
+      reads += 1;
+      await mayRead.promise;
+      return client.read(...asked);
+    },
+  };
+  await using verification = verifier(one, { client: () => slow });
+  verification.pass();
+  await until(() => reads === 1);
+  let isStopped = false;
+  const stopped = verification.stop().then(() => {
+    isStopped = true;
+  });
+  await systemClock.turn();
+  expect(isStopped).toBe(false);
+  mayRead.resolve();
+  await stopped;
+  const { verified } = verification.state();
+  expect(verified).toBeGreaterThan(0);
+  verification.pass();
+  await systemClock.turn();
+  expect({ reads, verified: verification.state().verified }).toEqual({ reads: 1, verified });
 });
 
 test('a hole is not filled by a host whose journal is another', async () => {

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { fromHex } from '../../src/codec/hex.ts';
+import { decodeKnownParts } from '../../src/codec/transaction.ts';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { blocksOf, bodiesOf } from './payload-types.ts';
 
@@ -71,6 +73,23 @@ test('the first block of a tenure holds the operations of all Bitcoin blocks sin
     later += bitcoin.slice(1).flatMap(({ operations }) => operations.filter(({ txId }) => held.includes(txId))).length;
   }
   expect(later).toBeGreaterThan(5);
+});
+
+test('a tenure change gives the number of blocks in the tenure before', () => {
+  const chain = new SimulatedChain({ seed: 13, accounts: 10 });
+  const before: number[] = [];
+  for (const [tenure, blocks] of [1, 3, 2, 1].entries()) {
+    for (let block = 0; block < blocks; block++) {
+      const parent = tenure + block === 0 ? null : chain.tip.indexBlockHash;
+      const { events } = chain.mine(parent, { newTenure: block === 0, transactions: 0 });
+      const payloads = blocksOf(events)[0]!.transactions.map(({ raw_tx }) => decodeKnownParts(fromHex(raw_tx)));
+      for (const decoded of payloads) {
+        if (decoded.ok && decoded.value.payload.type === 'tenure_change')
+          before.push(decoded.value.payload.previousTenureBlocks);
+      }
+    }
+  }
+  expect(before).toEqual([0, 1, 3, 2]);
 });
 
 test('a fork of Bitcoin announces other burn blocks at the same heights', () => {

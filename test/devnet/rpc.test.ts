@@ -1,5 +1,6 @@
 /** The simulated node's answers about its blocks agree with its events. */
 import { expect, test } from 'bun:test';
+import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { cycles } from '../../src/devnet/pox.ts';
@@ -141,4 +142,15 @@ test('an account is answered as it was at an earlier block', async () => {
   const at = async (id: string) =>
     (await json<{ nonce: number }>(`/v2/accounts/${address}?proof=0&tip=${bare(id)}`)).nonce;
   expect(await at(chain.tip.parent!)).toBeLessThan(await at(chain.tip.indexBlockHash));
+});
+
+test.each(['bns', 'costs', 'pox-4'])('a call of a function that the simulated %s lacks says so', async (name) => {
+  const request = new Request(`http://node/v2/contracts/call-read/${BOOT_ADDRESS.testnet}/${name}/missing`, {
+    method: 'POST',
+    body: JSON.stringify({ sender: BOOT_ADDRESS.testnet, arguments: [] }),
+  });
+  expect(await (await answerRpc(node, request)).json()).toEqual({
+    okay: false,
+    cause: `The simulated node doesn't have the function missing of ${name}`,
+  });
 });

@@ -12,6 +12,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { AskedNode } from '../../src/node/facts.ts';
 import { type Filled, fillTo } from '../../src/node/fill.ts';
+import { olderTenures } from '../../src/node/older-tenures.ts';
 import { FILLED_FROM, IncompleteBlockError } from '../../src/node/replay.ts';
 import { NodeUnreachableError } from '../../src/node/rpc.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -403,6 +404,27 @@ test('an index that begins at a block is filled from there, with the rewards of 
     open.ingest.close();
     expect(tables(open.directory)).toEqual(tables(whole.path));
   }
+});
+
+test('the first request for an older tenure finds it, even if it began far below the index', async () => {
+  const { chain } = straight;
+  const [first, below, ...older] = [...chain.ancestors(chain.tip)].filter(({ height }) => height > 0 && height <= 40);
+  const tenures = await olderTenures(new AskedNode(rpcOf(served(chain)), atOnce), {
+    height: first!.height,
+    indexBlockHash: fromHex(below!.indexBlockHash),
+    blockHash: fromHex(below!.blockHash),
+    burnBlockHash: fromHex(below!.burn.hash),
+    burnBlockHeight: below!.burn.height,
+  });
+  expect(tenures?.top).toBe(below!.tenure.height);
+  const distant = older.find(({ tenure }) => tenure.height === below!.tenure.height - 7)!;
+  expect(await tenures!.rewarded(distant.tenure.height)).toEqual({
+    indexBlockHash: fromHex(distant.tenure.indexBlockHash),
+    blockHash: fromHex(distant.tenure.blockHash),
+    miner: distant.tenure.miner.address,
+    recipient: distant.tenure.recipient,
+    fees: distant.fees,
+  });
 });
 
 test('a lock of pox-4 that ends with the epoch of pox-5 is what its event says', async () => {
