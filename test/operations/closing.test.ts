@@ -1,0 +1,57 @@
+/** The order in which a server closes its parts: each before those that it needs. */
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { serving } from '../support/servers/serving.ts';
+
+/** An environment that notes which parts of a server close, in their order. */
+function watchedClosing(): { closed: string[]; environment: Partial<Environment> } {
+  const closed: string[] = [];
+  const { listen, openSnapshots, connect } = realEnvironment;
+  const noting = <T extends object, K extends keyof T>(part: T, method: K, name: string): T => {
+    const call = part[method] as (...given: unknown[]) => unknown;
+    part[method] = ((...given: unknown[]) => {
+      if (!closed.includes(name)) closed.push(name);
+      return call.apply(part, given);
+    }) as T[K];
+    return part;
+  };
+  return {
+    closed,
+    environment: {
+      listen: ((options) => noting(listen(options), 'stop', options.what)) as typeof listen,
+      openSnapshots: (...given) => noting(openSnapshots(...given), 'close', 'snapshots'),
+      connect: (path, synchronous) => noting(connect(path, synchronous), 'close', path.replace(/^.*\//, '')),
+      archiveRounds: (start) => noting(realEnvironment.archiveRounds(start), 'stop', 'archive'),
+      baseMaking: (start, days) => noting(realEnvironment.baseMaking(start, days), 'stop', 'bases'),
+    },
+  };
+}
+
+test('a server that stops accepts no requests first, then no events, then archives the rest, and closes its files last', async () => {
+  using place = dataDirectory();
+  const { closed, environment } = watchedClosing();
+  {
+    await using server = await serving({ archive: join(place.path, 'archive') }, undefined, {}, environment);
+    await server.post(devnetEvents({ blocks: 3 }));
+    expect(closed).toEqual([]);
+  }
+  expect(closed).toEqual(['The API', 'The event receiver', 'bases', 'archive', 'snapshots', 'journal.db', 'index.db']);
+});
+
+test('a server that fails to start closes what it had started', async () => {
+  const { closed, environment } = watchedClosing();
+  const { listen } = realEnvironment;
+  const refused = new Error('no such port');
+  const starting = serving({}, undefined, {}, {
+    ...environment,
+    listen: ((options) => {
+      if (options.what === 'The API') throw refused;
+      return environment.listen?.(options) ?? listen(options);
+    }) as typeof listen,
+  });
+  await expect(starting).rejects.toBe(refused);
+  expect(closed).toEqual(['The event receiver', 'snapshots', 'journal.db', 'index.db']);
+});
