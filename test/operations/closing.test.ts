@@ -35,7 +35,7 @@ test('a server that stops accepts no requests first, then no events, then archiv
   const { closed, environment } = watchedClosing();
   {
     await using server = await serving({ archive: join(place.path, 'archive') }, undefined, {}, environment);
-    await server.post(devnetEvents({ blocks: 3 }));
+    await server.post(devnetEvents({ seed: 1, blocks: 3 }));
     expect(closed).toEqual([]);
   }
   expect(closed).toEqual(['The API', 'The event receiver', 'bases', 'archive', 'snapshots', 'journal.db', 'index.db']);
@@ -45,13 +45,18 @@ test('a server that fails to start closes what it had started', async () => {
   const { closed, environment } = watchedClosing();
   const { listen } = realEnvironment;
   const refused = new Error('no such port');
-  const starting = serving({}, undefined, {}, {
-    ...environment,
-    listen: ((options) => {
-      if (options.what === 'The API') throw refused;
-      return environment.listen?.(options) ?? listen(options);
-    }) as typeof listen,
-  });
+  const starting = serving(
+    {},
+    undefined,
+    {},
+    {
+      ...environment,
+      listen: ((options) => {
+        if (options.what === 'The API') throw refused;
+        return environment.listen?.(options) ?? listen(options);
+      }) as typeof listen,
+    },
+  );
   await expect(starting).rejects.toBe(refused);
   expect(closed).toEqual(['The event receiver', 'snapshots', 'journal.db', 'index.db']);
 });

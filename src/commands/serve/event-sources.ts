@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client';
 import { type Operations, operationAnswer } from '../../api/operations.ts';
 import type { EventSource } from '../../api/server-state.ts';
+import type { Services } from '../../base/service.ts';
 import type { Turns } from '../../base/turns.ts';
 import type { Log } from '../../log.ts';
 import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
@@ -34,8 +35,7 @@ export interface EventSourcesOptions {
   rate: EventRate;
   /** The node's configuration; null if it isn't known. */
   nodeConfig: NodeConfig | null;
-  /** Receives the functions that close the sources, in order. */
-  closing: (() => Promise<void> | void)[];
+  services: Services;
 }
 
 export interface EventSources {
@@ -55,7 +55,7 @@ export interface EventSources {
  * @throws OperatorError if the event port can't be opened
  */
 export function receiveEvents(options: EventSourcesOptions): EventSources {
-  const { settings, environment, registry, log, hour, ingest, receive, fill, caughtUp, rate, nodeConfig, closing } =
+  const { settings, environment, registry, log, hour, ingest, receive, fill, caughtUp, rate, nodeConfig, services } =
     options;
   const { snp: url, mode } = settings;
   let receiver: Receiver | null = null;
@@ -100,7 +100,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
     clock: environment.clock,
     chance: environment.chance,
   });
-  closing.unshift(() => subscriber.stop());
+  services.use('event stream', subscriber);
   snpMetrics(registry, subscriber);
   const source = (): EventSource => ({ kind: 'stream', failure: subscriber.failing() });
   return { ...state, port: receiver?.url ?? null, url, source };
@@ -109,7 +109,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
 /** Maximum size of an event's body. */
 const MAX_EVENT_BYTES = 500_000_000;
 
-function openPort({ settings, environment, operations, log, turns, closing }: EventSourcesOptions, intake: Intake) {
+function openPort({ settings, environment, operations, log, turns, services }: EventSourcesOptions, intake: Intake) {
   const { clock, listen } = environment;
   const receiver = startReceiver({
     hostname: settings.eventHost,
@@ -122,6 +122,5 @@ function openPort({ settings, environment, operations, log, turns, closing }: Ev
     clock,
     listen,
   });
-  closing.unshift(() => receiver.stop());
-  return receiver;
+  return services.use('event receiver', receiver);
 }

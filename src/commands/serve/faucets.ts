@@ -1,15 +1,12 @@
 /** The faucets by the settings. */
-
-import { systemClock } from '../../base/clock.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import type { Log } from '../../log.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
-import { commandsOf } from '../../store/ingest/commands.ts';
+import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
 import type { FaucetCommands } from '../../store/ingest/faucet-requests.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import type { ServedCluster } from '../cluster/host.ts';
 
 /** The token of the test network that the sBTC faucet sends. */
 const SBTC_ASSET = 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token::sbtc-token';
@@ -26,8 +23,7 @@ function bitcoinOf({ btcRpc, btcFaucetKey: key }: Settings): FaucetSettings['bit
 
 interface FaucetSurroundings {
   ingest: Ingest;
-  /** Null on a single host. */
-  cluster: Pick<ServedCluster, 'commander'> | null;
+  commander: Commander;
   snapshots: Snapshots;
   node: NodeRpc;
   log: Log;
@@ -36,7 +32,7 @@ interface FaucetSurroundings {
 /** The faucets of the process that writes, since every request that is served is recorded in the index. */
 export function serverFaucets(
   settings: Settings,
-  { ingest, cluster, snapshots, node, log }: FaucetSurroundings,
+  { ingest, commander, snapshots, node, log }: FaucetSurroundings,
   sbtcAsset = SBTC_ASSET,
 ): Faucets {
   return openFaucets({
@@ -49,7 +45,7 @@ export function serverFaucets(
     },
     onTestNetwork: () => ingest.networkKind() === 'testnet',
     requests: ingest.faucetRequests,
-    commands: commandsOf<FaucetCommands>(cluster?.commander ?? ingest.commander(systemClock)),
+    commands: commandsOf<FaucetCommands>(commander),
     node,
     nextNonce: (address) => snapshots.read(async (read) => read.principals.nonces(address).next),
     now: Date.now,

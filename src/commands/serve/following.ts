@@ -12,8 +12,10 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../store/ingest/log-identity.ts';
 import type { Entry } from '../../store/log/entry.ts';
-import type { Claim } from '../cluster/host.ts';
-import { reasonOf } from './gap-filling.ts';
+import type { Claim, ServedCluster } from '../cluster/host.ts';
+import type { Base } from './base.ts';
+import { opened } from './from.ts';
+import { always, reasonOf } from './gap-filling.ts';
 
 /** Milliseconds between two looks at the archive. */
 const LOOK_MS = 5_000;
@@ -187,4 +189,22 @@ export function archiveFollowing(options: FollowingOptions) {
       await running;
     },
   };
+}
+
+/** Follows the archive of --from, and notes what the node posts. @returns null for data that don't follow one */
+export function serverFollowing(
+  { settings, environment: { clock }, log }: Base,
+  ingest: Ingest,
+  cluster: ServedCluster | null,
+  receive: IntakeOptions['receive'],
+) {
+  const { from } = settings;
+  if (from === null || isOfEarlierPoint(ingest)) return null;
+  const node = nodeActivity(clock, () => ingest.history.tip().height);
+  const following = archiveFollowing({
+    ...{ location: from, ingest, receive, node, clock, log },
+    open: () => opened({ from, settings, clock, log }, settings.data),
+    claim: async () => (cluster === null ? always : cluster.claim('follow')),
+  });
+  return { ...following, around: node.around, fill: node.fill };
 }

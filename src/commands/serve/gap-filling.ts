@@ -7,8 +7,10 @@ import { OperatorError } from '../../base/errors.ts';
 import { networkOf } from '../../chain/network.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
+import type { IntakeOptions } from '../../node/event-intake.ts';
 import { AskedNode } from '../../node/facts.ts';
 import { type FillEvent, fillTo } from '../../node/fill.ts';
+import { nodeToken } from '../../node/node-config.ts';
 import { IncompleteBlockError } from '../../node/replay.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
@@ -19,7 +21,8 @@ import { type MissingParent, UnknownParentError } from '../../store/ingest/known
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../store/log/shared-log.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import type { Claim } from '../cluster/host.ts';
+import type { Claim, ServedCluster } from '../cluster/host.ts';
+import type { Base } from './base.ts';
 
 interface GapFillingOptions {
   /** The node's `auth_token`. */
@@ -155,4 +158,21 @@ export function gapFilling(options: GapFillingOptions) {
       await running;
     },
   };
+}
+
+/** Fills gaps in the chain if the node's token is known. @throws OperatorError if it can't be read */
+export function serverFilling(
+  { settings, environment, node, snapshots, log }: Base,
+  ingest: Ingest,
+  cluster: ServedCluster | null,
+  receive: IntakeOptions['receive'],
+) {
+  const authorization = nodeToken(settings);
+  if (authorization === null) return null;
+  return gapFilling({
+    authorization,
+    ...{ node, snapshots, ingest, receive, log },
+    claim: async () => (cluster === null ? always : cluster.claim('fill')),
+    clock: environment.clock,
+  });
 }

@@ -1,5 +1,6 @@
 /** Starts the chainhooks of a serving process by its settings. */
 import { OperatorError } from '../../base/errors.ts';
+import type { Service } from '../../base/service.ts';
 import type { Lease } from '../../cluster/lease-keeper.ts';
 import { type Access, access } from '../../hooks/access/access.ts';
 import { adminKeyOf, keysOf, namedAdminKey, OPERATOR, type WrongKeys, wrongKeys } from '../../hooks/access/keys.ts';
@@ -18,12 +19,16 @@ import { type Chainhooks, type HookRules, startChainhooks } from '../../hooks/se
 import { hostNames } from '../../http/hosts.ts';
 import { parseNetworks } from '../../http/outgoing.ts';
 import type { Log } from '../../log.ts';
+import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Commander } from '../../store/ingest/commands.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
+import type { ServedCluster } from '../cluster/host.ts';
+import type { Base } from './base.ts';
 import { type Environment, realEnvironment } from './environment.ts';
+import type { Writing } from './writing.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -130,4 +135,23 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     backfills: hookBackfills(hooks, read),
   };
   return { hooks, api, wrongKeys: refused.total, signInPath: () => signInLink(allowed, OPERATOR).path };
+}
+
+/** Starts the chainhooks of a server, with metrics. */
+export function manageHooks(
+  { settings, environment, registry, snapshots, log, watch }: Base,
+  writing: Writing,
+  cluster: ServedCluster | null,
+): ServedHooks & Service {
+  const served = serveHooks({
+    ...{ settings, ...writing, snapshots, log, environment },
+    timers: watch.hour.aroundTimers(hookTimers(registry)),
+    ...(cluster === null ? {} : { commander: cluster.commander }),
+    ...(cluster?.deliveries == null ? {} : { lease: cluster.deliveries }),
+  });
+  const { hooks, wrongKeys } = served;
+  watch.hour.follow(hooks.counters);
+  const unreadableSecrets = () => hooks.secrets.unreadable().length;
+  hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, unreadableSecrets, wrongKeys });
+  return { ...served, stop: () => hooks.stop() };
 }

@@ -14,17 +14,18 @@ import { fileSizes, freeBytes } from '../../store/files/status.ts';
 import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
+import type { ServerReadings } from './app.ts';
+import type { Watch } from './base.ts';
 import { readOrReason } from './operations.ts';
 
-export interface ServerStatusOptions {
+interface ReadingsOptions {
   settings: Pick<Settings, 'mode' | 'data'>;
   clock: Clock;
   operations: Pick<Operations, 'readiness'>;
   snapshots: Snapshots;
   /** Events from the node, with the URL of the port; null in a process that accepts none. */
   events: { rate: EventRate; url: string } | null;
-  hour: Pick<LastHour, 'eventTimes'>;
-  space: Pick<DiskSpace, 'growth'>;
+  watch: Pick<Watch, 'hour' | 'space'>;
   /** Whether the server was started with a simulated node. */
   isSimulated: boolean;
   /** The status of this host of a cluster; null without a shared log. */
@@ -35,19 +36,15 @@ export interface ServerStatusOptions {
 
 const MILLISECONDS = 1000;
 
-/** Makes the function that reads the status of this process. Its uptime counts from this call. */
-export function serverStatus({
-  settings,
-  clock,
-  operations,
-  snapshots,
-  events,
-  hour,
-  space,
-  isSimulated,
-  host,
-  archive,
-}: ServerStatusOptions): () => Promise<ServerStatus> {
+/** Makes what reads the state of this process. Its uptime counts from this call. */
+export const serverReadings = (options: ReadingsOptions): ServerReadings => ({
+  status: statusOf(options),
+  history: () => historyOf(options.watch.hour),
+});
+
+function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
+  const { settings, clock, operations, snapshots, events, watch, isSimulated, host, archive } = options;
+  const { hour, space } = watch;
   const start = clock.monotonic();
   return async () => {
     const { height, node_height, tip_age_seconds, ...standing } = await operations.readiness();
@@ -102,7 +99,7 @@ const rounded = (value: number): number => Number(value.toPrecision(4));
 const roundedOrNull = (value: number | null): number | null => (value === null ? null : rounded(value));
 
 /** The last hour by column. */
-export function serverHistory(hour: LastHour): ServerHistory {
+function historyOf(hour: LastHour): ServerHistory {
   const samples = hour.samples();
   return {
     interval_seconds: hour.intervalSeconds,

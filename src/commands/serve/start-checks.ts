@@ -9,6 +9,7 @@ import { isLoopback, parseAddress } from '../../http/hosts.ts';
 import type { Log } from '../../log.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
+import { requireArchivable } from './archiving.ts';
 
 /** Resolves a name to its addresses. @throws the resolver's error */
 export type ResolveHost = (host: string) => Promise<string[]>;
@@ -93,4 +94,11 @@ export function requireNodesChain(nodes: number | null, chainId: number | null):
     `The node is of chain ${chainIdText(nodes)}, the data of chain ${chainIdText(chainId)}.`,
     `Check --node-rpc, or give --network ${chainIdText(nodes)} with a --data directory of its own.`,
   );
+}
+
+/** Checks that depend on several settings, or on the network. @throws OperatorError */
+export async function requireAgreement(settings: Settings): Promise<void> {
+  requireNoArchive(settings.data);
+  if (settings.hookAccess === 'open') await requireLoopback(settings);
+  if (settings.mode !== 'read') requireArchivable(settings);
 }

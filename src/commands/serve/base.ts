@@ -1,0 +1,43 @@
+/** What the services of a server have in common. */
+import type { Registry } from 'prom-client';
+import type { Operations } from '../../api/operations.ts';
+import type { Services } from '../../base/service.ts';
+import type { Turns } from '../../base/turns.ts';
+import { type Log, reportingDropped } from '../../log.ts';
+import { DiskSpace, LastHour, RequestCounts } from '../../metrics/last-hour.ts';
+import type { NodeRpc } from '../../node/rpc.ts';
+import type { Settings } from '../../settings/config.ts';
+import { freeBytes } from '../../store/files/status.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import type { Environment } from './environment.ts';
+import { recentLog } from './recent-log.ts';
+
+/** Observations of a server about its own work; kept when it starts anew. */
+export interface Watch {
+  hour: LastHour;
+  space: DiskSpace;
+  requests: RequestCounts;
+  recent: ReturnType<typeof recentLog>;
+}
+
+export function watchOf(settings: Settings, { clock, createLog, outputs }: Environment): Watch {
+  const requests = new RequestCounts();
+  const hour = new LastHour({ clock, requests });
+  const space = new DiskSpace(clock, () => freeBytes(settings.data));
+  const { log, read } = recentLog(createLog(settings.logLevel), settings.logLevel, clock.now);
+  return { hour, space, requests, recent: { log: reportingDropped(log, outputs), read } };
+}
+
+export interface Base {
+  settings: Settings;
+  environment: Environment;
+  registry: Registry;
+  node: NodeRpc;
+  snapshots: Snapshots;
+  operations: Operations;
+  log: Log;
+  watch: Watch;
+  /** Divides this thread's time between the node and all clients. */
+  turns: Turns;
+  services: Services;
+}

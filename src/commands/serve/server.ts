@@ -1,0 +1,202 @@
+/** One start of a server: its services in order. Each stops before those that it needs. */
+import { Registry } from 'prom-client';
+import type { Steering } from '../../api/devnet/family.ts';
+import type { OperatorError } from '../../base/errors.ts';
+import { Services } from '../../base/service.ts';
+import { Turns } from '../../base/turns.ts';
+import { noFaucets } from '../../faucets/faucets.ts';
+import { snapshotLog } from '../../metrics/requests.ts';
+import { outputMetrics } from '../../metrics/server.ts';
+import { EventRate } from '../../node/event-intake.ts';
+import type { Settings } from '../../settings/config.ts';
+import { changedSettings } from '../../settings/describe.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { CommitCount } from '../../store/ingest/writer.ts';
+import { serverVersion } from '../cli/this-program.ts';
+import { joinCluster, type ServedCluster } from '../cluster/host.ts';
+import type { Running } from '../terminal/presenter.ts';
+import { answerApi } from './api.ts';
+import type { ApiThreads } from './api-threads.ts';
+import { archiveLog } from './archive.ts';
+import type { Base, Watch } from './base.ts';
+import type { Environment } from './environment.ts';
+import { serverFaucets } from './faucets.ts';
+import { askStartingAccounts, requiresWhole } from './history-start.ts';
+import { manageHooks } from './hooks.ts';
+import { importOldNames } from './old-names.ts';
+import { readOrReason, serverOperations } from './operations.ts';
+import { type Receiving, receiveChain } from './receiving.ts';
+import type { ThreadLog } from './recent-log.ts';
+import { newestEntryAt, type Sources, serverReadings } from './server-readings.ts';
+import { chainOfNode, requireAgreement, requireNodesChain, warnOfOpenEventPort } from './start-checks.ts';
+import { watchState } from './state-watch.ts';
+import { systemOf } from './system.ts';
+import { askAboutTokens } from './tokens.ts';
+import { openWriting } from './writing.ts';
+
+/** Additional options of a server. */
+export interface Started {
+  /** Controls the simulated node beside it. */
+  steering?: Steering | null;
+  /** The token that the sBTC faucet sends; that of the test network if omitted. */
+  sbtcAsset?: string;
+  /** Sources of the settings' values. */
+  sources?: Sources;
+}
+
+/**
+ * Starts a server once.
+ * @param watch observations from before a restart
+ * @throws OperatorError; what was started is stopped then
+ */
+export async function startServer(
+  settings: Settings,
+  environment: Environment,
+  watch: Watch,
+  started: Started,
+): Promise<Running> {
+  await requireAgreement(settings);
+  const services = new Services();
+  try {
+    return await startServices({ settings, environment, watch, services }, started);
+  } catch (error) {
+    await services.stop();
+    throw error;
+  }
+}
+
+async function startServices(
+  given: Pick<Base, 'settings' | 'environment' | 'watch' | 'services'>,
+  { steering = null, sbtcAsset, sources = {} }: Started,
+): Promise<Running> {
+  const { settings, environment, watch, services } = given;
+  const { clock } = environment;
+  const { log } = watch.recent;
+  const ended = Promise.withResolvers<OperatorError>();
+  const registry = new Registry();
+  outputMetrics(registry, environment.outputs);
+  const node = environment.nodeRpc(settings.nodeRpc);
+  // Before files are made.
+  const nodesChain = await chainOfNode(node);
+  requireNodesChain(nodesChain, settings.network);
+
+  const writing = openWriting({ ...given, nodesChain, registry, log, lockLost: ended.resolve });
+  const ingest = writing?.ingest ?? null;
+  const cluster = services.use(
+    'cluster',
+    writing === null ? null : await joinCluster({ settings, ...writing, ...environment, registry, log }),
+  );
+  const commits = ingest?.commits ?? new CommitCount();
+  const turns = new Turns(clock);
+  const snapshots = environment.openSnapshots(settings.data, {
+    log: snapshotLog(registry, log),
+    now: clock.monotonic,
+    every: clock.every,
+    sharing: { turn: clock.turn, commits: () => commits.now() },
+    turns,
+    ...(ingest === null ? {} : { before: ingest.publish }),
+  });
+  services.use('snapshots', { stop: () => snapshots.close() });
+  if (ingest !== null && !requiresWhole(settings)) {
+    services.use('starting accounts', askStartingAccounts({ ingest, snapshots, node, clock, registry, log }));
+  }
+
+  // Both start after the state, which reads them.
+  let threads: ApiThreads | null = null;
+  let receiving: Receiving | null = null;
+  const rate = new EventRate(clock.now);
+  const state = services.use(
+    'state',
+    watchState({
+      ...{ snapshots, node, clock, log },
+      nodeRpc: settings.nodeRpc,
+      chainId: settings.network,
+      health: ingest?.health ?? null,
+      behind: () => cluster?.behind() ?? null,
+      source: () => receiving?.source() ?? null,
+      refusal: () => receiving?.refusal() ?? null,
+      filling: () => receiving?.filling() ?? null,
+      lastEvent: () => rate.last(),
+      lastEventBefore: ingest === null ? null : newestEntryAt(settings.data),
+    }),
+  );
+  const operations = serverOperations({
+    ...{ directory: settings.data, snapshots, node, registry },
+    readiness: state.readiness,
+    now: clock.now,
+    threads: async () => (await threads?.metrics()) ?? [],
+  });
+  const base: Base = { ...given, registry, node, snapshots, operations, log, turns };
+  services.use('last hour', { stop: watch.hour.start() });
+  services.use('disk space', { stop: watch.space.start() });
+
+  // A process that only reads manages no hooks, though a host of a cluster writes the entries that it follows.
+  const managing = settings.mode === 'read' ? null : writing;
+  const hooks = managing === null ? null : services.use('chainhooks', manageHooks(base, managing, cluster));
+  cluster?.start();
+  const logs = async () => (await threads?.logs()) ?? [];
+  const parts = { cluster, rate, sbtcAsset, sources, logs, ended: ended.resolve };
+  const managed = managing === null ? null : await manage(base, managing.ingest, parts);
+  receiving = managed?.receiving ?? null;
+  const server = serverReadings({
+    ...{ settings, clock, operations, snapshots },
+    watch,
+    events: receiving === null ? null : { rate, url: receiving.url },
+    isSimulated: steering !== null,
+    host: () => cluster?.host() ?? null,
+    archive: () => managed?.archiving?.status() ?? null,
+  });
+  let url: string | null = null;
+  if (settings.mode !== 'write') {
+    ({ url, threads } = await answerApi(base, {
+      ...{ commits, server, steering },
+      faucets: managed?.faucets ?? noFaucets,
+      hooks: hooks?.api ?? null,
+      system: managed?.system ?? null,
+    }));
+    managed?.listeners.push({ name: 'API and console', url });
+  }
+  const { mode, data } = settings;
+  log({ event: 'started', version: serverVersion, mode, data, settings: changedSettings(settings) });
+  state.start();
+  if (receiving?.port != null) await warnOfOpenEventPort(settings, log);
+  return {
+    api: url,
+    events: receiving?.port ?? null,
+    signInPath: hooks?.signInPath ?? null,
+    readiness: operations.readiness,
+    chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
+    failed: cluster === null ? ended.promise : Promise.race([cluster.failed, ended.promise]),
+    stop: () => services.stop(),
+  };
+}
+
+interface ManagingParts {
+  cluster: ServedCluster | null;
+  rate: EventRate;
+  sbtcAsset: string | undefined;
+  sources: Sources;
+  /** Reads the log events of the API threads. */
+  logs: () => Promise<(ThreadLog | null)[]>;
+  /** Called with an error that ends the server. */
+  ended: (error: OperatorError) => void;
+}
+
+/** Starts the services of a process that writes, beside its chainhooks. */
+async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
+  const { settings, environment, services, snapshots, node, log } = base;
+  const { cluster, rate, ended, sbtcAsset, ...rest } = parts;
+  const { clock, chance } = environment;
+  const commander = cluster?.commander ?? ingest.commander(clock, chance);
+  const faucets = serverFaucets(settings, { ingest, commander, snapshots, node, log }, sbtcAsset);
+  const names = services.use('old names', await importOldNames(settings, { commander, ingest, clock, log }));
+  if (cluster === null) await names.done;
+  const isHeld = () => cluster?.deliveries?.isHeld() ?? true;
+  services.use('token metadata', askAboutTokens(settings, { ...base, ingest, commander, isHeld }));
+  const archiving = services.use('archive', archiveLog(base, ingest, cluster));
+  const receiving = await receiveChain(base, { ingest, cluster, rate, ended });
+  const listeners = receiving.port === null ? [] : [{ name: 'Events of the node', url: receiving.port }];
+  const requestBase = archiving?.requestBase ?? null;
+  const system = systemOf(base, { ...rest, ingest, cluster, commander, listeners, requestBase });
+  return { faucets, archiving, receiving, listeners, system };
+}

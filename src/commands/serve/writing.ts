@@ -1,0 +1,97 @@
+/** The data directory of a server that writes: it is opened and checked, and its files are kept up. */
+import type { Registry } from 'prom-client';
+import type { Every } from '../../base/clock.ts';
+import type { OperatorError } from '../../base/errors.ts';
+import type { Services } from '../../base/service.ts';
+import { type HookMachine, openWithHooks } from '../../hooks/machine.ts';
+import type { Log } from '../../log.ts';
+import { storeMetrics } from '../../metrics/server.ts';
+import type { Settings } from '../../settings/config.ts';
+import { valueIndexesIn } from '../../settings/data.ts';
+import { startCheckpointer } from '../../store/files/checkpointer.ts';
+import { openToOthers } from '../../store/files/private-files.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
+import type { Environment } from './environment.ts';
+import { requiresWhole, requireWholeHistory } from './history-start.ts';
+import { requireNodesChain } from './start-checks.ts';
+
+/** The opened index of a process that writes. */
+export interface Writing {
+  ingest: Ingest;
+  machine: HookMachine;
+}
+
+interface WritingOptions {
+  settings: Settings;
+  environment: Environment;
+  /** The node's chain; null if unknown. */
+  nodesChain: number | null;
+  registry: Registry;
+  log: Log;
+  services: Services;
+  /** Called if another process may write to the directory. */
+  lockLost: (error: OperatorError) => void;
+}
+
+/**
+ * Opens the data directory for a process that writes, and starts the upkeep of its files.
+ * @returns null for a process that only reads
+ * @throws OperatorError if the directory can't be opened, or is of another chain or history than the settings need
+ */
+export function openWriting(options: WritingOptions): Writing | null {
+  const { settings, environment, nodesChain, registry, log, services, lockLost } = options;
+  const isShared = settings.cluster !== null;
+  if (settings.mode === 'read' && !isShared) return null;
+  const { clock, connect, chance, walLimitBytes: limitBytes } = environment;
+  const { ingest, machine } = openWithHooks(
+    {
+      directory: settings.data,
+      chainId: settings.network,
+      valueIndexes: valueIndexesIn(settings),
+      history: requiresWhole(settings) ? 'full' : 'any',
+      ...{ connect, chance, log, lockLost },
+      // With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry.
+      ...(isShared ? {} : { after: clock.after }),
+    },
+    { log },
+  );
+  services.use('writer', { stop: () => ingest.queue.run(ingest.close) });
+  requireNodesChain(nodesChain, ingest.chainId());
+  if (nodesChain !== null) ingest.holdTo(nodesChain);
+  requireWholeHistory(settings, ingest.history);
+  warnOfOthers(settings.data, log);
+  const { publish: before, local: write, valueIndexes } = ingest;
+  const every = inTurn(ingest, clock.every);
+  services.use('checkpoints', {
+    stop: startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
+  });
+  services.use('value indexes', { stop: startValueIndexing({ write, batch: valueIndexes.batch, clock, log }) });
+  storeMetrics(registry, ingest.health, ingest.unknownCounts);
+  services.use('test writes', { stop: probeWrites(ingest, every) });
+  return { ingest, machine };
+}
+
+/** Runs repeated work in the writer's turn, between writes. */
+const inTurn =
+  ({ queue }: Ingest, every: Every): Every =>
+  (ms, call) =>
+    every(ms, () => void queue.run(call));
+
+/** Milliseconds between two test writes. */
+const PROBE_MS = 2_000;
+
+/**
+ * Detects that writes succeed again even if no event comes. By a timer, not at requests of `/ready`: the index's lag behind the
+ * journal, and deliveries of chainhooks, wait for it in any case.
+ * @param probe costs nothing while writes succeed
+ * @returns a function that ends the probes
+ */
+export const probeWrites = ({ probe }: { probe: () => void }, every: Every): (() => void) => every(PROBE_MS, probe);
+
+/** Warns if other users may read the data directory, whose files have secrets. */
+function warnOfOthers(directory: string, log: Log): void {
+  const paths = openToOthers(directory);
+  if (paths.length === 0) return;
+  log({ event: 'data_open_to_others', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
+}
