@@ -12,6 +12,7 @@ import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
 import { until } from '../support/time/until.ts';
 
 const chain = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
@@ -28,7 +29,7 @@ function server(open: OpenIngest, { lie = honest, claim = async () => always as 
   const log = (event: FillEvent | IntakeEvent) => void said.push(event);
   let now = 0;
   const clock = { ...atOnce.clock, now: () => 1_700_000_000_000, monotonic: () => now };
-  const snapshots = openSnapshots(open.directory);
+  const snapshots = openSnapshots(open.directory, { before: open.ingest.publish });
   const { receive } = open.ingest;
   const filling = gapFilling({
     authorization: RPC_TOKEN,
@@ -67,6 +68,15 @@ test('the block after a gap is refused until the server has filled the gap, then
   expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
   for (const block of blocks.slice(25)) expect(await it.post(block)).toBe('applied');
   expect(open.ingest.tipHeight()).toBe(30);
+});
+
+test('a server that commits in groups fills each block of the gap once', async () => {
+  using open = openNew({ after: groupCommitTimer().after });
+  await using it = server(open);
+  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await it.post(blocks[25]!);
+  await until(() => [...it.named('gap_filled'), ...it.named('gap_not_filled')].length === 1);
+  expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
 });
 
 test('a node that does not tell a block is asked again later, and the reason is logged once', async () => {

@@ -29,7 +29,7 @@ interface GapFillingOptions {
   authorization: string;
   node: NodeRpc;
   snapshots: Snapshots;
-  ingest: Pick<Ingest, 'history' | 'network'>;
+  ingest: Pick<Ingest, 'history' | 'network' | 'publish'>;
   receive: (event: ReceivedEvent) => unknown;
   /** Takes the lease to fill; null while another host fills. A host that shares no log has it always. */
   claim: () => Promise<Claim | null>;
@@ -83,6 +83,12 @@ export function gapFilling(options: GapFillingOptions) {
   let restsUntil = Number.NEGATIVE_INFINITY;
   let lastReason = '';
 
+  /** Accepts an event, and commits it: the fill of the next block reads it. */
+  async function received(event: ReceivedEvent): Promise<void> {
+    await receive(event);
+    ingest.publish();
+  }
+
   async function fill(parent: MissingParent, start: Start | null): Promise<void> {
     const lease = await claim();
     if (lease === null) return;
@@ -96,7 +102,7 @@ export function gapFilling(options: GapFillingOptions) {
       const asked = new AskedNode(node, { rate: RATE, clock, signal });
       const filled = await fillTo(
         parent,
-        { snapshots, history: ingest.history, network, receive },
+        { snapshots, history: ingest.history, network, receive: received },
         {
           node: asked,
           authorization,
