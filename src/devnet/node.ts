@@ -204,7 +204,8 @@ export class SimulatedNode {
       seed,
       transactionsPerBlock: traffic,
       semiFungible: true,
-      retained: options.keepsAll === true ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
+      // Another Stackside asks for blocks far below the tip, to fill its index.
+      retained: options.keepsAll === true || this.#other !== null ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
       faucet: true,
       // Whoever sends one transaction finds a block with one.
       unlocks: false,
