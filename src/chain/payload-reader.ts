@@ -240,6 +240,13 @@ export const mayBeEventPath = (path: string): boolean =>
 export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
 
 /**
+ * Whether recordings have the entries of this path: the node's events, and what a server asked it. They lack commands, which
+ * matter only to the hosts that wrote them and may be secret, and withheld entries, whose texts are unknown.
+ */
+export const isRecordedPath = (path: string): boolean =>
+  (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;
+
+/**
  * The payload of an entry of a journal or log. A newer program may have written it: an event of an unknown path is stored, and
  * changes nothing. So a version may introduce a new path only for entries that change nothing in any version; an entry that
  * older hosts must not ignore needs a form that they refuse.

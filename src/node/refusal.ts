@@ -16,7 +16,7 @@ export interface Refusal {
 }
 
 const WITHOUT_TOKEN =
-  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or give an archive of the chain with --from. Or stop the server, and import a recording that has them";
+  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or give an archive of the chain with --from. Or import a recording that has them into a new --data directory";
 const BEING_FILLED = 'Wait: the server fills them.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';

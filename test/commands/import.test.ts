@@ -18,6 +18,12 @@ const devnet = (seed: number): ReceivedEvent[] =>
 const options = { skipBad: false, restart: false };
 const settingsFor = (data: string) => readSettings({ data, logLevel: 'silent' }, {});
 
+function written(directory: string, name: string, events: readonly ReceivedEvent[]): string {
+  const file = join(directory, name);
+  writeFileSync(file, events.map((event, index) => `${recordingRow({ id: index + 1, ...event })}\n`).join(''));
+  return file;
+}
+
 /** Imports events as a recording of that name. */
 async function importAs(
   directory: string,
@@ -25,27 +31,11 @@ async function importAs(
   events: readonly ReceivedEvent[],
   how = options,
 ): Promise<void> {
-  const file = join(directory, name);
-  writeFileSync(file, events.map((event, index) => `${recordingRow({ id: index + 1, ...event })}\n`).join(''));
+  const file = written(directory, name, events);
   await runImport(settingsFor(directory), [file], { chance: SAME_IDENTITY, ...how });
 }
 
 const events = devnet(1);
-const mempoolEvent = events.find(({ path }) => path === '/new_mempool_tx')!;
-
-test('another recording with the same first row is imported from its first row, whether it is longer or shorter', async () => {
-  // The first recording lacks an event that the second has among the rows of the same numbers.
-  const lacking = events.filter((event) => event !== mempoolEvent);
-  for (const other of [events, events.slice(0, events.indexOf(mempoolEvent) + 2)]) {
-    using directory = dataDirectory();
-    await importAs(directory.path, 'lacking.tsv', lacking);
-    const before = everything(directory.path).journal.length;
-    await importAs(directory.path, 'other.tsv', other);
-    const { journal } = everything(directory.path);
-    expect(journal.length).toBeGreaterThan(before);
-    expect(journal.slice(before).map(({ text }) => text)).toContain(mempoolEvent.text);
-  }
-});
 
 test('the same recording, grown, is imported from where it ended', async () => {
   using directory = dataDirectory();
@@ -55,27 +45,37 @@ test('the same recording, grown, is imported from where it ended', async () => {
   expect(tables(directory.path)).toEqual(tables(expected.path));
 });
 
-test('a recording of another chain with the same chain id is refused with two lines, and nothing of it is stored', async () => {
-  using directory = dataDirectory();
-  await importAs(directory.path, 'ours.tsv', events);
-  const before = everything(directory.path);
-  // The rows before its first block are rolled back, too, however many.
-  const theirs = devnet(2);
-  const [blocks, others] = [
-    theirs.filter(({ path }) => path === '/new_block'),
-    theirs.filter(({ path }) => path === '/new_burn_block'),
-  ];
-  const many = Array.from({ length: BATCH_ROWS }, () => others[0]!);
-  const refused = await importAs(directory.path, 'theirs.tsv', [...many, ...others, ...blocks]).then(
+/** Imports, and returns the error. */
+const errorOf = (importing: Promise<void>): Promise<unknown> =>
+  importing.then(
     () => null,
     (error: unknown) => error,
   );
+
+test('a recording of another chain than --network is refused with two lines, and nothing of it is stored', async () => {
+  using directory = dataDirectory();
+  // The rows before its first block are rolled back, too, however many.
+  const [blocks, others] = [
+    events.filter(({ path }) => path === '/new_block'),
+    events.filter(({ path }) => path === '/new_burn_block'),
+  ];
+  const many = Array.from({ length: BATCH_ROWS }, () => others[0]!);
+  const file = written(directory.path, 'theirs.tsv', [...many, ...others, ...blocks.slice(1)]);
+  const settings = readSettings({ data: directory.path, logLevel: 'silent', network: 'mainnet' }, {});
+  const refused = await errorOf(runImport(settings, [file], options));
   expect(refused).toBeInstanceOf(OperatorError);
-  expect((refused as OperatorError).message).toMatch(
-    /^The recording .*theirs\.tsv belongs to another chain: in row \d+, /,
+  const { message, remedy } = refused as OperatorError;
+  expect(message).toMatch(/^The recording .*theirs\.tsv belongs to another chain: in row \d+, /);
+  expect(remedy).toContain('--data');
+  expect(everything(directory.path).journal).toEqual([]);
+});
+
+test('a recording that goes on with another chain of the same chain id is refused at the first block of it', async () => {
+  using directory = dataDirectory();
+  const refused = await errorOf(importAs(directory.path, 'both.tsv', [...events, ...devnet(2)]));
+  expect((refused as OperatorError).message).toContain(
+    `both.tsv belongs to another chain: in row ${events.length + 1}, index_block_hash is 0x`,
   );
-  expect((refused as OperatorError).remedy).toContain('--data');
-  expect(everything(directory.path)).toEqual(before);
 });
 
 test('a row that is skipped takes nothing of the rows before it along', async () => {

@@ -104,15 +104,19 @@ describe('an import that threads read ahead', () => {
     [
       'rows of two formats',
       [
-        '1\t2022-09-13 00:12:27+00\t/proposal_response\t"a \\"b\\""',
-        '2\t2022-09-13 00:12:27+00\t/proposal_response\t"a \\\\"b\\\\""',
+        ...rows.slice(0, 200),
+        '9001\t2022-09-13 00:12:27+00\t/proposal_response\t"a \\"b\\""',
+        '9002\t2022-09-13 00:12:27+00\t/proposal_response\t"a \\\\"b\\\\""',
       ],
     ],
     [
       'another chain',
-      [...devnetEvents({ seed: 12, blocks: 3, forkEvery: 0 })].map((event, index) =>
-        recordingRow({ ...received(event), id: index + 1 }),
-      ),
+      [
+        ...rows,
+        ...[...devnetEvents({ seed: 12, blocks: 3, forkEvery: 0 })].map((event, index) =>
+          recordingRow({ ...received(event), id: rows.length + index + 1 }),
+        ),
+      ],
     ],
   ])('refuses %s in the same words', async (_, lines) => {
     const file = recording('refused.tsv', lines);

@@ -195,10 +195,13 @@ test('rows that were durable before the disorder are not imported twice', async 
   const rest = events.slice(half).map((event, at) => recordingRow({ id: rows.length + 1 + at, ...event }));
   using directory = dataDirectory();
   using ordered = dataDirectory();
-  const { error, said } = await imported(directory.path, written(directory, [...rows, ...rest.toReversed()]));
+  const file = written(directory, [...rows, ...rest.toReversed()]);
+  const { error, said } = await imported(directory.path, file);
   expect(error).toBeNull();
   expect(said).toContain('importing the rows in the order of their ids');
   expect((await imported(ordered.path, written(ordered, [...rows, ...rest]))).error).toBeNull();
+  expect(everything(directory.path)).toEqual(everything(ordered.path));
+  expect((await imported(directory.path, file)).error).toBeNull();
   expect(everything(directory.path)).toEqual(everything(ordered.path));
 });
 

@@ -310,19 +310,6 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
     const tokens = db.query<{ supply: string | null }, []>('SELECT DISTINCT supply FROM v1_fungible_tokens').all();
     expect(tokens).toEqual([{ supply: null }]);
   }
-  // A partial history takes no other recording, and ends with its own.
-  const another = join(other.path, 'another.tsv');
-  using short = ingestOf(straightChain(3).map(received));
-  await runExport(short.path, another, false);
-  const how = { skipBad: false, restart: false };
-  await expect(runImport(settings, [another], how)).rejects.toThrow('starts at block 5, and nothing of');
-  await runImport(settings, [recording], how);
-  expect(tables(imported.path)).toEqual(before);
-  // An index of the whole chain takes the same recording for what it knows.
-  using whole = ingestOf(events.map(received));
-  const known = tables(whole.path);
-  await runImport({ ...settings, data: whole.path }, [recording], { skipBad: false, restart: false });
-  expect(tables(whole.path)).toEqual(known);
 });
 
 test('what is read of the mempool is another once the node has said what an account had', async () => {

@@ -3,7 +3,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isSamePath } from '../../base/files.ts';
-import { isAskedPath, isHostPath, WITHHELD_PATH } from '../../chain/payload-reader.ts';
+import { isRecordedPath } from '../../chain/payload-reader.ts';
 import { recordingRow } from '../../chain/recording.ts';
 import { toHex } from '../../codec/hex.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
@@ -31,14 +31,9 @@ export async function runExport(directory: string, file: string | undefined, ove
   }
 }
 
-const isExported = (path: string): boolean => (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;
-
-/**
- * Returns the node's events, and what a server asked it. Commands are omitted, since they matter only to the hosts that wrote them,
- * and may be secret. Withheld entries are omitted, since their bodies are unknown.
- */
+/** Returns the rows of a recording. */
 function* rowsOf(journal: JournalReads): Generator<string> {
-  for (const entry of journal.entriesAfter(0)) if (isExported(entry.path)) yield recordingRow(entry);
+  for (const entry of journal.entriesAfter(0)) if (isRecordedPath(entry.path)) yield recordingRow(entry);
 }
 
 const withoutHeights = (name: string): OperatorError =>

@@ -108,9 +108,13 @@ function textOf({ blocks, burnBlocks, height, accounts, unanswered }: Filled): s
 function errorOfFill(error: unknown, url: string): unknown {
   if (error instanceof IncompleteBlockError) {
     const { height, lacking } = error;
-    return new OperatorError(`Block ${height} can't be filled: ${lacking}.`, 'Import a recording that has the block.', {
-      cause: error,
-    });
+    return new OperatorError(
+      `Block ${height} can't be filled: ${lacking}.`,
+      'Import a recording that has the block into a new --data directory.',
+      {
+        cause: error,
+      },
+    );
   }
   if (!(error instanceof NodeUnreachableError)) return error;
   return new PassingError(

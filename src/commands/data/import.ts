@@ -12,9 +12,11 @@ import { PreparedEvent, type ReceivedEvent } from '../../store/ingest/event.ts';
 import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import { type Ingest, type IngestOptions, type Outcome, openIngest } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import type { Entry } from '../../store/log/entry.ts';
 import { interruptible } from '../cli/output.ts';
 import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
 import { type Input, openInput, requireInput } from './input.ts';
+import { LogBeginning } from './log-beginning.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
 import { type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
 import { type Disorder, disorderIn, inputInOrder, SeenIds } from './row-order.ts';
@@ -64,8 +66,14 @@ interface Recording {
   open(): Input;
   /** Whether the rows are read in the order of their ids, and not in that of the file. */
   isSorted: boolean;
-  /** Ids that were imported before the rows were sorted. */
-  durable: SeenIds;
+  /** The rows that were imported before the rows were sorted. */
+  durable: DurableRows;
+}
+
+/** Rows that are durable: their ids, and the number of the log's last entry by then. */
+interface DurableRows {
+  ids: SeenIds;
+  entry: number;
 }
 
 /** The rows of a recording are not in the order of their ids. Rows that weren't durable are rolled back. */
@@ -73,8 +81,7 @@ class DisorderedError extends Error {
   override readonly name = 'DisorderedError';
   constructor(
     readonly disorder: Disorder,
-    /** Ids of the rows that are durable. */
-    readonly durable: SeenIds,
+    readonly durable: DurableRows,
   ) {
     super(`row ${disorder.row} is not in the order of the ids`);
   }
@@ -82,12 +89,13 @@ class DisorderedError extends Error {
 
 /**
  * Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows.
+ * @param entry number of the last entry that the recording has, besides those of the earlier import
  * @throws DisorderedError if the rows may have been imported in another order than that of the file
  */
-async function importedOf(recording: Recording, imported: Imported): Promise<Imported> {
+async function importedOf(recording: Recording, imported: Imported, entry: number): Promise<Imported> {
   if (imported.rows === 0 || (await beginsWith(recording, imported))) return imported;
   const disorder = recording.isSorted ? null : await disorderIn(recording.file);
-  if (disorder !== null) throw new DisorderedError(disorder, new SeenIds());
+  if (disorder !== null) throw new DisorderedError(disorder, { ids: new SeenIds(), entry });
   return NOTHING_IMPORTED;
 }
 
@@ -105,15 +113,25 @@ const foreign = (file: string, row: number, cause: ForeignChainError): OperatorE
     { cause },
   );
 
-/** The error for a directory with a partial history, into which nothing but the rest of its own recording is imported. */
-const partial = (directory: string, from: number, file: string): OperatorError =>
+/** The remedy for a recording that doesn't begin with the log of the directory. */
+const NEW_DIRECTORY = 'Give a new directory with --data, and import the recording into it.';
+
+/** The error for a recording whose row isn't the next entry of the log. */
+const differentLog = (directory: string, file: string, row: number, { id, path }: Entry): OperatorError =>
   new OperatorError(
-    `The history in ${directory} starts at block ${from}, and nothing of ${file} was imported into it before.`,
-    'Give a new directory with --data, and import the recording into it.',
+    `${file} does not begin with the log in ${directory}: row ${row} differs from entry ${id} (${path}).`,
+    NEW_DIRECTORY,
+  );
+
+/** The error for recordings that end before the log does. */
+const tooShort = (directory: string, file: string, { id, path }: Entry): OperatorError =>
+  new OperatorError(
+    `${file} does not begin with the log in ${directory}: it ends before entry ${id} (${path}).`,
+    NEW_DIRECTORY,
   );
 
 /** The error for rows of an unsorted recording that were imported before rows with lower ids. */
-const importedTooEarly = (file: string, id: number, { highest }: SeenIds): OperatorError =>
+const importedTooEarly = (file: string, id: number, highest: number): OperatorError =>
   new OperatorError(
     `The rows of ${file} are not in the order of their ids, and id ${highest} was imported before id ${id}.`,
     'Import the recording into an empty --data directory, which imports its rows in the order of their ids.',
@@ -139,11 +157,11 @@ function batchesOf(
   input: Input,
   { format, aheadFrom = AHEAD_FROM_BYTES, thread }: Pick<ImportOptions, 'format' | 'aheadFrom' | 'thread'>,
   threads: number,
-  imported: Imported,
+  unprepared: number,
 ): AsyncGenerator<RowBatch> {
   if (threads === 0 || input.size === null || input.size < aheadFrom) return readHere(input, file, format ?? null);
   return readAhead(
-    { source: { file, format: format ?? null, prepareFrom: imported.rows + 1 }, chainId: ingest.chainId() },
+    { source: { file, format: format ?? null, prepareFrom: unprepared + 1 }, chainId: ingest.chainId() },
     threads,
     thread,
   );
@@ -170,30 +188,38 @@ const received = (event: RowEvent): ReceivedEvent =>
 async function importRows(
   ingest: Ingest,
   recording: Recording,
-  { skipBad, restart, requireOwn, ...how }: ImportOptions & RequireOwn,
+  { directory, log, skipBad, restart, ...how }: ImportOptions & Destination,
   threads: number,
   report: (progress: Progress) => void,
 ): Promise<Counts> {
   const { file, isSorted, durable } = recording;
   const input = recording.open();
   const seen = new SeenIds();
-  /** Ids of the rows that are durable. */
-  let stored = new SeenIds();
+  let stored: DurableRows = { ids: new SeenIds(), entry: Math.max(log.at, durable.entry) };
   /** Undefined until it is looked for. */
   let disorder: Disorder | null | undefined = isSorted || input.size === null ? null : undefined;
   const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
   const first = await firstDigest(file, input);
   let source = first === null ? undefined : digestText(first);
   let imported = NOTHING_IMPORTED;
-  if (source !== undefined && !restart) imported = await importedOf(recording, ingest.imported(source));
+  if (source !== undefined && !restart) {
+    imported = await importedOf(recording, ingest.imported(source), stored.entry);
+  }
+  /** The entries that the rows must be equal to. */
+  const beginningOf = (): LogBeginning => {
+    if (imported.rows > 0) stored.entry = Math.max(stored.entry, ingest.imported(logOf(source!)).rows);
+    return new LogBeginning(ingest, stored.entry, log.last);
+  };
+  let beginning = beginningOf();
   /** Whether the recording is known to be of this chain; before, nothing of it becomes durable. */
   let ours = imported.rows > 0;
   let digest = 0n;
   let batch = { rows: 0, bytes: 0 };
 
   const note = (digestOfRows: bigint) => {
-    if (batch.rows === 0 || source === undefined) return;
+    if (batch.rows === 0 || source === undefined || beginning.next !== null) return;
     ingest.setImported(source, { rows: counts.rows, digest: digestText(digestOfRows) });
+    ingest.setImported(logOf(source), { rows: ingest.position().id, digest: '' });
     batch = { rows: 0, bytes: 0 };
   };
   /** Requires that no row with a lower id comes later in the file. */
@@ -221,7 +247,16 @@ async function importRows(
     }
   };
 
-  for await (const { rows, read } of batchesOf(ingest, file, input, how, threads, imported)) {
+  /** Requires that an event is the next entry of the log. @throws OperatorError, DisorderedError */
+  const requireNext = async (event: ReceivedEvent, next: Entry): Promise<Outcome> => {
+    log.isCompared = true;
+    if (beginning.takes(event)) return 'repeated';
+    await requireOrder();
+    throw differentLog(directory, file, input.rowNumber(counts.rows), next);
+  };
+
+  const unprepared = imported.rows + beginning.left();
+  for await (const { rows, read } of batchesOf(ingest, file, input, how, threads, unprepared)) {
     for (const row of rows) {
       const before = digest;
       digest = row.digest;
@@ -230,20 +265,22 @@ async function importRows(
         source = digestText(digest);
         if (!restart) imported = ingest.imported(source);
         ours = imported.rows > 0;
+        beginning = beginningOf();
       }
-      if (imported.rows === 0) requireOwn();
       counts.rows += 1;
       if (counts.rows === imported.rows && digestText(digest) !== imported.digest) {
         throw otherRecording(file, imported.rows);
       }
-      if (counts.rows === imported.rows) stored = seen.copy();
+      if (counts.rows === imported.rows) stored.ids = seen.copy();
       try {
         if (row.problem !== null) throw new RowError(row.problem);
         const { event } = row;
         if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
-        if (durable.has(event.id)) continue;
-        if (event.id < durable.highest) throw importedTooEarly(file, event.id, durable);
-        counts[await applied(received(event))] += 1;
+        const { ids } = durable;
+        if (ids.has(event.id)) continue;
+        if (event.id < ids.highest) throw importedTooEarly(file, event.id, ids.highest);
+        const [own, { next }] = [received(event), beginning];
+        counts[next === null ? await applied(own) : await requireNext(own, next)] += 1;
         ours ||= event.path === '/new_block';
       } catch (error) {
         if (error instanceof ForeignChainError) {
@@ -267,33 +304,49 @@ async function importRows(
       batch.rows += 1;
       batch.bytes += row.bytes;
       if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
-      note(digest);
-      ingest.commitToJournal();
-      stored = seen.copy();
+      if (beginning.next === null) {
+        note(digest);
+        ingest.commitToJournal();
+        stored = { ids: seen.copy(), entry: ingest.position().id };
+      } else {
+        batch = { rows: 0, bytes: 0 };
+      }
       report({ rows: counts.rows, height: ingest.tipHeight(), read, size: input.size });
     }
     // The runtime holds a batch longer than it is used, and a genesis block's row has 80 MB.
     rows.length = 0;
   }
   if (counts.rows < imported.rows) throw otherRecording(file, imported.rows);
-  commit(digest);
+  log.at = beginning.at;
+  log.next = beginning.next;
+  if (beginning.next === null) commit(digest);
   return counts;
 }
 
-interface RequireOwn {
-  /** Called before the rows of a recording of which nothing was imported. @throws OperatorError if the data takes no other recording */
-  requireOwn: () => void;
+/** The data directory, and its log before the import, which the recordings must begin with. */
+interface Destination {
+  directory: string;
+  log: {
+    /** Number of the last entry. */
+    readonly last: number;
+    /** Number of the last entry that the recordings so far have. */
+    at: number;
+    /** The entry with which the next recording must go on; null if there is none. */
+    next: Entry | null;
+    /** Whether a row was compared with an entry. */
+    isCompared: boolean;
+  };
 }
 
 /** Imports a recording; if its rows are not in the order of their ids, in that order. */
 async function importFile(
   ingest: Ingest,
   file: string,
-  options: ImportOptions & RequireOwn,
+  options: ImportOptions & Destination,
   threads: number,
   { update, note }: ReturnType<typeof progressReport>,
 ): Promise<Counts> {
-  const inFileOrder = { file, open: () => openInput(file), isSorted: false, durable: new SeenIds() };
+  const inFileOrder = { file, open: () => openInput(file), isSorted: false, durable: { ids: new SeenIds(), entry: 0 } };
   try {
     return await importRows(ingest, inFileOrder, options, threads, update);
   } catch (error) {
@@ -324,17 +377,15 @@ export async function runImport(
     history: 'full',
   });
   try {
-    const bottom = ingest.history.bottom();
+    const log: Destination['log'] = { last: ingest.lastEntry(), at: 0, next: null, isCompared: false };
+    const into = { directory: settings.data, log };
     await interruptible(ingest.close, async () => {
       for (const file of files) {
-        const requireOwn = (): void => {
-          if (bottom > 0) throw partial(settings.data, bottom + 1, file);
-        };
         const report = progressReport(file, process.stderr);
         const counts = await importFile(
           ingest,
           file,
-          { ...options, requireOwn },
+          { ...options, ...into },
           options.threads ?? threadsOfCores(),
           report,
         );
@@ -344,12 +395,16 @@ export async function runImport(
             `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
         );
       }
+      if (log.next !== null && log.isCompared) throw tooShort(settings.data, files.at(-1)!, log.next);
     });
     makeSecondaryIndexes(ingest);
   } finally {
     ingest.close();
   }
 }
+
+/** The source under which the progress of a recording has the number of the log's last entry by then. */
+const logOf = (source: string): string => `${source} log`;
 
 const digestText = (digest: bigint): string => digest.toString(16);
 

@@ -27,7 +27,7 @@ export interface RecordingSource {
   file: string;
   /** The format that the operator named. */
   format: RecordingFormat | null;
-  /** Rows before this one were imported, and aren't prepared. */
+  /** Rows before this one are in the log already, and aren't prepared. */
   prepareFrom: number;
 }
 

@@ -145,14 +145,14 @@ const CONNECTION_REMEDY =
 const REFUSAL_REMEDY = 'Correct the URL of --snp, or the rights of its user in Redis. Stackside tries again by itself.';
 const PROTOCOL_REMEDY = 'Check that --snp and --snp-key-prefix name the streams of stacks-node-publisher.';
 const PARENT_REMEDY =
-  'The publisher has lost events, or began after the first block, or the block before was skipped (--snp-skip). Stop the server and import a recording that has the missing blocks, or let the publisher take the chain from an empty chainstate.';
+  'The publisher has lost events, or began after the first block, or the block before was skipped (--snp-skip). Either import a recording that has the missing blocks into a new --data directory, or let the publisher take the chain from an empty chainstate.';
 const eventRemedy = (sequence: number): string =>
   `Look for a newer version of Stackside, which may understand the event. The log has the cause. To continue without the event, start the server with --snp-skip ${sequence}; the data then lacks its changes.`;
 
 /** The remedy for a skipped message: what its absence means. */
 const skipRemedy = (path: string): string =>
   path === '/new_block'
-    ? 'Later blocks wait until this one is there: stop the server and import a recording that has it.'
+    ? 'Later blocks wait until this one is there: import a recording that has it into a new --data directory.'
     : 'The data lacks the changes of this event; stackside check names them.';
 
 /** Describes an error of Redis; null for other errors. */

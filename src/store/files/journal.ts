@@ -219,6 +219,12 @@ function requireEnds(db: Database, file: string): void {
   if (first !== null && first !== 1) throw new JournalDamagedError(file, `it begins with event ${first}`);
 }
 
+/** Number of the entries of a path. */
+interface PathCount {
+  path: string;
+  entries: number;
+}
+
 /** The read functions of a journal. @param file its name in errors */
 function journalReads(db: Database, file: string) {
   const byId = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id = ?1`);
@@ -228,6 +234,9 @@ function journalReads(db: Database, file: string) {
   const firstReceived = db.prepare<{ received_at: number }, []>('SELECT received_at FROM events ORDER BY id LIMIT 1');
   const lastReceived = db.prepare<{ received_at: number }, []>(
     'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
+  );
+  const paths = db.prepare<PathCount, [number]>(
+    'SELECT path, count(*) AS entries FROM events WHERE id > ?1 GROUP BY path',
   );
   const withheld = db.prepare<{ id: number | null }, []>("SELECT max(id) AS id FROM events WHERE path = ''");
   // SQLite reads the payload only where the path is equal: other rows cost their first page.
@@ -253,6 +262,9 @@ function journalReads(db: Database, file: string) {
     /** The chain value of an event; null if there is no such event. */
     chainAt: (id: number): Uint8Array | null =>
       id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
+
+    /** The number of entries after `id`, by path. Reads a part of each of them. */
+    pathsAfter: (id: number): PathCount[] => reading(() => paths.all(id)),
 
     /** Number of the last withheld entry; null where none is withheld. */
     lastWithheld: (): number | null => reading(() => withheld.get()?.id ?? null),

@@ -273,6 +273,9 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     replay: (entries: Iterable<PreparedEntry>) => writer.replay(entries),
     /** Number of the journal's last entry. */
     lastEntry: journal.lastId,
+    /** The entries of the journal after one, and their numbers by path. */
+    entriesAfter: journal.entriesAfter,
+    pathsAfter: journal.pathsAfter,
     /** Applies the entries that only the journal has, also those that another process appends. @throws StoreUnavailableError */
     catchUp: () => writer.catchUp(),
     tipHeight: (): number => router.chain.tip().height,

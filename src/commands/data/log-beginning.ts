@@ -1,0 +1,94 @@
+/**
+ * The log that a directory has before an import. An import goes on with the log only if the recording begins with it, entry by
+ * entry, by path and text. Otherwise the directory would mix two histories.
+ */
+import { hash } from 'bun';
+import { isRecordedPath, readPayload } from '../../chain/payload-reader.ts';
+import type { ReceivedEvent } from '../../store/ingest/event.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { Entry } from '../../store/log/entry.ts';
+
+/** Number of newest rows that a row may repeat: several nodes may post an event, each of them twice. */
+const LOOK_BACK = 1_000;
+
+/** Reads the entries that a recording must begin with. Commands and withheld entries aren't among them: recordings lack those. */
+export class LogBeginning {
+  readonly #log: Pick<Ingest, 'entriesAfter' | 'pathsAfter'>;
+  readonly #entries: Generator<Entry>;
+  #next: Entry | null;
+  /** Number of the last entry that a row was equal to. */
+  #at: number;
+  /** Hashes of the newest rows, oldest first. */
+  readonly #rows = new Set<bigint>();
+
+  /**
+   * @param after the entries up to this number are known to be of the recording
+   * @param last number of the log's last entry before the import
+   */
+  constructor(
+    log: Pick<Ingest, 'entriesAfter' | 'pathsAfter'>,
+    after: number,
+    readonly last: number,
+  ) {
+    this.#log = log;
+    this.#at = after;
+    this.#entries = log.entriesAfter(after);
+    this.#next = this.#following();
+  }
+
+  /** The entry that must be the recording's next event; null if the recording has all of them. */
+  get next(): Entry | null {
+    return this.#next;
+  }
+
+  /** Number of the entry up to which the recording has all of them. */
+  get at(): number {
+    return this.#next === null ? this.last : this.#at;
+  }
+
+  /** The number of entries that must be the recording's next events. */
+  left(): number {
+    if (this.#next === null) return 0;
+    return this.#log
+      .pathsAfter(this.#at)
+      .reduce((sum, { path, entries }) => sum + (isRecordedPath(path) ? entries : 0), 0);
+  }
+
+  /**
+   * Takes the recording's next event.
+   * @returns whether the event is the next entry, or one that an import leaves out: no log has it, or it repeats a row
+   * @throws PayloadError if it is another one that can't be read
+   */
+  takes(event: ReceivedEvent): boolean {
+    const { path, text } = event;
+    const row = hash.wyhash(text, hash.wyhash(path));
+    const isNext = this.#next !== null && path === this.#next.path && text === this.#next.text;
+    if (isNext) {
+      this.#at = this.#next!.id;
+      this.#next = this.#following();
+    } else if (!this.#rows.has(row)) {
+      const payload = readPayload(path, text);
+      return payload.kind === 'other' && !payload.journaled;
+    }
+    this.#remember(row);
+    return true;
+  }
+
+  #following(): Entry | null {
+    for (
+      let read = this.#entries.next();
+      read.done !== true && read.value.id <= this.last;
+      read = this.#entries.next()
+    ) {
+      if (isRecordedPath(read.value.path)) return read.value;
+    }
+    return null;
+  }
+
+  #remember(row: bigint): void {
+    this.#rows.delete(row);
+    this.#rows.add(row);
+    const [oldest] = this.#rows;
+    if (oldest !== undefined && this.#rows.size > LOOK_BACK) this.#rows.delete(oldest);
+  }
+}

@@ -1,0 +1,209 @@
+/** Imports into a directory with events. The recording must begin with the directory's log, entry by entry. */
+import { expect, spyOn, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../src/base/errors.ts';
+import { recordingRow } from '../../src/chain/recording.ts';
+import { type ImportOptions, runImport } from '../../src/commands/data/import.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readSettings } from '../../src/settings/config.ts';
+import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { withholdEntries } from '../support/data/copy.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received, SAME_IDENTITY } from '../support/data/ingest.ts';
+import { everything, tables } from '../support/data/tables.ts';
+import { beginnings } from '../support/events/beginning.ts';
+
+const events = [...devnetEvents({ seed: 4, blocks: 40, accounts: 8, transactionsPerBlock: 2, forkEvery: 6 })].map(
+  received,
+);
+const HALF = events.length >> 1;
+
+type Row = ReceivedEvent | string;
+
+const lineOf = (row: Row, index: number): string =>
+  `${typeof row === 'string' ? row : recordingRow({ id: index + 1, ...row })}\n`;
+
+function written(directory: string, rows: readonly Row[], name = 'recording.tsv'): string {
+  const file = join(directory, name);
+  writeFileSync(file, rows.map(lineOf).join(''));
+  return file;
+}
+
+interface Imported {
+  error: OperatorError | null;
+  /** Lines on stdout. */
+  said: string;
+}
+
+/** Imports recordings. */
+async function importFiles(
+  data: string,
+  files: readonly string[],
+  how: Partial<ImportOptions> = {},
+): Promise<Imported> {
+  let said = '';
+  using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
+    said += String(text);
+    return true;
+  });
+  using __ = spyOn(process.stderr, 'write').mockImplementation(() => true);
+  const settings = readSettings({ data, logLevel: 'silent' }, {});
+  const options = { skipBad: false, restart: false, chance: SAME_IDENTITY, aheadFrom: 0, threads: 0, ...how };
+  try {
+    await runImport(settings, files, options);
+    return { error: null, said };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { error, said };
+  }
+}
+
+/** Imports events as a recording. */
+const importRows = (data: string, rows: readonly Row[], how: Partial<ImportOptions> = {}): Promise<Imported> =>
+  importFiles(data, [written(data, rows)], how);
+
+/** Requires that an import is refused with two lines, and that nothing is written. */
+async function expectRefused(
+  { path }: DataDirectory,
+  rows: readonly Row[],
+  problem: RegExp,
+  how: Partial<ImportOptions> = {},
+): Promise<void> {
+  const before = everything(path);
+  const { error } = await importRows(path, rows, how);
+  expect(error?.message).toMatch(problem);
+  expect(error?.message).toContain(`does not begin with the log in ${path}: `);
+  expect(error?.remedy).toBe('Give a new directory with --data, and import the recording into it.');
+  expect(everything(path)).toEqual(before);
+}
+
+const whole = ingestOf(events);
+const expected = { ...everything(whole.path), tables: tables(whole.path) };
+whole[Symbol.dispose]();
+
+function expectWhole({ path }: DataDirectory): void {
+  expect(everything(path).journal).toEqual(expected.journal);
+  expect(tables(path)).toEqual(expected.tables);
+}
+
+test.each([0, 2])('a log that is the beginning of a recording goes on with it, read by %i threads', async (threads) => {
+  for (const length of [1, HALF, events.length]) {
+    using directory = ingestOf(events.slice(0, length));
+    const { error, said } = await importRows(directory.path, events, { threads });
+    expect(error).toBeNull();
+    expect(said).toContain(
+      ` ${events.length} rows, ${events.length - length} applied, ${length} known already, 0 bad; `,
+    );
+    expectWhole(directory);
+    // The import noted how far it came.
+    expect((await importRows(directory.path, events, { threads })).said).toContain(' 0 applied, 0 known already, ');
+  }
+});
+
+const otherText = (event: ReceivedEvent): ReceivedEvent => ({ ...event, text: `${event.text} ` });
+const last = HALF - 1;
+
+test.each<[string, number, Row[]]>([
+  ['has another text in its first row', 1, events.with(0, otherText(events[0]!))],
+  ['has another path in its first row', 1, events.with(0, { ...events[0]!, path: '/another_path' })],
+  ['has another text in the middle', 31, events.with(30, otherText(events[30]!))],
+  ['has another text in the last row that is in the log', HALF, events.with(last, otherText(events[last]!))],
+  ['lacks an early event', 3, events.toSpliced(2, 1)],
+  ['lacks the last event of the log', HALF, events.toSpliced(last, 1)],
+  ['has an event that the log lacks', 11, events.toSpliced(10, 0, otherText(events[30]!))],
+  ['has two events in another order', 21, events.with(20, events[21]!).with(21, events[20]!)],
+])('a recording that %s is refused before anything is written', async (_, row, rows) => {
+  for (const threads of [0, 2]) {
+    using directory = ingestOf(events.slice(0, HALF));
+    const problem = new RegExp(`: row ${row} differs from entry ${row + 1} \\(/\\w+\\)\\.$`);
+    await expectRefused(directory, rows, problem, { threads });
+  }
+});
+
+test('a recording that ends before the log does is refused', async () => {
+  using directory = ingestOf(events.slice(0, HALF));
+  await expectRefused(directory, events.slice(0, last), new RegExp(`: it ends before entry ${HALF + 1} `));
+  await expectRefused(directory, events.slice(0, 1), /: it ends before entry 3 /);
+});
+
+test('an import that was broken off goes on, unless the log has other events meanwhile', async () => {
+  using directory = dataDirectory();
+  // Rows that an import leaves out: repeated events, events that no log has, and bad rows.
+  const first = [...events.slice(0, 20), events[3]!, events[12]!, { ...events[0]!, path: '/mined_block' }, 'no row'];
+  const rows = [...first, ...events.slice(20)];
+  expect((await importRows(directory.path, rows.slice(0, HALF), { skipBad: true })).error).toBeNull();
+  expect((await importRows(directory.path, rows, { skipBad: true })).error).toBeNull();
+  expectWhole(directory);
+
+  using another = dataDirectory();
+  await importRows(another.path, rows.slice(0, HALF), { skipBad: true });
+  {
+    using open = openAt(another.path);
+    open.ingest.receive(events[HALF]!);
+  }
+  // What was imported as a whole stays so, and is no reason to refuse anything.
+  const again = await importRows(another.path, rows.slice(0, HALF), { skipBad: true });
+  expect([again.error, again.said.includes(' 0 applied, ')]).toEqual([null, true]);
+  await expectRefused(another, rows, new RegExp(`: row ${HALF + 1} differs from entry \\d+ `), { skipBad: true });
+});
+
+test('rows that repeat a row, and events that no log has, are left out of the comparison', async () => {
+  using directory = ingestOf(events.slice(0, HALF));
+  const noise = [events[9]!, events[9]!, { ...events[0]!, path: '/mined_nakamoto_block' }, ''];
+  expect((await importRows(directory.path, [...events.slice(0, 10), ...noise, ...events.slice(10)])).error).toBeNull();
+  expectWhole(directory);
+  await expectRefused(directory, [events[9]!, ...events], /: row 1 differs from entry 2 /);
+});
+
+test('a bad row ends an import while it compares, and --skip-bad counts it', async () => {
+  using directory = ingestOf(events.slice(0, HALF));
+  const before = everything(directory.path);
+  const rows = events.toSpliced(5, 0, { ...events[0]!, path: '/new_block', text: '{}' });
+  const { error } = await importRows(directory.path, rows);
+  expect(error?.message).toContain('Row 6 of ');
+  expect(everything(directory.path)).toEqual(before);
+  const { said } = await importRows(directory.path, rows, { skipBad: true });
+  expect(said).toContain(' 1 bad; ');
+  expectWhole(directory);
+});
+
+test('recordings that are given together are one recording in parts', async () => {
+  using directory = ingestOf(events.slice(0, HALF));
+  const cuts = [0, 12, HALF + 7, events.length];
+  const files = cuts.slice(1).map((end, at) => {
+    const rows = events
+      .slice(cuts[at], end)
+      .map((event, index) => recordingRow({ id: cuts[at]! + index + 1, ...event }));
+    return written(directory.path, rows, `part-${at}.tsv`);
+  });
+  expect((await importFiles(directory.path, files.slice(0, 1))).error?.message).toContain(
+    'part-0.tsv does not begin with',
+  );
+  expect((await importFiles(directory.path, files)).error).toBeNull();
+  expectWhole(directory);
+  expect((await importFiles(directory.path, files)).said).not.toMatch(/ [1-9]\d* applied/);
+});
+
+test('a recording out of order is compared in the order of its ids', async () => {
+  using directory = ingestOf(events.slice(0, HALF));
+  const lines = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
+  expect((await importRows(directory.path, lines.toReversed())).error).toBeNull();
+  expectWhole(directory);
+});
+
+test('a partial history goes on with its own recording, whose commands and withheld entries are left out', async () => {
+  const straight = [...devnetEvents({ seed: 3, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })];
+  const own = beginnings(straight)
+    .find(({ height }) => height === 5)!
+    .events.map(received);
+  using recorded = ingestOf(own);
+  for (const isWithheld of [false, true]) {
+    using directory = ingestOf(own.slice(0, own.length - 4));
+    if (isWithheld) withholdEntries(directory.path, COMMAND_PATH);
+    expect((await importRows(directory.path, own)).error).toBeNull();
+    expect(tables(directory.path)).toEqual(tables(recorded.path));
+    await expectRefused(directory, straight.map(received), /: row \d+ differs from entry \d+ /);
+  }
+});
