@@ -37,7 +37,7 @@ async function asksOf(directory: string, snapshots: Snapshots): Promise<(Timed &
   const paid = accountWithMost('paid').address;
   const tip = db.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()!.height;
   const blocks = { first: 0, last: tip };
-  const lists: Record<string, (reader: Reader, offset: number) => Promise<{ total: number }>> = {
+  const lists: Record<string, (reader: Reader, offset: number) => { total: number } | Promise<{ total: number }>> = {
     transactions: (read, offset) => read.addresses.transactions(address, blocks, limit, offset),
     'transactions with transfers': (read, offset) =>
       read.addresses.transactionsWithTransfers(address, blocks, limit, offset),

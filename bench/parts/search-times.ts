@@ -170,7 +170,7 @@ const indexes = [
     .get()!;
   process.stderr.write(`made ${path}\n`);
   const reader = new Database(path, { readonly: true });
-  const search = searchQueries(reader, async () => false);
+  const search = searchQueries(reader, () => false);
   const searches = Object.entries(textsOf(transactions)).map(([name, text]) => ({
     name,
     text,
@@ -179,21 +179,21 @@ const indexes = [
   return { transactions, isHostile, contracts, partBytes: bytes, searches, search };
 });
 
-async function medianOf(search: (text: string, limit: number) => Promise<unknown>, text: string): Promise<number> {
+function medianOf(search: (text: string, limit: number) => unknown, text: string): number {
   const times: number[] = [];
   for (let n = 0; n < repetitions; n++) {
     const start = performance.now();
-    await search(text, limit);
+    search(text, limit);
     times.push((performance.now() - start) * 1000);
   }
   return spread(times).median;
 }
 
 const all = indexes.flatMap(({ search, searches }) => searches.map((one) => ({ search, one })));
-for (const { search, one } of all) await medianOf(search, one.text);
+for (const { search, one } of all) medianOf(search, one.text);
 for (let n = 0; n < rounds; n++) {
   for (const { search, one } of n % 2 === 0 ? all : all.toReversed()) {
-    one.microseconds.push(await medianOf(search, one.text));
+    one.microseconds.push(medianOf(search, one.text));
   }
 }
 const report: TimedSearches[] = indexes.map(({ search: _, ...of }) => of);

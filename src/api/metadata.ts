@@ -86,15 +86,15 @@ interface Found {
  * @param isAsked whether this server asks the node about tokens
  * @throws ApiError 404 or 422
  */
-async function found(
+function found(
   { tokenMetadata }: Reader,
   { family, contractId, number, locale }: { family: TokenFamily; contractId: string; number: bigint; locale: string },
   isAsked: boolean,
-): Promise<Found> {
-  const contract = await tokenMetadata.contract(contractId);
+): Found {
+  const contract = tokenMetadata.contract(contractId);
   if (contract === undefined) throw notFound('Contract not found');
   if (contract.lastTokenId === 'invalid') throw clarityError();
-  const token = contract.family === family ? await tokenMetadata.token(contractId, number) : undefined;
+  const token = contract.family === family ? tokenMetadata.token(contractId, number) : undefined;
   if (token === undefined) throw notFound('Token not found');
   if (locale !== '') throw unprocessable('Locale not found');
   // What was read stays while it is read again, also if that fails.
@@ -108,9 +108,9 @@ async function found(
 /**
  * The tag of a token: its last change, and what else an answer depends on. Null for a token that was never written.
  */
-async function tokenTag({ tokenMetadata }: Reader, contractId: string, number: bigint): Promise<string | null> {
-  const contract = await tokenMetadata.contract(contractId);
-  const token = contract && (await tokenMetadata.token(contractId, number));
+function tokenTag({ tokenMetadata }: Reader, contractId: string, number: bigint): string | null {
+  const contract = tokenMetadata.contract(contractId);
+  const token = contract && tokenMetadata.token(contractId, number);
   if (contract === undefined || token === undefined || token.writtenAt === null) return null;
   const { writtenAt, supply, facts } = token;
   const state = JSON.stringify([contract.txId.toHex(), contract.lastTokenId, supply, facts]);
@@ -231,8 +231,8 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       response: Status,
       etag: chainTipAndTokens,
       history: 'whole',
-      handle: async ({ read }) => {
-        const [tip, { families, jobs }] = [read.chain.tip(), await read.tokenMetadata.counts()];
+      handle: ({ read }) => {
+        const [tip, { families, jobs }] = [read.chain.tip(), read.tokenMetadata.counts()];
         return {
           server_version: version,
           status: 'ready' as const,
@@ -257,7 +257,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       response: OffsetPage(ListedFtMetadata),
       etag: chainTipAndTokens,
       history: 'since',
-      handle: async ({ query, read }) => {
+      handle: ({ query, read }) => {
         const { name, symbol, address = '', order_by: by, order: direction } = query;
         if (query.valid_metadata_only) return offsetPage(query, { items: [], total: 0 }, listed);
         const filter = {
@@ -265,7 +265,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
           symbol: emptyAsNull(symbol),
           address: emptyAsNull(address),
         };
-        const page = await read.tokenMetadata.fts(filter, { by, direction }, query.limit, query.offset);
+        const page = read.tokenMetadata.fts(filter, { by, direction }, query.limit, query.offset);
         return offsetPage(query, page, listed);
       },
     }),
@@ -281,8 +281,8 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       query: localeQuery,
       response: Ft,
       etag: (read, { principal }) => tokenTag(read, principal, FT_TOKEN),
-      handle: async ({ params: { principal }, query: { locale }, read }) => {
-        const { contract, token } = await found(
+      handle: ({ params: { principal }, query: { locale }, read }) => {
+        const { contract, token } = found(
           read,
           { family: 'ft', contractId: principal, number: FT_TOKEN, locale },
           isAsked,
@@ -304,12 +304,8 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       query: localeQuery,
       response: Nft,
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),
-      handle: async ({ params: { principal, token_id }, query: { locale }, read }) => {
-        const { token } = await found(
-          read,
-          { family: 'nft', contractId: principal, number: token_id, locale },
-          isAsked,
-        );
+      handle: ({ params: { principal, token_id }, query: { locale }, read }) => {
+        const { token } = found(read, { family: 'nft', contractId: principal, number: token_id, locale }, isAsked);
         return known({ token_uri: token.uri });
       },
     }),
@@ -324,12 +320,8 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       query: localeQuery,
       response: Sft,
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),
-      handle: async ({ params: { principal, token_id }, query: { locale }, read }) => {
-        const { token } = await found(
-          read,
-          { family: 'sft', contractId: principal, number: token_id, locale },
-          isAsked,
-        );
+      handle: ({ params: { principal, token_id }, query: { locale }, read }) => {
+        const { token } = found(read, { family: 'sft', contractId: principal, number: token_id, locale }, isAsked);
         return known({
           token_uri: token.uri,
           decimals: exactDecimals(token.decimals),

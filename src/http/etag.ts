@@ -4,12 +4,11 @@
  * A tag is read before the handler runs, from the same snapshot. So an answer and its tag belong together, and a request
  * whose copy is current costs one look-up.
  */
-import type { Awaitable } from '../base/awaitable.ts';
 import type { BlockId } from '../store/model/block.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 
 /** Reads the state that an answer depends on; null if there is none: then the answer must not be stored. */
-export type ETagKind<Params> = (read: Reader, params: Params) => Awaitable<string | null>;
+export type ETagKind<Params> = (read: Reader, params: Params) => string | null;
 
 /**
  * Makes a whole tag: the state and the version, since another version may serialize the same state differently.
@@ -45,9 +44,9 @@ export const anyFork = (read: Reader): string | null => {
 };
 
 /** The tag of answers about names: zonefiles, and the names from before the chain, can arrive at any time. */
-export const chainTipAndAttachments = async (read: Reader): Promise<string | null> => {
+export const chainTipAndAttachments = (read: Reader): string | null => {
   const tip = chainTip(read);
-  return tip === null ? null : `${tip}-${await read.names.version()}`;
+  return tip === null ? null : `${tip}-${read.names.version()}`;
 };
 
 /** The tag of answers about tokens: what their contracts say may be read at any time. */
@@ -55,9 +54,9 @@ export const chainTipAndTokens = (read: Reader): string =>
   `${chainTip(read) ?? 'empty'}-${read.tokenMetadata.version()}`;
 
 /** The tag of answers about Bitcoin's blocks: another block may replace one at the same height. */
-export const chainAndBurnBlock = async (read: Reader): Promise<string | null> => {
+export const chainAndBurnBlock = (read: Reader): string | null => {
   const tip = chainTip(read);
-  const newest = await read.burnRewards.newestHash();
+  const newest = read.burnRewards.newestHash();
   return tip === null || newest === null ? tip : `${tip}-${newest.toHex()}`;
 };
 

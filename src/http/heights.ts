@@ -70,7 +70,7 @@ export class Heights {
     this.#snapshots = snapshots;
     this.#clock = clock;
     this.#turns = turns;
-    this.#waiting = waitingRoom(() => snapshots.read(async (read) => read.height()), clock);
+    this.#waiting = waitingRoom(() => snapshots.read((read) => read.height()), clock);
   }
 
   /**

@@ -5,8 +5,8 @@
  */
 
 import { Type } from '@sinclair/typebox';
-import { type Awaitable, andThen } from '../base/awaitable.ts';
-import type { AccountKnowledge, StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
+import type { Awaitable } from '../base/awaitable.ts';
+import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError, HistoryError, ShapedError } from './errors.ts';
 
@@ -84,16 +84,7 @@ export function untouchedAccount(
 ): Awaitable<StartingAccount | null> {
   const from = read.chain.historyFrom();
   if (from === null) return null;
-  return andThen(read.principals.knowledge(principal), (knowledge) =>
-    askedUnlessKnown(read, { knowledge, principal, from }, askAccount),
-  );
-}
-
-function askedUnlessKnown(
-  read: Reader,
-  { knowledge, principal, from }: { knowledge: AccountKnowledge; principal: string; from: number },
-  askAccount: AskAccount | null,
-): Awaitable<StartingAccount | null> {
+  const knowledge = read.principals.knowledge(principal);
   if (knowledge === 'known') return null;
   if (knowledge === 'asking') {
     const message = `The node is being asked what ${principal} had before block ${from}; ask again`;
@@ -133,11 +124,11 @@ const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
 const MOST_RANGES = 50;
 
 /** Names the Bitcoin blocks that were filled from the node, which doesn't tell their payouts. */
-export async function withoutPayouts(
+export function withoutPayouts(
   read: Reader,
   made: () => Response | Promise<Response>,
-): Promise<() => Response | Promise<Response>> {
-  const ranges = await read.burnRewards.withoutPayouts();
+): () => Response | Promise<Response> {
+  const ranges = read.burnRewards.withoutPayouts();
   const [last, cut] = [ranges.at(-1), ranges[MOST_RANGES - 1]];
   if (last === undefined) return made;
   const named = cut === undefined ? ranges : [...ranges.slice(0, MOST_RANGES - 1), [cut[0], last[1]] as const];

@@ -364,13 +364,11 @@ function answering(
   const success = plainText ? respond.plainText : respond.jsonText;
 
   /** The current ETag; null for an answer that must not be stored. */
-  function currentTag(read: Reader, params: AnyAsked['params']): Awaitable<string | null> {
-    if (etag === null) return null;
-    return andThen(etag(read, params), (state) => {
-      if (state === null) return null;
-      const from = read.chain.historyFrom();
-      return whole(from === null ? state : `${state}-since-${from}`);
-    });
+  function currentTag(read: Reader, params: AnyAsked['params']): string | null {
+    const state = etag === null ? null : etag(read, params);
+    if (state === null) return null;
+    const from = read.chain.historyFrom();
+    return whole(from === null ? state : `${state}-since-${from}`);
   }
 
   const textOf = (body: unknown): Awaitable<string[]> =>
@@ -413,22 +411,22 @@ function answering(
   }
 
   /** Reads the data of an answer. @returns a function that makes the response, without further reads of the index */
-  const readFor = (read: Reader, asked: AnyAsked): Awaitable<MakeResponse> =>
-    andThen(currentTag(read, asked.params), (tag) => {
-      if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
-        return () => respond.notModified(tag);
-      // A rebuilt index may have another history of the same chain.
-      const cacheTag = `${read.file} ${tag}`;
-      const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
-      if (known !== undefined) return () => success(200, known, tag);
-      const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
-      return andThen(
-        declaration.handle({ ...asked, read, askAccount }),
-        (answered): MakeResponse =>
-          () =>
-            finished(answered, asked, tag, store),
-      );
-    });
+  function readFor(read: Reader, asked: AnyAsked): Awaitable<MakeResponse> {
+    const tag = currentTag(read, asked.params);
+    if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
+      return () => respond.notModified(tag);
+    // A rebuilt index may have another history of the same chain.
+    const cacheTag = `${read.file} ${tag}`;
+    const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
+    if (known !== undefined) return () => success(200, known, tag);
+    const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
+    return andThen(
+      declaration.handle({ ...asked, read, askAccount }),
+      (answered): MakeResponse =>
+        () =>
+          finished(answered, asked, tag, store),
+    );
+  }
 
   /** {@link readFor} an index that began at a block. @param from height of its first block */
   async function readSince(from: number, read: Reader, asked: AnyAsked): Promise<MakeResponse> {

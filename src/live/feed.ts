@@ -89,11 +89,11 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   const look = (): Promise<boolean> =>
     snapshots.read(async (read) => {
       if (read.file !== file) {
-        last = await read.changes.newest();
+        last = read.changes.newest();
         file = read.file;
         return false;
       }
-      const changes = await read.changes.after(last, BATCH);
+      const changes = read.changes.after(last, BATCH);
       const first = changes[0];
       if (first === undefined) return false;
       if (first.id !== last + 1) log({ event: 'changes_missed', from: last + 1, to: first.id - 1 });
@@ -149,8 +149,8 @@ const NO_EVENTS = { limit: 0, offset: 0 };
 /** A limit above the number of events in any block. */
 const ALL = 1_000_000;
 
-async function transactionText(read: Reader, found: FoundInForks): Promise<string> {
-  const declarations = await declarationsFor(read, [found.transaction]);
+function transactionText(read: Reader, found: FoundInForks): string {
+  const declarations = declarationsFor(read, [found.transaction]);
   return JSON.stringify(
     found.mined
       ? transactionObject(found.transaction, { declarations })
@@ -223,9 +223,9 @@ export function changeMessages(
    */
   async function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): AsyncGenerator<Message> {
     const topic = transactionTopic(toHex(txId));
-    const found = has(topic) ? await read.transactions.findInForks(txId, NO_EVENTS) : undefined;
+    const found = has(topic) ? read.transactions.findInForks(txId, NO_EVENTS) : undefined;
     if (found?.mined !== true || found.transaction.canonical !== canonical) return;
-    yield new Message({ topic, text: await transactionText(read, found) });
+    yield new Message({ topic, text: transactionText(read, found) });
   }
 
   /**
@@ -240,11 +240,11 @@ export function changeMessages(
     // Subscribers of the mempool were not notified of the drop that a restored transaction had.
     // The index no longer has the reason of a drop if the transaction is back.
     const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
-    const found = topics.length === 0 ? undefined : await read.mempool.findAnnounced(txId);
+    const found = topics.length === 0 ? undefined : read.mempool.findAnnounced(txId);
     // The index doesn't hold any more why one was dropped that is back.
     if (found === undefined || (kind === 'dropped' && found.status === 'pending')) return;
     const transaction = kind === 'dropped' ? found : { ...found, status: 'pending' as const, replacedByTxId: null };
-    const text = await transactionText(read, { mined: false, transaction });
+    const text = transactionText(read, { mined: false, transaction });
     for (const topic of topics) yield new Message({ topic, text });
   }
 
@@ -252,8 +252,8 @@ export function changeMessages(
     const transactionsTopic = principalTopic('address-transaction', principal);
     if (has(transactionsTopic)) {
       const heights = { first: height, last: height };
-      const { items } = await read.addresses.transactionsWithTransfers(principal, heights, ALL, 0);
-      const declarations = await declarationsFor(
+      const { items } = read.addresses.transactionsWithTransfers(principal, heights, ALL, 0);
+      const declarations = declarationsFor(
         read,
         items.map(({ transaction }) => transaction),
       );
@@ -287,12 +287,12 @@ export function changeMessages(
       for (const txId of txIds) yield* ofTransaction(read, txId, true);
     }
     if (any('address-transaction', 'address-stx-balance')) {
-      const { principals } = await read.changes.parties(height);
+      const { principals } = read.changes.parties(height);
       for (const principal of principals) yield* ofPrincipal(read, principal, height);
       yield* ofOtherBalances(read, block, new Set(principals));
     }
     told = { indexHash, burnHeight: burnBlock.height };
-    if (any(...nftTopics)) yield* ofNfts(await read.changes.nftEvents(height), true);
+    if (any(...nftTopics)) yield* ofNfts(read.changes.nftEvents(height), true);
   }
 
   /**
@@ -301,14 +301,14 @@ export function changeMessages(
    */
   async function* ofOrphan(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): AsyncGenerator<Message> {
     if (!any('transaction', ...(wasOnChain ? (['address-transaction', ...nftTopics] as const) : []))) return;
-    const orphan = await read.changes.orphan(indexBlockHash);
+    const orphan = read.changes.orphan(indexBlockHash);
     if (orphan === undefined) return;
     for (const txId of orphan.txIds) yield* ofTransaction(read, txId, false);
     if (!wasOnChain) return;
     if (any('address-transaction')) {
       const isWanted = (principal: string) => has(principalTopic('address-transaction', principal));
       for (const [principal, item] of orphan.addressTransactions(isWanted)) {
-        yield addressMessage(principal, item, await declarationsFor(read, [item.transaction]));
+        yield addressMessage(principal, item, declarationsFor(read, [item.transaction]));
       }
     }
     yield* ofNfts(orphan.nftEvents, false);
@@ -322,7 +322,7 @@ export function changeMessages(
   ): AsyncGenerator<Message> {
     if (!any(...blockTopics)) return;
     const canonical = kind === 'block';
-    const announced = await read.blocks.announced(indexBlockHash, canonical);
+    const announced = read.blocks.announced(indexBlockHash, canonical);
     if (announced === undefined) return;
     const { block, isOnChain } = announced;
     const topic = plainTopic('block');

@@ -216,7 +216,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
 /** Refuses the topic with all that an account ever sent, received and paid, if the index began at a block. */
 const refuseBalances = (snapshots: Snapshots, subscriptions: Subscriptions): Promise<void> =>
-  snapshots.read(async (read) => {
+  snapshots.read((read) => {
     const from = read.chain.historyFrom();
     if (from === null) return;
     const reason = `address-stx-balance needs older blocks: the history of this server begins at block ${from}`;

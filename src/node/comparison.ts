@@ -2,6 +2,7 @@
  * The index compared with its node: facts of the newest blocks, or of all, each at one block (`?tip=`), at which a node
  * answers alike for ever. So blocks and forks that come meanwhile are no differences.
  */
+import type { Awaitable } from '../base/awaitable.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { BOOT_ADDRESS } from '../codec/address.ts';
@@ -65,7 +66,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
 
   /** Height of the lowest block of the index. */
-  const firstHeight = (): Promise<number> => snapshots.read(async (reader) => reader.chain.historyFrom() ?? 1);
+  const firstHeight = (): Promise<number> => snapshots.read((reader) => reader.chain.historyFrom() ?? 1);
 
   async function blockAt(height: number): Promise<BlockAt | null> {
     const hash = await snapshots.read((reader) => hashAt(reader, height));
@@ -104,9 +105,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   async function common(): Promise<CommonBlock | null> {
     const info = await rpc.info();
     burnHeight = info.burnBlockHeight;
-    const { tip, chainId } = await snapshots.read(async (reader) => ({
+    const { tip, chainId } = await snapshots.read((reader) => ({
       tip: reader.chain.tip(),
-      chainId: await reader.chain.chainId(),
+      chainId: reader.chain.chainId(),
     }));
     if (tip === null) return null;
     const isOther = chainId !== null && chainId !== info.chainId;
@@ -129,9 +130,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** Reads the index while a block is canonical. @throws TipLostError */
-  const readAt = <T>(at: BlockAt, read: (reader: Reader) => Promise<T>): Promise<T> =>
+  const readAt = <T>(at: BlockAt, read: (reader: Reader) => Awaitable<T>): Promise<T> =>
     snapshots.read(async (reader) => {
-      const hash = await hashAt(reader, at.height);
+      const hash = hashAt(reader, at.height);
       if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new TipLostError('a fork came');
       return read(reader);
     });
@@ -202,11 +203,11 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
 
     /** A block and its ancestors, as many as there are up to a number, the highest first. @throws TipLostError */
     branch: (at: BlockAt, most: number): Promise<BlockAt[]> =>
-      readAt(at, async (reader) => {
+      readAt(at, (reader) => {
         const blocks = [at];
         while (blocks.length < most) {
           const height = at.height - blocks.length;
-          const hash = await hashAt(reader, height);
+          const hash = hashAt(reader, height);
           if (hash === undefined) break;
           blocks.push({ height, hash });
         }

@@ -71,7 +71,7 @@ export interface Fact {
   /** Whether it changes from one block to the next, so that the first block at which it differs can be found. */
   changes: boolean;
   /** After a block that the index has. @param burnHeight height of the newest Bitcoin block that the node knows */
-  index(reader: Reader, at: BlockAt, burnHeight: number): Promise<Values>;
+  index(reader: Reader, at: BlockAt, burnHeight: number): Values;
   node(node: AskedNode, at: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
 }
 
@@ -163,8 +163,8 @@ const accountFact = (principal: string): Fact => ({
   kind: 'accounts',
   subject: principal,
   changes: true,
-  async index(reader, { height }, burnHeight) {
-    return accountValues(principal, await reader.facts.account(principal, height), burnHeight);
+  index(reader, { height }, burnHeight) {
+    return accountValues(principal, reader.facts.account(principal, height), burnHeight);
   },
   async node(node, { hash }, burnHeight) {
     const account = await askedAccount(node, principal, hash);
@@ -232,8 +232,8 @@ const contractFact = (contract: string): Fact => ({
   kind: 'contracts',
   subject: contract,
   changes: false,
-  async index(reader) {
-    const found = await reader.facts.contract(contract);
+  index(reader) {
+    const found = reader.facts.contract(contract);
     if (found === undefined) return null;
     const { raw, interface: text } = found;
     return {
@@ -264,8 +264,8 @@ const rewardSetFact = (cycle: number): Fact => ({
   kind: 'reward sets',
   subject: `cycle ${cycle}`,
   changes: false,
-  async index(reader) {
-    const signers = await reader.facts.signers(cycle);
+  index(reader) {
+    const signers = reader.facts.signers(cycle);
     return signersOf(signers.map(({ key, weight }) => ({ key: key.toHex(), weight })));
   },
   async node(node, { hash }) {
@@ -318,7 +318,7 @@ const blockFact = (
     kind: 'blocks',
     subject: `block ${block.height}`,
     changes: false,
-    index: async () => ({
+    index: () => ({
       id,
       height: String(block.height),
       parent: bare(block.parent_index_block_hash),
@@ -370,7 +370,7 @@ const sortitionFact = (block: BlockFacts, sent: (node: AskedNode) => Promise<Nod
   kind: 'sortitions',
   subject: `the sortition of block ${block.height}`,
   changes: false,
-  index: async () => ({
+  index: () => ({
     hash: toHex(block.burn_block_hash),
     height: String(block.burn_block_height),
     time: String(block.burn_block_time),
@@ -418,7 +418,7 @@ const transactionFact = (block: BlockFacts, { tx_id, result, raw }: BlockTransac
   kind: 'transactions',
   subject: toHex(tx_id),
   changes: false,
-  index: async () => ({ bytes: bare(raw), result: plain(clarityRepr(result)) }),
+  index: () => ({ bytes: bare(raw), result: plain(clarityRepr(result)) }),
   async node(node) {
     const answer = await node.json(`/v3/transaction/${bare(tx_id)}`, IndexedTransaction);
     if (answer === null) return new NoAnswer('no entry in its transaction index');
@@ -460,7 +460,7 @@ const ftFact = (asset: string, principal: string): Fact => ({
   kind: 'SIP-010 balances',
   subject: `${asset} of ${principal}`,
   changes: true,
-  index: async (reader, { height }) => ({ balance: String(await reader.facts.ftBalance(asset, principal, height)) }),
+  index: (reader, { height }) => ({ balance: String(reader.facts.ftBalance(asset, principal, height)) }),
   async node(node, at) {
     const value = await readOnly(node, contractOf(asset), 'get-balance', clarity.principal(principal), at);
     if (value instanceof NoAnswer) return value;
@@ -473,7 +473,7 @@ const nftFact = (asset: string, value: Uint8Array): Fact => ({
   kind: 'SIP-009 owners',
   subject: `${asset} ${clarityRepr(value)}`,
   changes: true,
-  index: async (reader, { height }) => ({ owner: (await reader.facts.nftOwner(asset, value, height)) ?? 'none' }),
+  index: (reader, { height }) => ({ owner: reader.facts.nftOwner(asset, value, height) ?? 'none' }),
   async node(node, at) {
     const owner = await readOnly(node, contractOf(asset), 'get-owner', value, at);
     if (owner instanceof NoAnswer) return owner;
@@ -490,8 +490,8 @@ const tokenOf = (asset: string): string => asset.slice(asset.indexOf('::') + 2);
  * Whether a read-only function says what the ledger has and nothing of its own, by its source: whatever else it says is
  * the contract's business.
  */
-async function readsLedger(reader: Reader, asset: string, functionName: string, parameter: string, read: string) {
-  const contract = await reader.facts.contract(contractOf(asset));
+function readsLedger(reader: Reader, asset: string, functionName: string, parameter: string, read: string) {
+  const contract = reader.facts.contract(contractOf(asset));
   if (contract === undefined) return false;
   const source = sourceOf(contract.raw)
     .replace(/;;[^\n]*/g, '')
@@ -510,8 +510,8 @@ async function readsLedger(reader: Reader, asset: string, functionName: string, 
  * were deployed below.
  * @param height of a canonical block @param upTo height of the last block that counts as a later one
  */
-export async function factsOf(reader: Reader, height: number, upTo: number): Promise<Fact[]> {
-  const [block, touched] = [await reader.facts.block(height), await reader.facts.touched(height, upTo)];
+export function factsOf(reader: Reader, height: number, upTo: number): Fact[] {
+  const [block, touched] = [reader.facts.block(height), reader.facts.touched(height, upTo)];
   if (block === undefined) return [];
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
@@ -522,17 +522,17 @@ export async function factsOf(reader: Reader, height: number, upTo: number): Pro
     facts.push(...own.map((transaction) => transactionFact(block, transaction)));
   }
   for (const principal of touched.principals) {
-    if ((await reader.principals.knowledge(principal)) === 'known') facts.push(accountFact(principal));
+    if (reader.principals.knowledge(principal) === 'known') facts.push(accountFact(principal));
   }
   facts.push(...touched.contracts.map(contractFact));
   facts.push(...touched.cycles.map(rewardSetFact));
   for (const { asset, principal } of touched.ft) {
-    if (await readsLedger(reader, asset, 'get-balance', 'principal', 'ft-get-balance')) {
+    if (readsLedger(reader, asset, 'get-balance', 'principal', 'ft-get-balance')) {
       facts.push(ftFact(asset, principal));
     }
   }
   for (const { asset, value } of touched.nft) {
-    if (await readsLedger(reader, asset, 'get-owner', 'uint', 'nft-get-owner?')) facts.push(nftFact(asset, value));
+    if (readsLedger(reader, asset, 'get-owner', 'uint', 'nft-get-owner?')) facts.push(nftFact(asset, value));
   }
   return facts;
 }

@@ -146,9 +146,9 @@ export async function fillTo(
   async function tenureOn(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
     const { blocks, forkHeight } = branchOf(history, branch);
     const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
-    const [canonical, paid] = await snapshots.read(async ({ tenureRewards }) => [
-      await tenureRewards.rewarded(tenureHeight, forkHeight),
-      await tenureRewards.fees(tenureHeight, forkHeight),
+    const [canonical, paid] = await snapshots.read(({ tenureRewards }) => [
+      tenureRewards.rewarded(tenureHeight, forkHeight),
+      tenureRewards.fees(tenureHeight, forkHeight),
     ]);
     const found = canonical ?? begunIn(own) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
     if (found === null) return null;

@@ -80,7 +80,7 @@ async function importNames(): Promise<LogEvent[]> {
   return said;
 }
 
-async function read<T>(ask: (names: Reader['names']) => Promise<T>): Promise<T> {
+async function read<T>(ask: (names: Reader['names']) => T | Promise<T>): Promise<T> {
   const snapshots = openSnapshots(data.path);
   try {
     return await snapshots.read((reader) => ask(reader.names));

@@ -35,7 +35,7 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     notFound: 'Item not found',
     deprecated,
     moved: (url) => (url.includes('/UP/') ? '/old/up/item' : null),
-    etag: async () => 'tag',
+    etag: () => 'tag',
     history: 'none',
     handle: ({ params: { id } }) => {
       handled++;

@@ -182,13 +182,13 @@ function threeChanges(): { snapshots: Snapshots; asked: number[] } {
   const reader = {
     file: 1,
     changes: {
-      newest: () => Promise.resolve(0),
-      after: (last: number) => Promise.resolve([1, 2, 3].filter((id) => id > last).map(change)),
+      newest: () => 0,
+      after: (last: number) => [1, 2, 3].filter((id) => id > last).map(change),
     },
     blocks: {
       announced: ([id]: Uint8Array) => {
         asked.push(id!);
-        return id === 1 ? Promise.reject(broken) : Promise.resolve(undefined);
+        if (id === 1) throw broken;
       },
     },
   } as unknown as Reader;
@@ -249,7 +249,10 @@ test('a poll that takes long ends with the change in hand, and another one goes 
 test('a block is not read where nobody is subscribed to any of its messages', async () => {
   const all = subscriptions();
   for (const kind of ['mempool', 'microblock'] as const) all.add({ deliver: () => {} }, plainTopic(kind), kind);
-  const reader = { blocks: { announced: () => Promise.reject(broken) } } as unknown as Reader;
+  const announced = () => {
+    throw broken;
+  };
+  const reader = { blocks: { announced } } as unknown as Reader;
   const block: Change = { id: 1, kind: 'block', subject: new Uint8Array(32) };
   expect(await Array.fromAsync(changeMessages(all)(reader, block))).toEqual([]);
   all.add({ deliver: () => {} }, plainTopic('nft-event'), 'nft-event');

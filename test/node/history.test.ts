@@ -77,7 +77,7 @@ describe('an index that begins at any block', () => {
               // Transactions of the genesis block use no nonce at the node.
               if (!boots.includes(principal)) expect(nonces.lastConfirmed).toBe(wholeNonces.lastConfirmed);
               for (let height = one.height; height <= chain.tip.height; height++) {
-                const of = (reader: { facts: { account(p: string, h: number): Promise<AccountFacts> } }) =>
+                const of = (reader: { facts: { account(p: string, h: number): AccountFacts } }) =>
                   reader.facts.account(principal, height);
                 const [ours, all] = [await begunAt.read(of), await whole.read(of)];
                 expect(comparable(principal, ours, view)).toEqual(comparable(principal, all, view));

@@ -68,7 +68,7 @@ const hex = (bytes: Uint8Array): string => bytes.toHex();
 
 /** A list's page, at some limit and offset, is that part of the whole; its total is the whole's length. */
 async function expectPart<T>(
-  page: (read: Reader, limit: number, offset: number) => Promise<OffsetPage<T>>,
+  page: (read: Reader, limit: number, offset: number) => OffsetPage<T> | Promise<OffsetPage<T>>,
   idOf: (item: T) => string,
   whole: string[],
   part: { limit: number; offset: number },

@@ -120,7 +120,7 @@ function readIndex(open: OpenIngest) {
 }
 
 /** A call of a reader. */
-type Call = (read: Reader) => Promise<unknown>;
+type Call = (read: Reader) => unknown;
 
 /** What reads chainhooks takes ids, counts and heights: any number is one. */
 type HookCalls = Readonly<Record<string, Readonly<Record<string, (...values: number[]) => unknown>>>>;

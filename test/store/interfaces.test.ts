@@ -106,18 +106,18 @@ test('whatever the trait, the page is that of all that implement it, or is refus
   );
 });
 
-test('no more interfaces are looked at than may be', async () => {
+test('no more interfaces are looked at than may be', () => {
   let looked = 0;
   const never = () => {
     looked += 1;
     return false;
   };
-  expect(search(10).withInterface(['transfer'], never, 1, 0)).rejects.toThrow(TooMuchWorkError);
-  expect(search(10).withInterface([], never, 1, 0)).rejects.toThrow(TooMuchWorkError);
+  expect(() => search(10).withInterface(['transfer'], never, 1, 0)).toThrow(TooMuchWorkError);
+  expect(() => search(10).withInterface([], never, 1, 0)).toThrow(TooMuchWorkError);
   expect(looked).toBe(20);
   // What is rare is looked at alone, and what lacks one of the functions isn't.
   looked = 0;
-  expect(await search(10).withInterface(['transfer', 'rare'], never, 1, 0)).toEqual([]);
+  expect(search(10).withInterface(['transfer', 'rare'], never, 1, 0)).toEqual([]);
   expect(looked).toBe(
     contracts.filter((of) => ['transfer', 'rare'].every((name) => of.some((one) => one.name === name))).length,
   );

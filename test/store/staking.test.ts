@@ -354,7 +354,7 @@ test('a topic of pox-5 that is not known, and one without its fields, are logs, 
 });
 
 /** Every item of a list, page by page, forwards and then back. */
-async function walked<T>(list: (at: Cursor | null) => Promise<Page<T>>): Promise<{ there: T[]; back: T[] }> {
+async function walked<T>(list: (at: Cursor | null) => Page<T>): Promise<{ there: T[]; back: T[] }> {
   const pages: Page<T>[] = [await list(null)];
   for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next) pages.push(await list(next));
   const back: T[][] = [];

@@ -179,8 +179,8 @@ const subdomainBody = ({ owner, txId, resolver, zonefileHash, zonefile }: Subdom
 const LABELS_OF_SUBDOMAIN = 3;
 
 /** A redirect to the resolver in the name's zonefile. @throws ApiError if there is none */
-async function resolverOf(subdomain: string, target: string, read: Reader): Promise<Redirect> {
-  const resolver = await read.names.resolver(subdomain);
+function resolverOf(subdomain: string, target: string, read: Reader): Redirect {
+  const resolver = read.names.resolver(subdomain);
   if (resolver === undefined) throw notFound(`cannot find subdomain ${subdomain}`);
   const url = URL.parse(`${resolver}${target}`);
   // Zonefiles are hostile: anybody can write one.
@@ -198,7 +198,7 @@ export const names = [
       'Returns the names that are registered and not revoked, in alphabetical order, 100 on a page. A page after the last one is an error.',
     query: { ...unanchored, ...paged },
     response: NameList,
-    handle: async ({ query: { page }, read }) => pageOf(await read.names.page(page), page),
+    handle: ({ query: { page }, read }) => pageOf(read.names.page(page), page),
   }),
   route({
     ...family,
@@ -212,12 +212,12 @@ export const names = [
     response: NameOrSubdomain,
     notFound: 'Name not found, or it is revoked',
     redirects: 'A subdomain that only the resolver of its name can know',
-    handle: async ({ params: { name }, read, target }) => {
+    handle: ({ params: { name }, read, target }) => {
       if (name.split('.').length === LABELS_OF_SUBDOMAIN) {
-        const subdomain = await read.names.findSubdomain(name);
+        const subdomain = read.names.findSubdomain(name);
         return subdomain === undefined ? resolverOf(name, target, read) : subdomainBody(subdomain);
       }
-      const found = await read.names.find(name);
+      const found = read.names.find(name);
       if (found === undefined) throw notFound(`cannot find name ${name}`);
       return nameBody(found);
     },
@@ -244,8 +244,8 @@ export const names = [
     query: unanchored,
     response: Zonefile,
     notFound: 'Name not found, or it is revoked',
-    handle: async ({ params: { name }, read }) => {
-      const zonefile = await read.names.zonefile(name, null);
+    handle: ({ params: { name }, read }) => {
+      const zonefile = read.names.zonefile(name, null);
       if (zonefile === undefined) throw notFound('No such name or zonefile does not exist');
       return { zonefile };
     },
@@ -260,8 +260,8 @@ export const names = [
     query: unanchored,
     response: Zonefile,
     notFound: 'Zonefile not found: the name is unknown, revoked, or never had it',
-    handle: async ({ params: { name, zoneFileHash }, read }) => {
-      const zonefile = await read.names.zonefile(name, zoneFileHash);
+    handle: ({ params: { name, zoneFileHash }, read }) => {
+      const zonefile = read.names.zonefile(name, zoneFileHash);
       if (zonefile === undefined) throw notFound('No such name or zonefile');
       return { zonefile };
     },
@@ -318,7 +318,7 @@ export const namespaces = [
     description: 'Returns the namespaces that are open for registration, in alphabetical order.',
     query: unanchored,
     response: Type.Object({ namespaces: NameList }, { $id: 'Namespaces' }),
-    handle: async ({ read }) => ({ namespaces: await read.names.namespaces() }),
+    handle: ({ read }) => ({ namespaces: read.names.namespaces() }),
   }),
   route({
     ...family,
@@ -330,8 +330,8 @@ export const namespaces = [
     params: { tld: Namespace },
     query: { ...unanchored, ...paged },
     response: NameList,
-    handle: async ({ params: { tld }, query: { page }, read }) => {
-      const names = await read.names.ofNamespace(tld, page);
+    handle: ({ params: { tld }, query: { page }, read }) => {
+      const names = read.names.ofNamespace(tld, page);
       if (names === undefined) throw new ApiError(400, 'No such namespace');
       return pageOf(names, page);
     },
@@ -359,9 +359,9 @@ export const namespaces = [
     description: 'Returns the price of a name in micro-STX, computed from the price function of its namespace.',
     params: { name: NameParameter },
     response: Price,
-    handle: async ({ params: { name }, read }) => {
+    handle: ({ params: { name }, read }) => {
       const [label = '', namespace = '', ...more] = name.split('.');
-      const set = more.length > 0 ? undefined : await read.names.price(namespace);
+      const set = more.length > 0 ? undefined : read.names.price(namespace);
       const price = set === undefined ? undefined : namePrice(label, set);
       if (price === undefined) throw new ApiError(400, 'Invalid name');
       return inMicroStx(price);

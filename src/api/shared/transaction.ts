@@ -182,16 +182,13 @@ export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { 
 /**
  * Reads the declared functions of all contracts that the transactions call. The map has no entry for unknown contracts.
  */
-export async function declarationsFor(
-  read: Reader,
-  transactions: readonly { payload: SummaryPayload }[],
-): Promise<Declarations> {
+export function declarationsFor(read: Reader, transactions: readonly { payload: SummaryPayload }[]): Declarations {
   const found = new Map<string, ContractFunctions>();
   const asked = new Set<string>();
   for (const { payload } of transactions) {
     if (payload.type !== 'contract_call' || asked.has(payload.contractId)) continue;
     asked.add(payload.contractId);
-    const functions = await read.contracts.functions(payload.contractId);
+    const functions = read.contracts.functions(payload.contractId);
     if (functions !== undefined) found.set(payload.contractId, functions);
   }
   return found;

@@ -24,7 +24,7 @@ export const blockSeries = [
     ),
     etag: chainTip,
     history: 'since',
-    handle: async ({ read }) => ({ blocks: await read.blockSeries.newest(HOUR, MOST_BLOCKS) }),
+    handle: ({ read }) => ({ blocks: read.blockSeries.newest(HOUR, MOST_BLOCKS) }),
   }),
   route({
     path: '/stackside/v1/blocks/days',
@@ -46,8 +46,8 @@ export const blockSeries = [
     ),
     etag: chainTip,
     history: 'since',
-    handle: async ({ read }) => {
-      const [days, from] = [await read.blockSeries.days(DAYS), read.chain.historyFrom()];
+    handle: ({ read }) => {
+      const [days, from] = [read.blockSeries.days(DAYS), read.chain.historyFrom()];
       const first = from === null ? undefined : read.blocks.find({ height: from });
       // Of the day in which the index began, and of those before it, not all blocks are known.
       return { days: first === undefined ? days : days.filter(({ start }) => start > first.time) };

@@ -218,10 +218,10 @@ export const directories: readonly Route[] = [
     response: dayPage(Contract),
     etag: chainTip,
     history: 'since',
-    handle: async ({ query: { order, trait: sip, day, limit, cursor }, read }) => {
+    handle: ({ query: { order, trait: sip, day, limit, cursor }, read }) => {
       const list = `contracts ${order} ${sip ?? ''} ${day ?? ''}`;
       const filter = { order, family: sip === undefined ? null : TRAITS[sip] };
-      const page = await read.directories.contracts(filter, day ?? null, limit, pageCursor(list, cursor));
+      const page = read.directories.contracts(filter, day ?? null, limit, pageCursor(list, cursor));
       const isWhole = read.chain.historyFrom() === null;
       return { ...cursorPage(list, limit, page, (of) => contract(of, isWhole)), day: dayText(page.day) };
     },
@@ -241,9 +241,9 @@ export const directories: readonly Route[] = [
     response: dayPage(Ft),
     etag: chainTipAndTokens,
     history: 'whole',
-    handle: async ({ query: { order, day, limit, cursor }, read }) => {
+    handle: ({ query: { order, day, limit, cursor }, read }) => {
       const list = `fts ${order} ${day ?? ''}`;
-      const page = await read.directories.fts(order, day ?? null, limit, pageCursor(list, cursor));
+      const page = read.directories.fts(order, day ?? null, limit, pageCursor(list, cursor));
       return { ...cursorPage(list, limit, page, ft), day: dayText(page.day) };
     },
   }),
@@ -262,9 +262,9 @@ export const directories: readonly Route[] = [
     response: dayPage(Nft),
     etag: chainTip,
     history: 'whole',
-    handle: async ({ query: { order, day, limit, cursor }, read }) => {
+    handle: ({ query: { order, day, limit, cursor }, read }) => {
       const list = `collections ${order} ${day ?? ''}`;
-      const page = await read.directories.nfts(order, day ?? null, limit, pageCursor(list, cursor));
+      const page = read.directories.nfts(order, day ?? null, limit, pageCursor(list, cursor));
       return { ...cursorPage(list, limit, page, nft), day: dayText(page.day) };
     },
   }),
@@ -279,11 +279,11 @@ export const directories: readonly Route[] = [
     notFound: NEVER_MINTED,
     etag: chainTipAndTokens,
     history: 'thing',
-    handle: async ({ params: { asset_identifier: asset, value }, read }) => {
-      const owner = await read.tokenLists.nftOwner(asset, value);
+    handle: ({ params: { asset_identifier: asset, value }, read }) => {
+      const owner = read.tokenLists.nftOwner(asset, value);
       if (owner === undefined) throw notFound(NEVER_MINTED);
       const [contractId, number] = [asset.slice(0, asset.indexOf('::')), numberOf(value)];
-      const token = number === null ? undefined : await read.tokenMetadata.token(contractId, number);
+      const token = number === null ? undefined : read.tokenMetadata.token(contractId, number);
       return { value: clarity(value), owner, token_uri: token?.uri ?? null };
     },
   }),
@@ -303,9 +303,9 @@ export const directories: readonly Route[] = [
     response: UncountedCursorPage(Name),
     etag: chainTipAndAttachments,
     history: 'whole',
-    handle: async ({ query: { namespace = null, limit, cursor }, read }) => {
+    handle: ({ query: { namespace = null, limit, cursor }, read }) => {
       const list = `names ${namespace ?? ''}`;
-      const page = await read.names.list(namespace, limit, pageCursor(list, cursor));
+      const page = read.names.list(namespace, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, name);
     },
   }),
@@ -320,8 +320,8 @@ export const directories: readonly Route[] = [
     notFound: NO_NAME,
     etag: chainTipAndAttachments,
     history: 'whole',
-    handle: async ({ params, read }) => {
-      const found = await read.names.listed(params.name);
+    handle: ({ params, read }) => {
+      const found = read.names.listed(params.name);
       if (found === undefined) throw notFound(NO_NAME);
       return name(found);
     },

@@ -116,8 +116,8 @@ export const forks = [
     notFound: NO_FORK,
     etag: mempoolAndAnyFork,
     history: 'thing',
-    handle: async ({ params: { hash }, read }) => {
-      const found = await read.forks.find(hash);
+    handle: ({ params: { hash }, read }) => {
+      const found = read.forks.find(hash);
       if (found === undefined) throw notFound(NO_FORK);
       return {
         ...forkOf(found),

@@ -138,13 +138,13 @@ interface Measured extends StoredMovement {
 }
 
 /** Adds the units of amounts. @param known those of fungible tokens that were read before for the same answer */
-async function measured(moved: readonly StoredMovement[], known: Map<string, Unit>, read: Reader): Promise<Measured[]> {
+function measured(moved: readonly StoredMovement[], known: Map<string, Unit>, read: Reader): Measured[] {
   const found: Measured[] = [];
   for (const one of moved) {
     const { asset } = one;
     if (asset.type !== 'ft') found.push({ ...one, unit: asset.type === 'stx' ? STX : INSTANCE });
     else {
-      const unit = known.get(asset.identifier) ?? (await unitOf(read, asset.identifier));
+      const unit = known.get(asset.identifier) ?? unitOf(read, asset.identifier);
       known.set(asset.identifier, unit);
       found.push({ ...one, unit });
     }
@@ -206,8 +206,8 @@ async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Asyn
   const known = new Map<string, Unit>();
   try {
     for (;;) {
-      const moved = await read(async (reader) => {
-        const next = await reader.history.next(walk);
+      const moved = await read((reader) => {
+        const next = reader.history.next(walk);
         return next === null ? null : measured(next, known, reader);
       });
       if (moved === null) return;
@@ -281,7 +281,7 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
 }
 
 /** Begins the walk of a history; null if the period has no block. An unknown principal has an empty history. */
-const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): Promise<HistoryWalk | null> =>
+const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): HistoryWalk | null =>
   read.history.begin(principal, periodOf(query));
 
 const Seen = Type.Object({ tx_id: Hash, block_height: Height, time: UnixTime }, { $id: 'SeenTransaction' });
@@ -378,8 +378,8 @@ export const principalHistory = [
     },
     etag: null,
     history: 'whole',
-    handle: async ({ params: { principal }, query: { format, ...period }, read }) => {
-      const walk = await begun(read, principal, period);
+    handle: ({ params: { principal }, query: { format, ...period }, read }) => {
+      const walk = begun(read, principal, period);
       return format === 'csv' ? csv(principal, walk) : json(principal, walk);
     },
   }),

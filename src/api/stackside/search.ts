@@ -86,6 +86,6 @@ export const searches = [
     response: Results,
     etag: null,
     history: 'since',
-    handle: async ({ query: { q, limit }, read }) => ({ results: (await read.search(q, limit)).map(item) }),
+    handle: ({ query: { q, limit }, read }) => ({ results: read.search(q, limit).map(item) }),
   }),
 ];

@@ -59,9 +59,9 @@ export const stakingRewards = [
     etag: chainAndBurnBlock,
     history: 'whole',
     payouts: true,
-    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `staking-rewards ${principal}`;
-      const page = await read.staking.cycles(principal, limit, pageCursor(list, cursor));
+      const page = read.staking.cycles(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, cycleRewards);
     },
   }),

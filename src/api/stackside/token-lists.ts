@@ -89,12 +89,12 @@ export const tokenLists = [
     response: UncountedCursorPage(Transfer),
     etag: chainTipAndTokens,
     history: 'since',
-    handle: async ({ params: { asset_identifier: asset }, query, read }) => {
+    handle: ({ params: { asset_identifier: asset }, query, read }) => {
       const { limit, cursor, order = 'desc', ...window } = query;
       const list = inOrder(`token-transfers ${asset}`, order);
       const heights = read.chain.heightsOf(windowOf(window));
-      const page = await read.transfers.ftOfAsset(asset, order, heights, limit, pageCursor(list, cursor));
-      const unit = await unitOf(read, asset);
+      const page = read.transfers.ftOfAsset(asset, order, heights, limit, pageCursor(list, cursor));
+      const unit = unitOf(read, asset);
       return cursorPage(list, limit, page, (one) => transfer(one, unit));
     },
   }),
@@ -110,8 +110,8 @@ export const tokenLists = [
     response: OffsetPage(Mint),
     etag: chainTip,
     history: 'since',
-    handle: async ({ params: { asset_identifier }, query, read }) => {
-      const page = await read.tokenLists.nftMints(asset_identifier, query.limit, query.offset, false);
+    handle: ({ params: { asset_identifier }, query, read }) => {
+      const page = read.tokenLists.nftMints(asset_identifier, query.limit, query.offset, false);
       return offsetPage(query, page, mint);
     },
   }),

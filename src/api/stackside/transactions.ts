@@ -180,8 +180,8 @@ export const mempoolState = [
     response: Spread,
     etag: mempoolTag,
     history: 'none',
-    handle: async ({ read }) => {
-      const [offered, oldest] = [await read.mempool.fees(), await read.mempool.oldest()];
+    handle: ({ read }) => {
+      const [offered, oldest] = [read.mempool.fees(), read.mempool.oldest()];
       return {
         total: offered.reduce((sum, { transactions }) => sum + transactions, 0),
         oldest: oldest === null ? null : { tx_id: toHex(oldest.txId), receipt_time: oldest.receiptTime },
@@ -233,7 +233,7 @@ export const mempoolState = [
       const found = read.transactions.find(tx_id);
       if (found === undefined || found.mined) throw notFound(NOT_WAITING);
       const { status, replacedByTxId } = found.transaction;
-      const rank = await read.mempool.feeRank(tx_id);
+      const rank = read.mempool.feeRank(tx_id);
       const projected = await read.mempool.projected(tx_id);
       return {
         tx_id: toHex(tx_id),
@@ -264,8 +264,8 @@ export const rawTransactions = [
     notFound: UNKNOWN,
     etag: transactionTag,
     history: 'thing',
-    handle: async ({ params: { tx_id }, read }) => {
-      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
+    handle: ({ params: { tx_id }, read }) => {
+      const found = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
       if (found === undefined) throw notFound(UNKNOWN);
       return { tx_id: toHex(tx_id), raw_tx: toHex(found.transaction.raw) };
     },

@@ -69,8 +69,8 @@ export const addressBalances = [
     deprecated: { replacement: `${v3}/balances/stx` },
     etag: principalAndMempool,
     history: 'whole',
-    handle: async ({ params: { principal }, query, read }) => {
-      const history = read.principals.stxHistory(principal, await untilHeight(read, query));
+    handle: ({ params: { principal }, query, read }) => {
+      const history = read.principals.stxHistory(principal, untilHeight(read, query));
       return stxBalanceWithTotals(history, query.until_block === undefined);
     },
   }),
@@ -88,12 +88,9 @@ export const addressBalances = [
     deprecated: { replacement: [`${v3}/balances/stx`, `${v3}/balances/ft`, `${v3}/balances/nft`] },
     etag: principalAndMempool,
     history: 'whole',
-    handle: async ({ params: { principal }, query, read }) => {
-      const height = await untilHeight(read, query);
-      const [stx, tokens] = [
-        read.principals.stxHistory(principal, height),
-        await read.addresses.tokens(principal, height),
-      ];
+    handle: ({ params: { principal }, query, read }) => {
+      const height = untilHeight(read, query);
+      const [stx, tokens] = [read.principals.stxHistory(principal, height), read.addresses.tokens(principal, height)];
       return balances(stx, tokens, query.until_block === undefined);
     },
   }),
@@ -166,7 +163,7 @@ export const addressTransfers = [
     history: 'since',
     long: true,
     handle: async ({ params: { principal }, query, read }) => {
-      const height = await untilHeight(read, query);
+      const height = untilHeight(read, query);
       const page = await read.addresses.assetEvents(principal, height, query.limit, query.offset);
       return offsetPage(query, page, listedEvent);
     },
@@ -185,9 +182,9 @@ export const addressTransfers = [
     deprecated: { replacement: '/extended/v3/principals/{principal}/transfers/stx/inbound' },
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal }, query, read }) => {
-      const heights = await heightsOf(read, query);
-      const page = await read.addresses.inboundTransfers(principal, heights, query.limit, query.offset);
+    handle: ({ params: { principal }, query, read }) => {
+      const heights = heightsOf(read, query);
+      const page = read.addresses.inboundTransfers(principal, heights, query.limit, query.offset);
       return offsetPage(query, page, inboundTransfer);
     },
   }),
@@ -213,11 +210,11 @@ export const addressTransactions = [
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal }, query, read }) => {
-      const heights = await heightsOf(read, query);
-      const found = await read.addresses.transactions(principal, heights, query.limit, query.offset);
+    handle: ({ params: { principal }, query, read }) => {
+      const heights = heightsOf(read, query);
+      const found = read.addresses.transactions(principal, heights, query.limit, query.offset);
       const context = {
-        declarations: await declarationsFor(read, found.items),
+        declarations: declarationsFor(read, found.items),
         withoutArguments: query.exclude_function_args,
       };
       return offsetPage(query, found, (of) => listedTransaction(of, context));
@@ -237,10 +234,10 @@ export const addressTransactions = [
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal }, query, read }) => {
-      const heights = await heightsOf(read, query);
-      const found = await read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
-      const declarations = await declarationsFor(
+    handle: ({ params: { principal }, query, read }) => {
+      const heights = heightsOf(read, query);
+      const found = read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
+      const declarations = declarationsFor(
         read,
         found.items.map((item) => item.transaction),
       );
@@ -259,10 +256,10 @@ export const addressTransactions = [
     deprecated: { replacement: `${v3}/transactions/{tx_id}/balance-changes` },
     etag: transactionTag,
     history: 'since',
-    handle: async ({ params: { principal, tx_id }, read }) => {
-      const found = await read.addresses.transactionWithTransfers(principal, tx_id);
+    handle: ({ params: { principal, tx_id }, read }) => {
+      const found = read.addresses.transactionWithTransfers(principal, tx_id);
       if (found === undefined || !concernsStx(found, principal)) throw notFound(UNKNOWN);
-      return withStxTransfers(found, await declarationsFor(read, [found.transaction]));
+      return withStxTransfers(found, declarationsFor(read, [found.transaction]));
     },
   }),
   route({
@@ -278,10 +275,10 @@ export const addressTransactions = [
     deprecated: { replacement: `${v3}/mempool/transactions` },
     etag: principalAndMempool,
     history: 'since',
-    handle: async ({ params: { principal }, query, read }) => {
-      const found = await read.addresses.mempool(principal, query.limit, query.offset);
+    handle: ({ params: { principal }, query, read }) => {
+      const found = read.addresses.mempool(principal, query.limit, query.offset);
       const context = {
-        declarations: await declarationsFor(read, found.items),
+        declarations: declarationsFor(read, found.items),
         withoutArguments: query.exclude_function_args,
       };
       return offsetPage(query, found, (of) => mempoolTransaction(of, context));

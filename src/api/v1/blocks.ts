@@ -18,8 +18,8 @@ import { declarationsFor, ListedTransaction, listedTransaction, Transaction } fr
 
 const tag = 'Blocks (v1)';
 
-async function one(read: Reader, search: BlockSearch, unknown: string) {
-  const found = await read.blocks.whole(search);
+function one(read: Reader, search: BlockSearch, unknown: string) {
+  const found = read.blocks.whole(search);
   if (found === undefined) throw notFound(unknown);
   return block(found, 'ascending');
 }
@@ -117,9 +117,9 @@ interface Asked {
   exclude_function_args?: boolean;
 }
 
-async function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
+function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
   const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
-  const declarations = await declarationsFor(read, page.items);
+  const declarations = declarationsFor(read, page.items);
   const results = serializedLazily(page.items, (item) => listedTransaction(item, { declarations, withoutArguments }));
   return { limit, offset, total: page.total, results };
 }
@@ -140,8 +140,8 @@ export const blockTransactions = [
     notFound: 'Block not found',
     etag: anyFork,
     history: 'since',
-    handle: async ({ params: { block_hash }, query, read }) => {
-      const page = await read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
+    handle: ({ params: { block_hash }, query, read }) => {
+      const page = read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound('no block found by hash');
       return serialized(read, page, query);
     },
@@ -160,8 +160,8 @@ export const blockTransactions = [
     notFound: 'Block not found',
     etag: anyFork,
     history: 'since',
-    handle: async ({ params: { height }, query, read }) => {
-      const page = await read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
+    handle: ({ params: { height }, query, read }) => {
+      const page = read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound(`no block found at height ${height}`);
       return serialized(read, page, query);
     },
@@ -179,10 +179,9 @@ export const blockTransactions = [
     notFound: 'Block not found',
     etag: blockTag,
     history: 'since',
-    handle: async ({ params: { height_or_hash }, query, read }) => {
+    handle: ({ params: { height_or_hash }, query, read }) => {
       const block = read.blocks.find(height_or_hash);
-      const page =
-        block && (await read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset));
+      const page = block && read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset);
       if (page === undefined) throw notFound('Block not found');
       return serialized(read, page, query);
     },
@@ -206,8 +205,7 @@ export const microblocks = [
     response: OffsetPage(Microblock),
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) =>
-      offsetPage(query, await read.microblocks.page(query.limit, query.offset), microblock),
+    handle: ({ query, read }) => offsetPage(query, read.microblocks.page(query.limit, query.offset), microblock),
   }),
   route({
     path: '/extended/v1/microblock/unanchored/txs',
@@ -234,8 +232,8 @@ export const microblocks = [
     notFound: 'Microblock not found',
     etag: chainTip,
     history: 'thing',
-    handle: async ({ params: { hash }, read }) => {
-      const found = await read.microblocks.find(hash);
+    handle: ({ params: { hash }, read }) => {
+      const found = read.microblocks.find(hash);
       if (found === undefined) throw notFound(UNKNOWN_MICROBLOCK);
       return microblock(found);
     },

@@ -104,8 +104,7 @@ export const burnRewards = [
     etag: null,
     history: 'since',
     payouts: true,
-    handle: async ({ query, read }) =>
-      offsetPage(query, await read.burnRewards.slots(null, query.limit, query.offset), rewardSlot),
+    handle: ({ query, read }) => offsetPage(query, read.burnRewards.slots(null, query.limit, query.offset), rewardSlot),
   }),
   route({
     path: '/extended/v1/burnchain/reward_slot_holders/{address}',
@@ -120,8 +119,8 @@ export const burnRewards = [
     etag: null,
     history: 'since',
     payouts: true,
-    handle: async ({ params: { address }, query, read }) =>
-      offsetPage(query, await read.burnRewards.slots(address, query.limit, query.offset), rewardSlot),
+    handle: ({ params: { address }, query, read }) =>
+      offsetPage(query, read.burnRewards.slots(address, query.limit, query.offset), rewardSlot),
   }),
   route({
     path: '/extended/v1/burnchain/rewards',
@@ -135,8 +134,8 @@ export const burnRewards = [
     etag: null,
     history: 'since',
     payouts: true,
-    handle: async ({ query, read }) =>
-      uncountedPage(query, await read.burnRewards.rewards(null, query.limit, query.offset), burnReward),
+    handle: ({ query, read }) =>
+      uncountedPage(query, read.burnRewards.rewards(null, query.limit, query.offset), burnReward),
   }),
   route({
     path: '/extended/v1/burnchain/rewards/{address}',
@@ -152,8 +151,8 @@ export const burnRewards = [
     etag: null,
     history: 'since',
     payouts: true,
-    handle: async ({ params: { address }, query, read }) =>
-      uncountedPage(query, await read.burnRewards.rewards(address, query.limit, query.offset), burnReward),
+    handle: ({ params: { address }, query, read }) =>
+      uncountedPage(query, read.burnRewards.rewards(address, query.limit, query.offset), burnReward),
   }),
   route({
     path: '/extended/v1/burnchain/rewards/{address}/total',
@@ -168,9 +167,9 @@ export const burnRewards = [
     etag: null,
     history: 'whole',
     payouts: true,
-    handle: async ({ params: { address }, read }) => ({
+    handle: ({ params: { address }, read }) => ({
       reward_recipient: address,
-      reward_amount: await read.burnRewards.total(address),
+      reward_amount: read.burnRewards.total(address),
     }),
   }),
 ];

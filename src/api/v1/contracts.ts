@@ -92,10 +92,10 @@ export const contracts = [
     notFound: 'Contract not found: none implements this trait',
     etag: chainTip,
     history: 'since',
-    handle: async ({ query: { trait_abi: functions, limit, offset }, read }) => {
+    handle: ({ query: { trait_abi: functions, limit, offset }, read }) => {
       const names = functions.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
       const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
-      const found = await read.contracts.withInterface(names, passes, limit, offset);
+      const found = read.contracts.withInterface(names, passes, limit, offset);
       if (found.length === 0) throw notFound(NONE_IMPLEMENTS);
       return { limit, offset, results: serializedLazily(found, contract) };
     },
@@ -113,8 +113,8 @@ export const contracts = [
     notFound: 'Contract not found',
     etag: anyFork,
     history: 'thing',
-    handle: async ({ params, read }) => {
-      const found = await read.contracts.anyDeployment(params.contract_id);
+    handle: ({ params, read }) => {
+      const found = read.contracts.anyDeployment(params.contract_id);
       if (found === undefined) throw notFound(UNKNOWN);
       return contract(found);
     },

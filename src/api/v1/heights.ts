@@ -63,22 +63,22 @@ const TIP = Number.MAX_SAFE_INTEGER;
  * The height of the last block that counts, which may be an orphan.
  * @throws ApiError for parameters that exclude each other, and for an unknown hash
  */
-export async function untilHeight(read: Reader, { unanchored, until_block: until = null }: Query): Promise<number> {
+export function untilHeight(read: Reader, { unanchored, until_block: until = null }: Query): number {
   if (until === null) return TIP;
   if (unanchored) {
     const message = "can't handle both 'unanchored=true' and 'until_block' in the same request";
     throw new ApiError(400, message, 'VALIDATION');
   }
   if ('height' in until) return until.height;
-  const block = read.blocks.find(until) ?? (await read.blocks.whole(until));
+  const block = read.blocks.find(until) ?? read.blocks.whole(until);
   if (block === undefined) throw notFound('block not found with hash');
   return block.height;
 }
 
 /** The heights that a list covers. @throws as {@link untilHeight} */
-export async function heightsOf(read: Reader, query: Query): Promise<Heights> {
+export function heightsOf(read: Reader, query: Query): Heights {
   const { height = 0, until_block: until = null } = query;
-  if (height === 0) return { first: 0, last: await untilHeight(read, query) };
+  if (height === 0) return { first: 0, last: untilHeight(read, query) };
   if (until === null) return { first: height, last: height };
   throw new ApiError(400, "can't handle both 'until_block' and 'height' in the same request", 'VALIDATION');
 }

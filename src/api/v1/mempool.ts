@@ -103,7 +103,7 @@ export const mempool = [
     response: OffsetPage(MempoolTransaction),
     etag: mempoolTag,
     history: 'since',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const { limit, offset, sender_address, recipient_address, address, order_by = 'age', order = 'desc' } = query;
       if (address !== undefined && (sender_address !== undefined || recipient_address !== undefined)) {
         throw new ApiError(400, 'The "address" filter cannot be specified with other address filters');
@@ -113,8 +113,8 @@ export const mempool = [
         recipient: recipient_address ?? null,
         principal: address ?? null,
       };
-      const page = await read.mempool.search(filter, { by: order_by, direction: order }, limit, offset);
-      const declarations = await declarationsFor(read, page.items);
+      const page = read.mempool.search(filter, { by: order_by, direction: order }, limit, offset);
+      const declarations = declarationsFor(read, page.items);
       const context = { declarations, withoutArguments: query.exclude_function_args };
       return offsetPage({ limit, offset }, page, (of) => mempoolTransaction(of, context));
     },
@@ -129,9 +129,9 @@ export const mempool = [
     response: MempoolStats,
     etag: mempoolTag,
     history: 'none',
-    handle: async ({ read }) => {
+    handle: ({ read }) => {
       const tip = read.chain.tip();
-      return mempoolStats(await read.mempool.feesAndSizes(), (tip?.height ?? 0) + 1);
+      return mempoolStats(read.mempool.feesAndSizes(), (tip?.height ?? 0) + 1);
     },
   }),
 ];

@@ -113,20 +113,20 @@ const minedData = (of: TransactionDetail) => ({
   tx_type: of.payload.type,
 });
 
-async function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): Promise<Found> {
+function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): Found {
   const entity_id = toHex(hash);
-  const found = await read.transactions.findInForks(hash, NO_EVENTS);
+  const found = read.transactions.findInForks(hash, NO_EVENTS);
   if (found?.mined) {
     const tx_data = minedData(found.transaction);
-    const metadata = withMetadata ? { metadata: await minedMetadata(read, found.transaction) } : {};
+    const metadata = withMetadata ? { metadata: minedMetadata(read, found.transaction) } : {};
     return { found: true, result: { entity_id, entity_type: 'tx_id', tx_data, ...metadata } };
   }
   if (found !== undefined) {
     const tx_data = { tx_type: found.transaction.payload.type };
-    const metadata = withMetadata ? { metadata: await pendingMetadata(read, found.transaction) } : {};
+    const metadata = withMetadata ? { metadata: pendingMetadata(read, found.transaction) } : {};
     return { found: true, result: { entity_id, entity_type: 'mempool_tx_id', tx_data, ...metadata } };
   }
-  const holder = await read.blocks.whole({ hash });
+  const holder = read.blocks.whole({ hash });
   if (holder === undefined)
     throw unknown('unknown_hash', notFoundText(read, `No block or transaction found with hash "${entity_id}"`));
   const block_data = {
@@ -140,20 +140,20 @@ async function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): Pr
   return { found: true, result: { entity_id, entity_type: 'block_hash', block_data, ...metadata } };
 }
 
-const minedMetadata = async (read: Reader, of: TransactionDetail) =>
-  transaction(of, { declarations: await declarationsFor(read, [of]) });
+const minedMetadata = (read: Reader, of: TransactionDetail) =>
+  transaction(of, { declarations: declarationsFor(read, [of]) });
 
 type Pending = Extract<FoundInForks, { mined: false }>['transaction'];
-const pendingMetadata = async (read: Reader, of: Pending) =>
-  mempoolTransaction(of, { declarations: await declarationsFor(read, [of]) });
+const pendingMetadata = (read: Reader, of: Pending) =>
+  mempoolTransaction(of, { declarations: declarationsFor(read, [of]) });
 
 /** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
-async function byContract(read: Reader, contractId: string, withMetadata: boolean): Promise<Found | undefined> {
-  const deployment = (await read.contracts.deployment(contractId)) ?? (await read.contracts.anyDeployment(contractId));
-  const found = deployment && (await read.transactions.findInForks(deployment.txId, NO_EVENTS));
+function byContract(read: Reader, contractId: string, withMetadata: boolean): Found | undefined {
+  const deployment = read.contracts.deployment(contractId) ?? read.contracts.anyDeployment(contractId);
+  const found = deployment && read.transactions.findInForks(deployment.txId, NO_EVENTS);
   if (found === undefined) {
     // It may be deployed below the first block of a partial history.
-    if (read.chain.historyFrom() !== null || !(await read.principals.isKnown(contractId))) return undefined;
+    if (read.chain.historyFrom() !== null || !read.principals.isKnown(contractId)) return undefined;
     return { found: true, result: { entity_id: contractId, entity_type: 'contract_address' } };
   }
   const { txId, payload } = found.transaction;
@@ -163,14 +163,12 @@ async function byContract(read: Reader, contractId: string, withMetadata: boolea
   };
   const entity = { entity_id: contractId, entity_type: 'contract_address' as const, tx_data };
   if (!withMetadata) return { found: true, result: entity };
-  const metadata = found.mined
-    ? await minedMetadata(read, found.transaction)
-    : await pendingMetadata(read, found.transaction);
+  const metadata = found.mined ? minedMetadata(read, found.transaction) : pendingMetadata(read, found.transaction);
   return { found: true, result: { ...entity, metadata } };
 }
 
-async function byAddress(read: Reader, address: string, withMetadata: boolean): Promise<Found | undefined> {
-  if (!(await read.principals.isKnown(address))) return undefined;
+function byAddress(read: Reader, address: string, withMetadata: boolean): Found | undefined {
+  if (!read.principals.isKnown(address)) return undefined;
   const entity = { entity_id: address, entity_type: 'standard_address' as const };
   if (!withMetadata) return { found: true, result: entity };
   requireWholeHistory(read);
@@ -178,7 +176,7 @@ async function byAddress(read: Reader, address: string, withMetadata: boolean): 
   return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
 }
 
-async function searched(read: Reader, id: string, withMetadata: boolean): Promise<Found> {
+function searched(read: Reader, id: string, withMetadata: boolean): Found {
   const term = id.trim();
   if (HASH.test(term)) return byHash(read, fromHex(term), withMetadata);
   if (!isPrincipal(term)) {
@@ -186,7 +184,7 @@ async function searched(read: Reader, id: string, withMetadata: boolean): Promis
     throw unknown('invalid_term', message);
   }
   const isContract = splitPrincipal(term).contractName !== null;
-  const found = await (isContract ? byContract : byAddress)(read, term, withMetadata);
+  const found = (isContract ? byContract : byAddress)(read, term, withMetadata);
   if (found !== undefined) return found;
   const entityType = isContract ? 'contract_address' : 'standard_address';
   throw unknown(entityType, notFoundText(read, `No principal found with address "${term}"`));

@@ -192,8 +192,8 @@ export const stacking = [
     moved: ofContract,
     etag: chainTip,
     history: 'since',
-    handle: async ({ params: { pox }, query, read }) =>
-      uncountedPage(query, await read.stacking.events(pox, query.limit, query.offset), stackingEvent),
+    handle: ({ params: { pox }, query, read }) =>
+      uncountedPage(query, read.stacking.events(pox, query.limit, query.offset), stackingEvent),
   }),
   route({
     path: '/extended/v1/{pox}/tx/{tx_id}',
@@ -207,8 +207,8 @@ export const stacking = [
     moved: ofContract,
     etag: chainTip,
     history: 'thing',
-    handle: async ({ params: { pox, tx_id }, read }) => {
-      const events = await read.stacking.ofTransaction(pox, tx_id);
+    handle: ({ params: { pox, tx_id }, read }) => {
+      const events = read.stacking.ofTransaction(pox, tx_id);
       if (events === undefined) throw notFound(UNKNOWN_TRANSACTION);
       return { results: serializedLazily(events, stackingEvent) };
     },
@@ -225,8 +225,8 @@ export const stacking = [
     moved: ofContract,
     etag: chainTip,
     history: 'since',
-    handle: async ({ params: { pox, principal }, read }) => ({
-      results: serializedLazily(await read.stacking.ofStacker(pox, principal), stackingEvent),
+    handle: ({ params: { pox, principal }, read }) => ({
+      results: serializedLazily(read.stacking.ofStacker(pox, principal), stackingEvent),
     }),
   }),
   route({
@@ -248,11 +248,11 @@ export const stacking = [
     moved: ofContract,
     etag: chainTip,
     history: 'whole',
-    handle: async ({ params: { pox, pool_principal }, query, read }) => {
+    handle: ({ params: { pox, pool_principal }, query, read }) => {
       const tip = read.chain.tip()?.height ?? 0;
       const at = query.height ?? (query.unanchored ? tip + 1 : tip);
       const { limit, offset, after_block: afterHeight = 0 } = query;
-      const page = await read.stacking.delegations(pox, pool_principal, { height: at, afterHeight }, limit, offset);
+      const page = read.stacking.delegations(pox, pool_principal, { height: at, afterHeight }, limit, offset);
       if (page === undefined) throw notFound(`no block at height: ${at}`);
       return offsetPage(query, page, delegation);
     },

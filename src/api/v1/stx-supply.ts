@@ -115,10 +115,10 @@ const query = {
 };
 
 /** The supply after a block, also after the block that follows the tip. */
-async function supplyAt(read: Reader, height: number | undefined, unanchored: boolean) {
-  if (height !== undefined) return { supply: await read.tokens.stxSupplyAt(height), height };
+function supplyAt(read: Reader, height: number | undefined, unanchored: boolean) {
+  if (height !== undefined) return { supply: read.tokens.stxSupplyAt(height), height };
   const tip = read.chain.tip()?.height ?? 0;
-  return { supply: await read.tokens.stxSupply(), height: tip + (unanchored ? 1 : 0) };
+  return { supply: read.tokens.stxSupply(), height: tip + (unanchored ? 1 : 0) };
 }
 
 export const stxSupplies = [
@@ -131,8 +131,8 @@ export const stxSupplies = [
       'Returns the current number of STX, the one projected for the year 2050, and the share that is unlocked. With `height` the supply at that block is returned.',
     query,
     response: StxSupply,
-    handle: async ({ query: { height, unanchored }, read }) => {
-      const found = await supplyAt(read, height, unanchored);
+    handle: ({ query: { height, unanchored }, read }) => {
+      const found = supplyAt(read, height, unanchored);
       return stxSupply(found.supply, found.height);
     },
   }),
@@ -144,7 +144,7 @@ export const stxSupplies = [
     description: 'Returns the current number of STX as plain text with six decimals.',
     response: PlainStx,
     plainText: true,
-    handle: async ({ read }) => stxText(await read.tokens.stxSupply()),
+    handle: ({ read }) => stxText(read.tokens.stxSupply()),
   }),
   route({
     ...family,
@@ -155,7 +155,7 @@ export const stxSupplies = [
       'Returns the number of STX in circulation as plain text with six decimals. All STX are in circulation.',
     response: PlainStx,
     plainText: true,
-    handle: async ({ read }) => stxText(await read.tokens.stxSupply()),
+    handle: ({ read }) => stxText(read.tokens.stxSupply()),
   }),
   route({
     ...family,
@@ -165,8 +165,8 @@ export const stxSupplies = [
     description: 'Returns the STX supply with the field names that the first supply services used.',
     query,
     response: LegacyStxSupply,
-    handle: async ({ query: { height, unanchored }, read }) => {
-      const found = await supplyAt(read, height, unanchored);
+    handle: ({ query: { height, unanchored }, read }) => {
+      const found = supplyAt(read, height, unanchored);
       return legacyStxSupply(found.supply, found.height);
     },
   }),

@@ -143,7 +143,7 @@ export const tokensV1 = [
     deprecated: { replacement: '/extended/v3/tokens/stx/holders' },
     etag: chainTip,
     history: 'whole',
-    handle: async ({ query, read }) => holders(query, await read.tokenLists.stxHolders(query.limit, query.offset)),
+    handle: ({ query, read }) => holders(query, read.tokenLists.stxHolders(query.limit, query.offset)),
   }),
   route({
     path: '/extended/v1/tokens/ft/{token}/holders',
@@ -158,8 +158,8 @@ export const tokensV1 = [
     deprecated: { replacement: '/extended/v3/tokens/ft/{token}/holders' },
     etag: chainTip,
     history: 'whole',
-    handle: async ({ params: { token }, query, read }) =>
-      holders(query, await read.tokenLists.ftHolders(token, query.limit, query.offset)),
+    handle: ({ params: { token }, query, read }) =>
+      holders(query, read.tokenLists.ftHolders(token, query.limit, query.offset)),
   }),
   route({
     path: '/extended/v1/tokens/nft/holdings',
@@ -183,10 +183,10 @@ export const tokensV1 = [
     },
     etag: chainTip,
     history: 'whole',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;
-      const page = await read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);
-      const declared = await declarations(read, page.items);
+      const page = read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);
+      const declared = declarations(read, page.items);
       return offsetPage(query, page, (of) => nftHolding(of, declared));
     },
   }),
@@ -201,10 +201,10 @@ export const tokensV1 = [
     deprecated: { replacement: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history' },
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const { asset_identifier: asset, value, limit, offset, tx_metadata } = query;
-      const page = await read.tokenLists.nftHistory(asset, value, limit, offset, tx_metadata);
-      const declared = await declarations(read, page.items);
+      const page = read.tokenLists.nftHistory(asset, value, limit, offset, tx_metadata);
+      const declared = declarations(read, page.items);
       return offsetPage(query, page, (of) => nftHistoryEvent(of, declared));
     },
   }),
@@ -219,10 +219,10 @@ export const tokensV1 = [
     deprecated: { replacement: null },
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const { asset_identifier: asset, limit, offset, tx_metadata } = query;
-      const page = await read.tokenLists.nftMints(asset, limit, offset, tx_metadata);
-      const declared = await declarations(read, page.items);
+      const page = read.tokenLists.nftMints(asset, limit, offset, tx_metadata);
+      const declared = declarations(read, page.items);
       return offsetPage(query, page, (of) => nftMint(of, declared));
     },
   }),

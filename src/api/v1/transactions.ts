@@ -39,8 +39,8 @@ const eventQuery = {
 };
 const shownQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
 
-async function serialized(read: Reader, found: FoundInForks, withoutArguments: boolean) {
-  const declarations = await declarationsFor(read, [found.transaction]);
+function serialized(read: Reader, found: FoundInForks, withoutArguments: boolean) {
+  const declarations = declarationsFor(read, [found.transaction]);
   return found.mined
     ? transaction(found.transaction, { declarations, withoutArguments, events: found.events })
     : mempoolTransaction(found.transaction, { declarations, withoutArguments });
@@ -103,7 +103,7 @@ export const transactions = [
     response: OffsetPage(ListedTransaction),
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const { limit, offset, order = 'desc', sort_by = 'block_height', exclude_function_args } = query;
       const filter: TransactionFilter = {
         types: query.type ?? null,
@@ -117,8 +117,8 @@ export const transactions = [
         until: query.end_time ?? null,
       };
       const by: TransactionOrder = { by: sort_by, direction: order };
-      const page = await read.transactions.search(filter, by, limit, offset);
-      const declarations = await declarationsFor(read, page.items);
+      const page = read.transactions.search(filter, by, limit, offset);
+      const declarations = declarationsFor(read, page.items);
       const results = serializedLazily(page.items, (item) =>
         listedTransaction(item, { declarations, withoutArguments: exclude_function_args }),
       );
@@ -149,20 +149,20 @@ export const transactions = [
     ),
     etag: mempoolAndAnyFork,
     history: 'since',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
       const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
       const asked: { spelling: string; id: Uint8Array; found: FoundInForks | undefined }[] = [];
       for (const [spelling, id] of ids) {
-        asked.push({ spelling, id, found: await read.transactions.findInForks(id, events) });
+        asked.push({ spelling, id, found: read.transactions.findInForks(id, events) });
       }
       asked.sort((a, b) => rank(a.found) - rank(b.found));
-      const entries = asked.map(async ({ spelling, id, found }) => {
+      const entries = asked.map(({ spelling, id, found }) => {
         if (found === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
-        const result = await serialized(read, found, query.exclude_function_args);
+        const result = serialized(read, found, query.exclude_function_args);
         return [spelling, { found: true as const, result }] as const;
       });
-      return Object.fromEntries(await Promise.all(entries));
+      return Object.fromEntries(entries);
     },
   }),
   route({
@@ -180,9 +180,9 @@ export const transactions = [
     notFound: 'Transaction not found',
     etag: transactionTag,
     history: 'since',
-    handle: async ({ params: { tx_id }, query, read }) => {
+    handle: ({ params: { tx_id }, query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
-      const found = await read.transactions.findInForks(tx_id, events);
+      const found = read.transactions.findInForks(tx_id, events);
       if (found === undefined) throw notFound(UNKNOWN);
       return serialized(read, found, query.exclude_function_args);
     },
@@ -205,8 +205,8 @@ export const transactions = [
     notFound: 'Transaction not found',
     etag: transactionTag,
     history: 'thing',
-    handle: async ({ params: { tx_id }, read }) => {
-      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
+    handle: ({ params: { tx_id }, read }) => {
+      const found = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
       if (found === undefined) throw notFound(NO_RAW);
       return { raw_tx: toHex(found.transaction.raw) };
     },
@@ -265,7 +265,7 @@ export const transactionEvents = [
         throw new ApiError(400, "can't handle both 'address' and 'tx_id' in the same request");
       }
       if (tx_id !== undefined) {
-        const events = await read.events.lastFirst(tx_id, asked, limit, offset);
+        const events = read.events.lastFirst(tx_id, asked, limit, offset);
         return { limit, offset, events: serializedLazily(events, (event) => transactionEvent(tx_id, event)) };
       }
       if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");

@@ -58,7 +58,7 @@ export const addressBalancesV2 = [
     deprecated: { replacement: `${balancesOfV3}/stx` },
     etag: principalAndMempool,
     history: 'whole',
-    handle: async ({ params: { principal }, query: { include_mempool }, read }) =>
+    handle: ({ params: { principal }, query: { include_mempool }, read }) =>
       stxBalance(read.principals.stxHistory(principal, TIP), include_mempool),
   }),
   route({
@@ -73,8 +73,8 @@ export const addressBalancesV2 = [
     deprecated: { replacement: `${balancesOfV3}/ft` },
     etag: principalTag,
     history: 'whole',
-    handle: async ({ params: { principal }, query, read }) => {
-      const page = await read.addresses.ftBalances(principal, query.limit, query.offset);
+    handle: ({ params: { principal }, query, read }) => {
+      const page = read.addresses.ftBalances(principal, query.limit, query.offset);
       return offsetPage(query, page, ({ asset: token, balance }) => ({ token, balance }));
     },
   }),
@@ -90,7 +90,7 @@ export const addressBalancesV2 = [
     deprecated: { replacement: `${balancesOfV3}/ft/{token}` },
     etag: principalTag,
     history: 'whole',
-    handle: async ({ params: { principal, token }, read }) => {
+    handle: ({ params: { principal, token }, read }) => {
       if (token !== 'stx') return { balance: read.principals.ftBalance(principal, token) };
       const { balance } = read.principals.stxBalance(principal);
       return { balance: String(balance) };
@@ -142,9 +142,9 @@ export const addressTransactionsV2 = [
     deprecated: { replacement: transactionsOfV3 },
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal }, query, read }) => {
+    handle: ({ params: { principal }, query, read }) => {
       const list = `address-transactions ${principal}`;
-      const found = await read.addresses.chainPage(principal, query.limit, flatStart(list, transactionName, query));
+      const found = read.addresses.chainPage(principal, query.limit, flatStart(list, transactionName, query));
       return flatPage(list, query, found, (of) => addressTransaction(of, principal, query.exclude_function_args));
     },
   }),
@@ -162,11 +162,11 @@ export const addressTransactionsV2 = [
     deprecated: { replacement: `${transactionsOfV3}/{tx_id}/balance-changes` },
     etag: transactionTag,
     history: 'thing',
-    handle: async ({ params: { principal, tx_id }, query, read }) => {
-      const found = await read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
+    handle: ({ params: { principal, tx_id }, query, read }) => {
+      const found = read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
       if (found !== undefined) return offsetPage(query, found, addressTransactionEvent);
       // A transaction of an orphaned block moved nothing.
-      const orphan = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
+      const orphan = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
       if (orphan?.mined !== true) throw notFound(UNKNOWN);
       return offsetPage(query, { items: [], total: 0 }, addressTransactionEvent);
     },

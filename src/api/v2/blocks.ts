@@ -229,8 +229,8 @@ export const burnBlocks = [
     response: OffsetPage(BurnBlock),
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) => {
-      return offsetPage(query, await read.burnBlocks.page(query.limit, query.offset), burnBlock);
+    handle: ({ query, read }) => {
+      return offsetPage(query, read.burnBlocks.page(query.limit, query.offset), burnBlock);
     },
   }),
   route({
@@ -245,8 +245,8 @@ export const burnBlocks = [
     notFound: UNKNOWN_BURN_BLOCK,
     etag: chainTip,
     history: 'thing',
-    handle: async ({ params: { height_or_hash }, read }) => {
-      const found = await read.burnBlocks.find(height_or_hash);
+    handle: ({ params: { height_or_hash }, read }) => {
+      const found = read.burnBlocks.find(height_or_hash);
       if (found === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
       return burnBlock(found);
     },
@@ -263,8 +263,8 @@ export const burnBlocks = [
     notFound: UNKNOWN_BURN_BLOCK,
     etag: chainTip,
     history: 'since',
-    handle: async ({ params: { height_or_hash }, query, read }) => {
-      const page = await read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
+    handle: ({ params: { height_or_hash }, query, read }) => {
+      const page = read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
       if (page === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
       return offsetPage(query, page, writtenBlock);
     },

@@ -90,6 +90,6 @@ export const mempoolFees = [
     response: Fees,
     etag: mempoolTag,
     history: 'none',
-    handle: async ({ read }) => fees(await read.mempool.fees()),
+    handle: ({ read }) => fees(read.mempool.fees()),
   }),
 ];

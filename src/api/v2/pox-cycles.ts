@@ -147,8 +147,8 @@ const signer_key = Type.Transform(
   .Decode(fromHex)
   .Encode(toHex);
 
-async function knownCycle(read: Reader, cycle: number): Promise<RewardCycle> {
-  const found = await read.rewardCycles.find(cycle);
+function knownCycle(read: Reader, cycle: number): RewardCycle {
+  const found = read.rewardCycles.find(cycle);
   if (found === undefined) throw notFound(UNKNOWN_CYCLE);
   return found;
 }
@@ -165,8 +165,7 @@ export const poxCycles = [
     response: OffsetPage(PoxCycle),
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) =>
-      offsetPage(query, await read.rewardCycles.page(query.limit, query.offset), poxCycle),
+    handle: ({ query, read }) => offsetPage(query, read.rewardCycles.page(query.limit, query.offset), poxCycle),
   }),
   route({
     path: '/extended/v2/pox/cycles/{cycle_number}',
@@ -179,8 +178,8 @@ export const poxCycles = [
     notFound: 'PoX cycle not found',
     etag: chainTip,
     history: 'thing',
-    handle: async ({ params: { cycle_number }, read }) => {
-      const found = await read.rewardCycles.find(cycle_number);
+    handle: ({ params: { cycle_number }, read }) => {
+      const found = read.rewardCycles.find(cycle_number);
       if (found === undefined) throw notFound(UNKNOWN);
       return poxCycle(found);
     },
@@ -197,9 +196,9 @@ export const poxCycles = [
     notFound: UNKNOWN_CYCLE,
     etag: chainTip,
     history: 'whole',
-    handle: async ({ params: { cycle_number }, query, read }) => {
-      const cycle = await knownCycle(read, cycle_number);
-      const page = await read.rewardCycles.signers(cycle_number, query.limit, query.offset);
+    handle: ({ params: { cycle_number }, query, read }) => {
+      const cycle = knownCycle(read, cycle_number);
+      const page = read.rewardCycles.signers(cycle_number, query.limit, query.offset);
       return offsetPage(query, page, (signer) => poxSigner(signer, cycle));
     },
   }),
@@ -214,9 +213,9 @@ export const poxCycles = [
     notFound: 'Signer not found in this PoX cycle',
     etag: chainTip,
     history: 'whole',
-    handle: async ({ params: { cycle_number, signer_key }, read }) => {
-      const cycle = await knownCycle(read, cycle_number);
-      const signer = await read.rewardCycles.signer(cycle_number, signer_key);
+    handle: ({ params: { cycle_number, signer_key }, read }) => {
+      const cycle = knownCycle(read, cycle_number);
+      const signer = read.rewardCycles.signer(cycle_number, signer_key);
       if (signer === undefined) throw notFound(UNKNOWN);
       return poxSigner(signer, cycle);
     },
@@ -234,11 +233,11 @@ export const poxCycles = [
     notFound: UNKNOWN_SIGNER,
     etag: chainTip,
     history: 'whole',
-    handle: async ({ params: { cycle_number, signer_key }, query, read }) => {
-      await knownCycle(read, cycle_number);
-      const signer = await read.rewardCycles.signer(cycle_number, signer_key);
+    handle: ({ params: { cycle_number, signer_key }, query, read }) => {
+      knownCycle(read, cycle_number);
+      const signer = read.rewardCycles.signer(cycle_number, signer_key);
       if (signer === undefined) throw notFound(UNKNOWN_SIGNER);
-      const page = await read.rewardCycles.stackers(cycle_number, signer_key, query.limit, query.offset);
+      const page = read.rewardCycles.stackers(cycle_number, signer_key, query.limit, query.offset);
       return offsetPage(query, page, poxStacker);
     },
   }),
@@ -261,8 +260,8 @@ export const poxTransactions = [
     etag: chainAndBurnBlock,
     history: 'since',
     payouts: true,
-    handle: async ({ params: { height_or_hash }, query, read }) =>
-      offsetPage(query, await read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
+    handle: ({ params: { height_or_hash }, query, read }) =>
+      offsetPage(query, read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
   }),
   route({
     path: '/extended/v2/addresses/{burnchain_address}/pox-transactions',
@@ -281,8 +280,8 @@ export const poxTransactions = [
     etag: chainAndBurnBlock,
     history: 'since',
     payouts: true,
-    handle: async ({ params: { burnchain_address }, query, read }) => {
-      const page = await read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
+    handle: ({ params: { burnchain_address }, query, read }) => {
+      const page = read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
       return offsetPage(query, page, poxTransaction);
     },
   }),

@@ -88,14 +88,8 @@ export const contractRoutes = [
     response: ContractStatuses,
     etag: mempool,
     history: 'since',
-    handle: async ({ query: { contract_id }, read }) => {
-      const found = new Map(
-        await Promise.all(
-          contract_id.map(async (id) => [id, contractStatus(id, await read.contracts.deployment(id))] as const),
-        ),
-      );
-      return Object.fromEntries(found);
-    },
+    handle: ({ query: { contract_id }, read }) =>
+      Object.fromEntries(contract_id.map((id) => [id, contractStatus(id, read.contracts.deployment(id))])),
   }),
   route({
     path: '/extended/v2/smart-contracts/{contract_id}/logs',

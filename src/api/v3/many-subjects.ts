@@ -35,7 +35,7 @@ const AskedTransaction = Type.Object(
   { $id: 'AskedTransaction' },
 );
 
-async function tipOf(read: Reader) {
+function tipOf(read: Reader) {
   const tip = read.chain.tip();
   return { block_height: tip?.height ?? null, index_block_hash: tip === null ? null : toHex(tip.indexBlockHash) };
 }
@@ -81,18 +81,16 @@ const balancesOfMany = route({
     const untouched = await Promise.all(
       principals.map(async (principal) => untouchedAccount(read, principal, askAccount)),
     );
-    const units = await Promise.all(tokens.map((asset) => unitOf(read, asset)));
-    const balancesOf = async (principal: string, place: number) => ({
+    const units = tokens.map((asset) => unitOf(read, asset));
+    const balancesOf = (principal: string, place: number) => ({
       principal,
       stx: stxBalance(read.principals.stxBalance(principal, untouched[place])),
-      fungible_tokens: await Promise.all(
-        tokens.map(async (asset, index) => ({
-          ...ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
-          ...units[index]!,
-        })),
-      ),
+      fungible_tokens: tokens.map((asset, index) => ({
+        ...ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
+        ...units[index]!,
+      })),
     });
-    return { ...(await tipOf(read)), results: await Promise.all(principals.map(balancesOf)) };
+    return { ...tipOf(read), results: principals.map(balancesOf) };
   },
 });
 
@@ -116,12 +114,12 @@ const manyTransactions = route({
   response: listOf(ResultsAtTip, AskedTransaction),
   etag: null,
   history: 'since',
-  handle: async ({ body: { tx_ids, include = [] }, read }) => {
-    const one = async (id: Uint8Array) => {
+  handle: ({ body: { tx_ids, include = [] }, read }) => {
+    const one = (id: Uint8Array) => {
       const found = read.transactions.find(id);
       return { tx_id: toHex(id), transaction: found === undefined ? null : fullTransaction(found, include) };
     };
-    return { ...(await tipOf(read)), results: await Promise.all(readTxIds(tx_ids).map(one)) };
+    return { ...tipOf(read), results: readTxIds(tx_ids).map(one) };
   },
 });
 

@@ -199,9 +199,9 @@ export const principals = [
     response: CursorPage(PendingSummary),
     etag: principalAndMempool,
     history: 'none',
-    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
-      const page = await read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));
+      const page = read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, listedPending);
     },
   }),

@@ -54,8 +54,8 @@ export const smartContracts = [
     notFound: UNKNOWN,
     etag: chainTip,
     history: 'thing',
-    handle: async ({ params: { contract_id }, query: { include = [] }, read }) => {
-      const found = await read.contracts.find(contract_id);
+    handle: ({ params: { contract_id }, query: { include = [] }, read }) => {
+      const found = read.contracts.find(contract_id);
       if (found === undefined) throw notFound(UNKNOWN);
       return smartContract(found, include);
     },

@@ -332,7 +332,7 @@ const cycle_number = Type.Transform(
   .Decode((text): number | 'current' => (text === 'current' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
   .Encode(String);
 
-const burnHeight = async (read: Reader): Promise<number> => read.chain.tip()?.burnBlockHeight ?? 0;
+const burnHeight = (read: Reader): number => read.chain.tip()?.burnBlockHeight ?? 0;
 
 export const staking = [
   route({
@@ -346,7 +346,7 @@ export const staking = [
     response: PrincipalStaking,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { principal }, read }) => principalStaking(await read.staking.summary(principal)),
+    handle: ({ params: { principal }, read }) => principalStaking(read.staking.summary(principal)),
   }),
   route({
     path: '/extended/v3/principals/{principal}/staking/bonds',
@@ -359,9 +359,9 @@ export const staking = [
     response: CursorPage(BondPosition),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-staking-bonds ${principal}`;
-      const page = await read.staking.positions(principal, limit, pageCursor(list, cursor));
+      const page = read.staking.positions(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, bondPosition);
     },
   }),
@@ -375,9 +375,9 @@ export const staking = [
     response: CursorPage(Bond),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ query: { limit, cursor }, read }) => {
-      const height = await burnHeight(read);
-      const page = await read.staking.bonds(limit, pageCursor('staking-bonds', cursor));
+    handle: ({ query: { limit, cursor }, read }) => {
+      const height = burnHeight(read);
+      const page = read.staking.bonds(limit, pageCursor('staking-bonds', cursor));
       return cursorPage('staking-bonds', limit, page, (of) => bond(of, height));
     },
   }),
@@ -392,10 +392,10 @@ export const staking = [
     notFound: UNKNOWN_BOND,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { bond_index }, read }) => {
-      const bond = await read.staking.bond(bond_index);
+    handle: ({ params: { bond_index }, read }) => {
+      const bond = read.staking.bond(bond_index);
       if (bond === undefined) throw notFound(UNKNOWN_BOND);
-      return bondDetail(bond, await burnHeight(read));
+      return bondDetail(bond, burnHeight(read));
     },
   }),
   route({
@@ -409,9 +409,9 @@ export const staking = [
     response: CursorPage(BondAllowance),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-allowlist ${bond_index}`;
-      const page = await read.staking.allowances(bond_index, limit, pageCursor(list, cursor));
+      const page = read.staking.allowances(bond_index, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, bondAllowance);
     },
   }),
@@ -426,8 +426,8 @@ export const staking = [
     notFound: UNKNOWN_ALLOWANCE,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { bond_index, principal }, read }) => {
-      const allowance = await read.staking.allowance(bond_index, principal);
+    handle: ({ params: { bond_index, principal }, read }) => {
+      const allowance = read.staking.allowance(bond_index, principal);
       if (allowance === undefined) throw notFound(UNKNOWN_ALLOWANCE);
       return bondAllowance(allowance);
     },
@@ -443,9 +443,9 @@ export const staking = [
     response: CursorPage(BondRegistration),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-registrations ${bond_index}`;
-      const page = await read.staking.registrations(bond_index, limit, pageCursor(list, cursor));
+      const page = read.staking.registrations(bond_index, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, bondRegistration);
     },
   }),
@@ -461,8 +461,8 @@ export const staking = [
     notFound: UNKNOWN_REGISTRATION,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { bond_index, principal }, read }) => {
-      const registration = await read.staking.registration(bond_index, principal);
+    handle: ({ params: { bond_index, principal }, read }) => {
+      const registration = read.staking.registration(bond_index, principal);
       if (registration === undefined) throw notFound(UNKNOWN_REGISTRATION);
       return bondRegistrationDetail(registration);
     },
@@ -480,9 +480,9 @@ export const staking = [
     notFound: UNKNOWN_CYCLE,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { cycle_number }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { cycle_number }, query: { limit, cursor }, read }) => {
       const list = `staking-cycle-signers ${cycle_number}`;
-      const page = await read.staking.cycleSigners(cycle_number, limit, pageCursor(list, cursor));
+      const page = read.staking.cycleSigners(cycle_number, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(cycle_number === 'current' ? NO_CYCLES : UNKNOWN_CYCLE);
       return cursorPage(list, limit, page, cycleSigner);
     },
@@ -498,8 +498,8 @@ export const staking = [
     response: CursorPage(StakingSigner),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.staking.signers(limit, pageCursor('staking-signers', cursor));
+    handle: ({ query: { limit, cursor }, read }) => {
+      const page = read.staking.signers(limit, pageCursor('staking-signers', cursor));
       return cursorPage('staking-signers', limit, page, stakingSigner);
     },
   }),
@@ -514,8 +514,8 @@ export const staking = [
     notFound: UNKNOWN_SIGNER,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { principal }, read }) => {
-      const signer = await read.staking.signer(principal);
+    handle: ({ params: { principal }, read }) => {
+      const signer = read.staking.signer(principal);
       if (signer === undefined) throw notFound(UNKNOWN_SIGNER);
       return stakingSignerDetail(signer);
     },
@@ -531,9 +531,9 @@ export const staking = [
     response: CursorPage(SignerStaker),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `staking-signer-stakers ${principal}`;
-      const page = await read.staking.stakers(principal, limit, pageCursor(list, cursor));
+      const page = read.staking.stakers(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, signerStaker);
     },
   }),

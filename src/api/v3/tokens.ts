@@ -55,7 +55,7 @@ export const tokens = [
     response: StxSupply,
     etag: chainTip,
     history: 'whole',
-    handle: async ({ read }) => ({ total: await read.tokens.stxSupply(), projected_total_2050: STX_IN_2050 }),
+    handle: ({ read }) => ({ total: read.tokens.stxSupply(), projected_total_2050: STX_IN_2050 }),
   }),
   route({
     path: '/extended/v3/tokens/stx/holders',
@@ -67,8 +67,8 @@ export const tokens = [
     response: CursorPage(Holder),
     etag: chainTip,
     history: 'whole',
-    handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.tokens.stxHolders(limit, pageCursor('stx-holders', cursor));
+    handle: ({ query: { limit, cursor }, read }) => {
+      const page = read.tokens.stxHolders(limit, pageCursor('stx-holders', cursor));
       return cursorPage('stx-holders', limit, page, holder);
     },
   }),
@@ -83,9 +83,9 @@ export const tokens = [
     response: FtSupply,
     etag: chainTip,
     history: 'whole',
-    handle: async ({ params: { asset_identifier }, read }) => ({
+    handle: ({ params: { asset_identifier }, read }) => ({
       asset_identifier,
-      total: await read.tokens.ftSupply(asset_identifier),
+      total: read.tokens.ftSupply(asset_identifier),
     }),
   }),
   route({
@@ -100,9 +100,9 @@ export const tokens = [
     response: CursorPage(Holder),
     etag: chainTip,
     history: 'whole',
-    handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-holders ${asset}`;
-      const page = await read.tokens.ftHolders(asset, limit, pageCursor(list, cursor));
+      const page = read.tokens.ftHolders(asset, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, holder);
     },
   }),
@@ -118,9 +118,9 @@ export const tokens = [
     response: CursorPage(NftMove),
     etag: chainTip,
     history: 'since',
-    handle: async ({ params: { asset_identifier: asset, value }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { asset_identifier: asset, value }, query: { limit, cursor }, read }) => {
       const list = `nft-history ${asset} ${toHex(value)}`;
-      const page = await read.tokens.nftHistory(asset, value, limit, pageCursor(list, cursor));
+      const page = read.tokens.nftHistory(asset, value, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, nftMove);
     },
   }),

@@ -298,7 +298,7 @@ export const search = [
     response: UncountedCursorPage(ListedTransaction),
     etag: chainTip,
     history: 'since',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const { limit, cursor, order = 'desc', ...given } = query;
       const { heights, since, until } = windowOf(given);
       const conditions = {
@@ -309,7 +309,7 @@ export const search = [
       };
       // A cursor is valid for the list of its conditions only.
       const list = inOrder(`transactions ${exactJson(conditions)}`, order);
-      const page = await read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor));
+      const page = read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, listedTransaction);
     },
   }),
@@ -328,8 +328,8 @@ export const mempool = [
     response: CursorPage(PendingSummary),
     etag: mempoolTag,
     history: 'none',
-    handle: async ({ query: { limit, cursor }, read }) => {
-      const page = await read.mempool.page(limit, pageCursor(LIST, cursor));
+    handle: ({ query: { limit, cursor }, read }) => {
+      const page = read.mempool.page(limit, pageCursor(LIST, cursor));
       return cursorPage(LIST, limit, page, listedPending);
     },
   }),
@@ -349,12 +349,12 @@ export const mempool = [
     response: UncountedCursorPage(PendingSummary),
     etag: mempoolTag,
     history: 'none',
-    handle: async ({ query, read }) => {
+    handle: ({ query, read }) => {
       const { limit, cursor, sort_by = 'fee', ...given } = query;
       const conditions = conditionsOf(given);
       // A cursor is valid for the list of its conditions and order only.
       const list = `mempool ${sort_by} ${exactJson(conditions)}`;
-      const page = await read.mempool.meeting(conditions, sort_by, limit, pageCursor(list, cursor));
+      const page = read.mempool.meeting(conditions, sort_by, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, listedPending);
     },
   }),

@@ -78,9 +78,9 @@ const stxTransfers = (direction: keyof typeof stxTexts) =>
     response: CursorPage(StxTransfer),
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `stx-${direction} ${principal}`;
-      const page = await read.transfers.stx(principal, direction, limit, pageCursor(list, cursor));
+      const page = read.transfers.stx(principal, direction, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, stxTransfer);
     },
   });
@@ -100,9 +100,9 @@ export const transfers = [
     response: CursorPage(FtTransfer),
     etag: principalTag,
     history: 'since',
-    handle: async ({ params: { principal, asset_identifier: asset }, query: { limit, cursor }, read }) => {
+    handle: ({ params: { principal, asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-transfers ${principal} ${asset}`;
-      const page = await read.transfers.ft(principal, asset, limit, pageCursor(list, cursor));
+      const page = read.transfers.ft(principal, asset, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, ftTransfer);
     },
   }),

@@ -47,7 +47,7 @@ export function serverFaucets(
     requests: ingest.faucetRequests,
     commands: commandsOf<FaucetCommands>(commander),
     node,
-    nextNonce: (address) => snapshots.read(async (read) => read.principals.nonces(address).next),
+    nextNonce: (address) => snapshots.read((read) => read.principals.nonces(address).next),
     now: Date.now,
     log,
   });

@@ -143,7 +143,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
   /** Asks about the accounts that wait. @returns the milliseconds until it is to be called again */
   async function askAll(): Promise<number> {
     if (ingest.history.bottom() === 0) return LOOK_MS;
-    const start = await snapshots.read(async (reader) => reader.chain.start());
+    const start = await snapshots.read((reader) => reader.chain.start());
     let pauseMs = LOOK_MS;
     for (let after = 0; start !== null; ) {
       const { accounts, waiting } = await snapshots.read((reader) => reader.principals.unasked(after, BATCH));

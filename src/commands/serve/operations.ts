@@ -56,10 +56,10 @@ export function serverOperations(options: OperationsOptions): Operations {
   processMetrics(registry);
 
   const readState = () =>
-    snapshots.read(async (read): Promise<IndexState> => {
+    snapshots.read((read): IndexState => {
       const block = read.blocks.find('latest');
       const pending = new Map<string, number>();
-      for (const { type, transactions } of await read.mempool.fees()) {
+      for (const { type, transactions } of read.mempool.fees()) {
         pending.set(type, (pending.get(type) ?? 0) + transactions);
       }
       return {

@@ -150,11 +150,11 @@ export function watchState(options: StateWatchOptions): {
   let recorded = 0;
 
   const readIndex = () =>
-    snapshots.read(async (read): Promise<IndexReading> => {
+    snapshots.read((read): IndexReading => {
       const block = read.blocks.find('latest');
       return {
         tip: block === undefined ? null : { height: block.height, time: block.time },
-        chainId: await read.chain.chainId(),
+        chainId: read.chain.chainId(),
         historyStart: read.chain.historyFrom(),
       };
     });

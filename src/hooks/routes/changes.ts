@@ -381,7 +381,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const { snapshots, clock, turns, metrics = uncounted } = options;
   const { stopping = new AbortController().signal } = options;
   const changes = chainChanges(snapshots);
-  const room = waitingRoom(() => snapshots.read(async (read) => read.height()), clock, MOST_READERS);
+  const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MOST_READERS);
   const serving: Serving = { changes, room, metrics, clock, turns, stopping };
   const alone = atMost(MOST_PAGES);
   let streams = 0;

@@ -51,14 +51,14 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
 
   return {
     /** Id of the newest change; 0 before the first. */
-    newest: async (): Promise<number> => newest.get()?.id ?? 0,
+    newest: (): number => newest.get()?.id ?? 0,
 
     /** Changes after one, oldest first. Old changes are removed. */
-    after: async (id: number, limit: number): Promise<Change[]> =>
+    after: (id: number, limit: number): Change[] =>
       after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.nameOf(row.kind), subject: row.subject })),
 
     /** Principals that take part in transactions or asset events of a canonical block, or whose rewards matured in it. */
-    async parties(height: number): Promise<BlockParties> {
+    parties(height: number): BlockParties {
       const { first, last } = positionsOf(height);
       const rows = transactions.all(first, last);
       const addresses: string[] = [];
@@ -84,7 +84,7 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
     },
 
     /** Moves of non-fungible tokens in a canonical block, in order. */
-    async nftEvents(height: number): Promise<NftMove[]> {
+    nftEvents(height: number): NftMove[] {
       const { first, last } = positionsOf(height);
       return nftEvents.all(first, last).map((row) => ({
         txId: row.tx_id,
@@ -100,7 +100,7 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
     },
 
     /** The parts of an orphaned block; undefined if the block is canonical or no longer stored. */
-    async orphan(indexHash: Uint8Array): Promise<OrphanedParts | undefined> {
+    orphan(indexHash: Uint8Array): OrphanedParts | undefined {
       const block = orphans.block({ indexHash });
       if (block === undefined) return undefined;
       return {

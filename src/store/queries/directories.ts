@@ -242,22 +242,22 @@ export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
 
   return {
     /** Contracts that are deployed, or were called on a day. @param day null for the newest of the chain */
-    async contracts(
+    contracts(
       { order, family: type }: ContractsFilter,
       asked: number | null,
       limit: number,
       at: Cursor | null,
-    ): Promise<DirectoryPage<ListedContract>> {
+    ): DirectoryPage<ListedContract> {
       const isByCalls = order === 'calls';
       const day = dayAt(asked, at, isByCalls);
       const page = (isByCalls ? calledContracts : newestContracts)(type, day, limit, at);
       return { ...page, day };
     },
     /** Fungible tokens of which there is an event. @param day null for the newest of the chain */
-    fts: async (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
+    fts: (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
       tokens('ft', ftListing, { order, day }, limit, at),
     /** Collections of which there is an event. @param day null for the newest of the chain */
-    nfts: async (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
+    nfts: (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
       tokens('nft', nftListing, { order, day }, limit, at),
   };
 }

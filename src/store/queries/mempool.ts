@@ -165,7 +165,7 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
   }
 
   return {
-    async page(limit: number, at: Cursor | null): Promise<Page<PendingTransaction>> {
+    page(limit: number, at: Cursor | null): Page<PendingTransaction> {
       return byReceipt(
         limit,
         at,
@@ -175,7 +175,7 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
       );
     },
 
-    async ofPrincipal(principal: string, limit: number, at: Cursor | null): Promise<Page<PendingTransaction>> {
+    ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PendingTransaction> {
       const counted = ofPrincipalTotal.get(principal);
       if (counted === null)
         return byReceipt(
@@ -194,7 +194,7 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
       );
     },
 
-    fees: async (): Promise<OfferedFee[]> =>
+    fees: (): OfferedFee[] =>
       fees.all().map(({ type, fee, transactions }) => ({
         type: typeName(type),
         fee: BigInt(decimalOf(fee)),
@@ -244,7 +244,7 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
 
   return {
     /** Rank of a pending transaction by fee; null where the transaction isn't pending. */
-    async feeRank(txId: Uint8Array): Promise<FeeRank | null> {
+    feeRank(txId: Uint8Array): FeeRank | null {
       const row = pending.get(txId);
       if (row === null) return null;
       const ofType = typeNumbers(typeName(row.type)).map(
@@ -322,12 +322,12 @@ export function pendingMeeting(db: Database, mostRows = MOST_FILTERED_ROWS) {
      * Pending transactions that meet all conditions, the highest fee or the newest receipt first, equal ones by id. A page may be
      * short, or empty, and have a next one.
      */
-    async meeting(
+    meeting(
       of: PendingConditions,
       by: PendingWalk,
       limit: number,
       at: Cursor | null,
-    ): Promise<Page<PendingTransaction, number | null>> {
+    ): Page<PendingTransaction, number | null> {
       const found = [of.sender, of.recipient, of.contract].map((address) =>
         address === null ? undefined : principalOf.get(address),
       );
@@ -355,7 +355,7 @@ export function pendingMeeting(db: Database, mostRows = MOST_FILTERED_ROWS) {
     },
 
     /** The transaction that is pending the longest, with its receipt in Unix seconds; null where none is pending. */
-    async oldest(): Promise<{ txId: Uint8Array; receiptTime: number } | null> {
+    oldest(): { txId: Uint8Array; receiptTime: number } | null {
       const row = oldest.get();
       return row === null ? null : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS) };
     },
@@ -762,12 +762,12 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
   }
 
   return {
-    async search(
+    search(
       filter: PendingFilter,
       { by, direction }: PendingOrder,
       limit: number,
       offset: number,
-    ): Promise<OffsetPage<PendingTransactionDetail>> {
+    ): OffsetPage<PendingTransactionDetail> {
       const rows = narrowed(filter);
       if (rows === null) {
         const page = pages.get(`${by}.${direction}`)?.all(limit, offset) ?? [];
@@ -779,7 +779,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     },
 
     /** Fee and size of each pending transaction. */
-    feesAndSizes: async (): Promise<PendingFeeAndSize[]> =>
+    feesAndSizes: (): PendingFeeAndSize[] =>
       feesAndSizes.all().map(({ type, fee, receipt_block_height, size }) => ({
         type: typeName(type),
         fee: Number(decimalOf(fee)),

@@ -163,15 +163,14 @@ export function nameQueries(db: Database, turns: Turns) {
 
   return {
     /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
-    page: async (page: number): Promise<string[]> =>
-      names.all(NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name),
+    page: (page: number): string[] => names.all(NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name),
     /** Names of a namespace; undefined where it is not open. */
-    async ofNamespace(its: string, page: number): Promise<string[] | undefined> {
+    ofNamespace(its: string, page: number): string[] | undefined {
       if (!namespaces.isOpen(its)) return undefined;
       return namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
     },
     /** Names that are not revoked, in order. @param its namespace; null for all */
-    async list(its: string | null, limit: number, at: Cursor | null): Promise<Page<ListedName, null>> {
+    list(its: string | null, limit: number, at: Cursor | null): Page<ListedName, null> {
       return keysetPage<NameRow, ListedName, null>({
         limit,
         at,
@@ -193,23 +192,23 @@ export function nameQueries(db: Database, turns: Turns) {
       });
     },
     /** A name with its lease; undefined where it is unknown or revoked. */
-    listed: async (name: string): Promise<ListedName | undefined> => listed(name),
+    listed: (name: string): ListedName | undefined => listed(name),
     /** Open namespaces, in order. */
-    namespaces: async (): Promise<string[]> => namespaces.all(),
+    namespaces: (): string[] => namespaces.all(),
     /** Undefined where the namespace is not open. */
-    price: async (its: string): Promise<PriceFunction | undefined> => namespaces.price(its),
+    price: (its: string): PriceFunction | undefined => namespaces.price(its),
     /** Undefined where the name is unknown or revoked. */
-    find: async (name: string): Promise<NameInfo | undefined> => find(name),
+    find: (name: string): NameInfo | undefined => find(name),
     /** Undefined where the subdomain is unknown, or its name is revoked. */
-    findSubdomain: async (name: string): Promise<SubdomainInfo | undefined> => findSubdomain(name),
+    findSubdomain: (name: string): SubdomainInfo | undefined => findSubdomain(name),
     /** URL of the resolver of a name's undeclared subdomains; undefined where there is none. */
-    resolver: async (name: string): Promise<string | undefined> => subdomains.resolverOf(parentOf(name)),
+    resolver: (name: string): string | undefined => subdomains.resolverOf(parentOf(name)),
     /**
      * The zonefile of a name or subdomain; empty where it was never received.
      * @param hash of one of its present or former zonefiles; null for the newest
      * @returns undefined where the name doesn't exist, or never had that zonefile
      */
-    async zonefile(name: string, hash: Uint8Array | null): Promise<string | undefined> {
+    zonefile(name: string, hash: Uint8Array | null): string | undefined {
       if (isSubdomain(name)) return isActive(parentOf(name)) ? subdomains.zonefile(name, hash) : undefined;
       if (!isActive(name)) return undefined;
       return hash === null ? zonefiles.newest(name).text : zonefiles.withHash(name, hash);
@@ -235,7 +234,7 @@ export function nameQueries(db: Database, turns: Turns) {
       return its;
     },
     /** Changes with every new attachment, and with the import of names from before the chain. */
-    version: async (): Promise<string> => {
+    version: (): string => {
       const row = version.get();
       return `${row?.attachment ?? 0}-${row?.old ?? 0}`;
     },

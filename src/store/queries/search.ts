@@ -137,9 +137,9 @@ export function ranked(found: Iterable<Found>, limit: number): Found[] {
  */
 export function searchQueries(
   db: Database,
-  isSubdomain: (name: string) => Promise<boolean>,
+  isSubdomain: (name: string) => boolean,
   mostRows = MOST_ROWS,
-): (text: string, limit: number) => Promise<Found[]> {
+): (text: string, limit: number) => Found[] {
   const parts = prepared<PartRow, [number, number, string, string, number]>(db, sql.parts);
   const contract = prepared<Stored<'principals', 'address'>, [number]>(db, sql.contract);
   const tokenOfContract = prepared<TokenRow & { address: string }, [number]>(db, sql.tokenOfContract);
@@ -316,15 +316,15 @@ export function searchQueries(
   }
 
   /** Names of the name system that begin with a text; those of which it is all before the namespace are exact. */
-  async function namesOf(text: string): Promise<Found[]> {
+  function namesOf(text: string): Found[] {
     const labelled = text.includes('.') ? [] : namesFrom(`${text}.`, `${text}/`);
     const exact = new Set(labelled).add(text);
     const found = [...labelled, ...namesFrom(text, endOf(text))];
-    if (text.split('.').length === 3 && (await isSubdomain(text))) found.push(text);
+    if (text.split('.').length === 3 && isSubdomain(text)) found.push(text);
     return found.map((name) => ({ kind: 'name', match: exact.has(name) ? 'exact' : 'start', name }));
   }
 
-  return async (given, limit) => {
+  return (given, limit) => {
     const text = given.trim();
     if (text === '') return [];
     const key = folded(text);
@@ -333,7 +333,7 @@ export function searchQueries(
       ...byHash(text),
       ...byAddress(text),
       ...byPartOfName(key, limit),
-      ...(await namesOf(key)),
+      ...namesOf(key),
     ];
     return ranked(found, limit);
   };

@@ -120,11 +120,11 @@ export function readerOf(
     height: (): number => chain.tip()?.height ?? 0,
     chain: {
       /** Null before the first event with a chain id. */
-      chainId: async () => chain.chainId(),
+      chainId: () => chain.chainId(),
       /** Null before the first block. */
       tip: () => chain.tip(),
       /** Where the index begins that knows nothing below a block; null for an index that has the chain from its beginning. */
-      start: async () => chain.historyStart(),
+      start: () => chain.historyStart(),
       /**
        * Height of the first block of a partial history, below which this index knows nothing; null for the whole chain. Synchronous, since every answer depends on it.
        */
@@ -162,7 +162,7 @@ export function readerOf(
     transactions: {
       ...transactionQueries(db, { chain, mempool, details, cache }, limits.walkRows),
       /** Canonical transactions by filters. */
-      search: async (...asked: Parameters<typeof search>) => search(...asked),
+      search: (...asked: Parameters<typeof search>) => search(...asked),
       /**
        * Transactions of a block of any fork; an orphan has none. Undefined where no fork has such a block.
        */
@@ -175,8 +175,8 @@ export function readerOf(
     events,
     mempool: {
       /** A transaction of the mempool, pending or dropped; undefined where there is none. */
-      find: async (txId: Uint8Array) => mempool.find(txId),
-      findAnnounced: async (txId: Uint8Array) => mempool.findAnnounced(txId),
+      find: (txId: Uint8Array) => mempool.find(txId),
+      findAnnounced: (txId: Uint8Array) => mempool.findAnnounced(txId),
       /** Pending transactions, newest receipt first, then by id. */
       page: mempool.page,
       /** Fees of pending transactions, by type. */
@@ -232,7 +232,7 @@ export function readerOf(
     /** The name system. Names include their namespace: `alice.btc`. */
     names,
     /** What a text may mean, the best matches first. */
-    search: searchQueries(db, async (name) => (await names.findSubdomain(name)) !== undefined, limits.foundRows),
+    search: searchQueries(db, (name) => names.findSubdomain(name) !== undefined, limits.foundRows),
     /** Chainhooks, for the main thread of a process that writes. */
     get hooks(): HookReads {
       return hooks();

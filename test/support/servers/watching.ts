@@ -22,7 +22,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
   };
   const reader = {
     blocks: { find: () => (world.height === null ? undefined : { height: world.height, time: 0 }) },
-    chain: { chainId: async () => CHAIN_ID, historyFrom: () => world.historyStart },
+    chain: { chainId: () => CHAIN_ID, historyFrom: () => world.historyStart },
   } as unknown as Reader;
   const node = {
     async info() {

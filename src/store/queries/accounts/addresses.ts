@@ -70,12 +70,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
   }
 
   return {
-    async inboundTransfers(
-      principal: string,
-      heights: Heights,
-      limit: number,
-      offset: number,
-    ): Promise<OffsetPage<ReceivedStx>> {
+    inboundTransfers(principal: string, heights: Heights, limit: number, offset: number): OffsetPage<ReceivedStx> {
       const id = principalOf(principal);
       const range = positionsIn(heights);
       const total = isOneBlock(heights)
@@ -87,12 +82,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       };
     },
 
-    async transactions(
-      principal: string,
-      heights: Heights,
-      limit: number,
-      offset: number,
-    ): Promise<OffsetPage<TransactionDetail>> {
+    transactions(principal: string, heights: Heights, limit: number, offset: number): OffsetPage<TransactionDetail> {
       const id = principalOf(principal);
       const total = isOneBlock(heights)
         ? transactions.count(id, heights).transactions
@@ -103,12 +93,12 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
     },
 
     /** Transactions that the principal doesn't only sponsor; those of one block all at once. */
-    async transactionsWithTransfers(
+    transactionsWithTransfers(
       principal: string,
       heights: Heights,
       limit: number,
       offset: number,
-    ): Promise<OffsetPage<AddressTransaction>> {
+    ): OffsetPage<AddressTransaction> {
       const id = principalOf(principal);
       if (isOneBlock(heights)) {
         const { transactions: all, sponsored } = transactions.count(id, heights);
@@ -122,17 +112,17 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
     },
 
     /** Undefined where the transaction doesn't concern the principal, or the principal only sponsors it. */
-    async transactionWithTransfers(principal: string, txId: Uint8Array): Promise<AddressTransaction | undefined> {
+    transactionWithTransfers(principal: string, txId: Uint8Array): AddressTransaction | undefined {
       const position = transactions.find(txId);
       return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
     },
 
     /** Undefined where the start names a block that isn't canonical. */
-    async chainPage(
+    chainPage(
       principal: string,
       limit: number,
       start: OffsetStart<TransactionKey>,
-    ): Promise<Page<AddressTransaction> | undefined> {
+    ): Page<AddressTransaction> | undefined {
       const id = principalOf(principal);
       const total = states.total(id, LAST_HEIGHT, 'transactions');
       return transactions.page(id, total, limit, start, (offset) =>
@@ -141,12 +131,12 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
     },
 
     /** Events in order; undefined where the transaction isn't canonical. */
-    async eventsOfTransaction(
+    eventsOfTransaction(
       principal: string,
       txId: Uint8Array,
       limit: number,
       offset: number,
-    ): Promise<OffsetPage<AssetEvent> | undefined> {
+    ): OffsetPage<AssetEvent> | undefined {
       const position = transactions.find(txId);
       if (position === undefined) return undefined;
       const all = events.ofTransaction(principalOf(principal), position);
@@ -199,7 +189,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
     },
 
     /** History of each token that has an event with the principal. */
-    async tokens(principal: string, height: number): Promise<TokenHistory[]> {
+    tokens(principal: string, height: number): TokenHistory[] {
       return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
         token: storedToken.nameOf(token),
         asset: identifier.get(id)?.identifier ?? '',
@@ -209,10 +199,10 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
     },
 
     /** Pending transactions, newest receipt first. */
-    mempool: async (principal: string, limit: number, offset: number): Promise<OffsetPage<PendingTransactionDetail>> =>
+    mempool: (principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> =>
       mempool.detailsOfPrincipal(principal, limit, offset),
     /** Positive balances of fungible tokens, by identifier regardless of case. */
-    ftBalances: async (principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>> =>
+    ftBalances: (principal: string, limit: number, offset: number): OffsetPage<FtBalance> =>
       holders.tokensOf(principalOf(principal), limit, offset),
   };
 }
@@ -224,36 +214,30 @@ export function tokenListReader(db: Database, details: DetailQueries) {
   const nfts = nftListQueries(db, details);
   return {
     /** Greatest balance first, then by address; former holders come last. */
-    stxHolders: async (limit: number, offset: number): Promise<HolderPage> => holders.stx(limit, offset),
-    ftHolders: async (asset: string, limit: number, offset: number): Promise<HolderPage> =>
-      holders.ft(assetOf(asset), limit, offset),
+    stxHolders: (limit: number, offset: number): HolderPage => holders.stx(limit, offset),
+    ftHolders: (asset: string, limit: number, offset: number): HolderPage => holders.ft(assetOf(asset), limit, offset),
     /** Newest first. @param assets null for all */
-    async nftHoldings(
+    nftHoldings(
       principal: string,
       assets: readonly string[] | null,
       limit: number,
       offset: number,
       withTransactions: boolean,
-    ): Promise<OffsetPage<NftHolding>> {
+    ): OffsetPage<NftHolding> {
       const numbered = assets === null ? null : new Map(assets.map((asset) => [asset, assetOf(asset)]));
       return nfts.ofOwner(principalOf(principal), numbered, limit, offset, withTransactions);
     },
-    nftHistory: async (
+    nftHistory: (
       asset: string,
       value: Uint8Array,
       limit: number,
       offset: number,
       withTransactions: boolean,
-    ): Promise<OffsetPage<NftEvent>> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
-    nftMints: async (
-      asset: string,
-      limit: number,
-      offset: number,
-      withTransactions: boolean,
-    ): Promise<OffsetPage<NftMint>> => nfts.mints(assetOf(asset), limit, offset, withTransactions),
+    ): OffsetPage<NftEvent> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
+    nftMints: (asset: string, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftMint> =>
+      nfts.mints(assetOf(asset), limit, offset, withTransactions),
     /** The present owner of an instance, null where it is burnt; undefined where it never was. */
-    nftOwner: async (asset: string, value: Uint8Array): Promise<string | null | undefined> =>
-      nfts.owner(assetOf(asset), value),
+    nftOwner: (asset: string, value: Uint8Array): string | null | undefined => nfts.owner(assetOf(asset), value),
   };
 }
 

@@ -273,7 +273,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
 
   return {
     /** Begins a walk; null where the period has no block. */
-    async begin(principal: string, period: Period): Promise<HistoryWalk | null> {
+    begin(principal: string, period: Period): HistoryWalk | null {
       const heights = heightsOf(period);
       if (heights === null || heights.first > heights.last) return null;
       const { first, last } = heights;
@@ -288,7 +288,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
      * The next movements, which may be an empty list; null at the end.
      * @throws ChainReplacedError where the walk's last block left the chain, or the index was replaced by another file
      */
-    async next(walk: HistoryWalk): Promise<Movement[] | null> {
+    next(walk: HistoryWalk): Movement[] | null {
       const { principal, last, lastHash } = walk;
       const hash = hashAt.get(last)?.index_block_hash;
       if (walk.file !== file || hash === undefined || Buffer.compare(hash, lastHash) !== 0) {

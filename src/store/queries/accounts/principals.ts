@@ -57,7 +57,7 @@ export function principalQueries(db: Database) {
 
   return {
     /** Whether a canonical transaction concerns the principal. */
-    isKnown: async (principal: string): Promise<boolean> => known.get(principal) !== null,
+    isKnown: (principal: string): boolean => known.get(principal) !== null,
 
     /** @param untouched the node's answer about an untouched account; null if the index knows the account */
     stxBalance(principal: string, untouched: StartingAccount | null = null): StxBalance {

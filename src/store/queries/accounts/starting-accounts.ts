@@ -56,7 +56,7 @@ export function startingAccountQueries(db: Database) {
 
   return {
     /** Whether balance, lock and nonces of a principal are known. Without it, they are of this index's blocks alone. */
-    async knowledge(principal: string): Promise<AccountKnowledge> {
+    knowledge(principal: string): AccountKnowledge {
       if (begun.get() === null) return 'known';
       const found = id.get(principal)?.id;
       if (found === undefined) return 'untouched';
@@ -65,10 +65,7 @@ export function startingAccountQueries(db: Database) {
     },
 
     /** Accounts to ask the node about, by number, and how many wait in all. @param after the number of the last one before */
-    async unasked(
-      after: number,
-      most: number,
-    ): Promise<{ accounts: { id: number; principal: string }[]; waiting: number }> {
+    unasked(after: number, most: number): { accounts: { id: number; principal: string }[]; waiting: number } {
       const accounts = next
         .all(after, most)
         .map(({ principal_id, address }) => ({ id: principal_id, principal: address }));

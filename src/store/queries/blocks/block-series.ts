@@ -40,7 +40,7 @@ export function blockSeries(db: Database) {
      * The newest blocks within a span before the tip, oldest first.
      * @param seconds the span, by the time of the tip @param limit maximum number of blocks
      */
-    async newest(seconds: number, limit: number): Promise<ChartedBlock[]> {
+    newest(seconds: number, limit: number): ChartedBlock[] {
       const last = tip.get();
       if (last === null) return [];
       const first = since.get(last.block_time - seconds)?.height ?? last.height;
@@ -54,7 +54,7 @@ export function blockSeries(db: Database) {
      * block has the number of transactions below it.
      * @param count maximum number of days
      */
-    async days(count: number): Promise<ChartedDay[]> {
+    days(count: number): ChartedDay[] {
       const last = tip.get();
       if (last === null) return [];
       const end: Below = {

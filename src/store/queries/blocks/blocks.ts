@@ -250,7 +250,7 @@ export function tenureQueries(db: Database) {
   const load = prepared<TenureLoad, [number, number]>(db, tenuresSql.load);
   return {
     /** Loads of the present tenure and of up to `completed` before it, newest first; none before the first tenure change. */
-    async loads(completed: number): Promise<TenureLoad[]> {
+    loads(completed: number): TenureLoad[] {
       const loads: TenureLoad[] = [];
       let end = Number.MAX_SAFE_INTEGER;
       for (const { height } of starts.all(completed + 1)) {

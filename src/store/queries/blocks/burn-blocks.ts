@@ -70,7 +70,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
 
   return {
     /** Bitcoin blocks that canonical blocks are anchored to, highest first. */
-    async page(limit: number, offset: number): Promise<OffsetPage<AnchorBurnBlock>> {
+    page(limit: number, offset: number): OffsetPage<AnchorBurnBlock> {
       const newestOrdinal = newest.get()?.ordinal ?? 0;
       const cut = hidden();
       const last = newestOrdinal - offset;
@@ -78,13 +78,13 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
       return { items, total: newestOrdinal - cut };
     },
 
-    async find(id: BlockId): Promise<AnchorBurnBlock | undefined> {
+    find(id: BlockId): AnchorBurnBlock | undefined {
       const found = row(id);
       return found === null || isCut(found) ? undefined : burnBlockOf(found);
     },
 
     /** Canonical blocks that are anchored to a Bitcoin block, highest first. */
-    async blocks(id: BlockId, limit: number, offset: number): Promise<OffsetPage<ChainBlock> | undefined> {
+    blocks(id: BlockId, limit: number, offset: number): OffsetPage<ChainBlock> | undefined {
       const found = row(id);
       if (found === null) return undefined;
       const { first_block, blocks } = found;
@@ -223,20 +223,20 @@ export function burnRewardQueries(db: Database) {
 
   return {
     /** Hash of the canonical Bitcoin block of a height; null where none is known. */
-    hashAt: async (height: number): Promise<Uint8Array | null> => hashAt.get(height)?.hash ?? null,
+    hashAt: (height: number): Uint8Array | null => hashAt.get(height)?.hash ?? null,
 
     /**
      * The highest height below a Bitcoin block that has no block, or one that isn't the parent of the block above it; null if there
      * is none.
      * @param above a height below those that count, unless there are lower blocks
      */
-    async unlinkedBelow(height: number, above: number): Promise<number | null> {
+    unlinkedBelow(height: number, above: number): number | null {
       const first = lowest.get()?.height ?? 0;
       return unlinked.get(height, Math.min(above, first - 1))?.height ?? null;
     },
 
     /** Heights of the blocks that were filled without their payouts, as ranges with both ends, the lowest first. */
-    async withoutPayouts(): Promise<[first: number, last: number][]> {
+    withoutPayouts(): [first: number, last: number][] {
       const ranges: [number, number][] = [];
       for (const { height } of filled.all()) {
         const last = ranges.at(-1);
@@ -247,11 +247,11 @@ export function burnRewardQueries(db: Database) {
     },
 
     /** Hash of the newest announced Bitcoin block; null where none was announced. */
-    async newestHash(): Promise<Uint8Array | null> {
+    newestHash(): Uint8Array | null {
       return newest.get()?.hash ?? null;
     },
 
-    async rewards(recipient: string | null, limit: number, offset: number): Promise<OffsetPage<BurnReward>> {
+    rewards(recipient: string | null, limit: number, offset: number): OffsetPage<BurnReward> {
       if (recipient === null) {
         const total = rewardTotal.get(endHeight())?.total ?? 0;
         return numbered(total, limit, offset, (first, last) => rewards.all(first, last), rewardOf);
@@ -261,11 +261,11 @@ export function burnRewardQueries(db: Database) {
     },
 
     /** Sum of a recipient's rewards in sats, decimal. */
-    async total(recipient: string): Promise<string> {
+    total(recipient: string): string {
       return rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
     },
 
-    async slots(address: string | null, limit: number, offset: number): Promise<OffsetPage<RewardSlot>> {
+    slots(address: string | null, limit: number, offset: number): OffsetPage<RewardSlot> {
       if (address === null) {
         const total = slotTotal.get(endHeight())?.total ?? 0;
         return numbered(total, limit, offset, (first, last) => slots.all(first, last), slotOf);
@@ -275,7 +275,7 @@ export function burnRewardQueries(db: Database) {
     },
 
     /** Outputs of a Bitcoin block; `latest` is the newest block with outputs. */
-    async outputsOf(id: BlockId, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
+    outputsOf(id: BlockId, limit: number, offset: number): OffsetPage<PoxOutput> {
       const height =
         id === 'latest' ? newestOutput.get()?.height : 'height' in id ? id.height : byHash.get(id.hash)?.height;
       if (height === undefined) return { items: [], total: 0 };
@@ -285,7 +285,7 @@ export function burnRewardQueries(db: Database) {
       };
     },
 
-    async outputsTo(recipient: string, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
+    outputsTo(recipient: string, limit: number, offset: number): OffsetPage<PoxOutput> {
       const total = outputTotalOf.get(recipient)?.total ?? 0;
       return numbered(total, limit, offset, (first, last) => outputsOf.all(recipient, first, last), outputOf);
     },

@@ -130,10 +130,10 @@ export function factQueries(db: Database) {
 
   return {
     /** Undefined where there is no such block. */
-    block: async (height: number): Promise<BlockFacts | undefined> => block.get(height) ?? undefined,
+    block: (height: number): BlockFacts | undefined => block.get(height) ?? undefined,
 
     /** What a block touched that no later one up to a height did. */
-    async touched(height: number, upTo: number): Promise<Touched> {
+    touched(height: number, upTo: number): Touched {
       const { first, last } = positionsOf(height);
       const { last: end } = positionsOf(upTo);
       const moved = ft
@@ -151,7 +151,7 @@ export function factQueries(db: Database) {
     },
 
     /** An account after a block, as a node's `/v2/accounts` has it: amounts in micro-STX. */
-    async account(principal: string, height: number): Promise<AccountFacts> {
+    account(principal: string, height: number): AccountFacts {
       const id = principalId.get(principal)?.id ?? NOBODY;
       const { initial, received, mined, sent, fees, lastNonce } = states.at(id, height);
       const lock = locked(id, height);
@@ -164,18 +164,18 @@ export function factQueries(db: Database) {
     },
 
     /** Base units of a token that a principal has after a block. */
-    async ftBalance(asset: string, principal: string, height: number): Promise<bigint> {
+    ftBalance(asset: string, principal: string, height: number): bigint {
       const [token, owner] = [assetId.get(asset)?.id ?? NOBODY, principalId.get(principal)?.id ?? NOBODY];
       return states.ftBalance(owner, token, height);
     },
 
     /** Who owns an instance after a block; null where it was burnt, or isn't minted yet. */
-    async nftOwner(asset: string, value: Uint8Array, height: number): Promise<string | null> {
+    nftOwner(asset: string, value: Uint8Array, height: number): string | null {
       return owner.get(assetId.get(asset)?.id ?? NOBODY, value, positionsOf(height).last)?.address ?? null;
     },
 
     /** The newest deployment that had success; undefined where there is none. */
-    async contract(contractId: string) {
+    contract(contractId: string) {
       const row = contract.get(principalId.get(contractId)?.id ?? NOBODY);
       return row === null
         ? undefined
@@ -183,7 +183,7 @@ export function factQueries(db: Database) {
     },
 
     /** The signers of a cycle by their keys, with what was stacked in micro-STX. */
-    signers: async (cycle: number): Promise<{ key: Uint8Array; weight: number; stacked: bigint }[]> =>
+    signers: (cycle: number): { key: Uint8Array; weight: number; stacked: bigint }[] =>
       signers
         .all(cycle)
         .map(({ signer_key: key, weight, stacked }) => ({ key, weight, stacked: BigInt(decimalOf(stacked)) })),

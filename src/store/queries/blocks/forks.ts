@@ -167,7 +167,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
     },
 
     /** The fork of an orphaned block, by either of its hashes; undefined where there is no such orphan. */
-    async find(hash: Uint8Array): Promise<ForkDetail | undefined> {
+    find(hash: Uint8Array): ForkDetail | undefined {
       const row = byHash.get(hash) ?? byBlockHash.get(hash);
       const first = row === null ? null : firstOf(row);
       if (first === null) return undefined;

@@ -59,13 +59,13 @@ export function microblockQueries(db: Database) {
 
   return {
     /** Newest first. */
-    async page(limit: number, offset: number): Promise<OffsetPage<ChainMicroblock>> {
+    page(limit: number, offset: number): OffsetPage<ChainMicroblock> {
       const ordinals = total.get()?.total ?? 0;
       const last = ordinals - offset;
       return { items: range.all(last - limit + 1, last).map(confirmed), total: ordinals };
     },
 
-    async find(hash: Uint8Array): Promise<ChainMicroblock | undefined> {
+    find(hash: Uint8Array): ChainMicroblock | undefined {
       const row = byHash.get(hash);
       return row === null ? undefined : confirmed(row);
     },

@@ -157,7 +157,7 @@ interface Sources {
 
 export const inForks =
   ({ details, events, mempool, orphans }: Sources) =>
-  async (txId: Uint8Array, { limit, offset }: { limit: number; offset: number }): Promise<FoundInForks | undefined> => {
+  (txId: Uint8Array, { limit, offset }: { limit: number; offset: number }): FoundInForks | undefined => {
     const part = (of: TransactionEvent[]) => of.slice(offset, offset + limit);
     const canonical = details.find(txId);
     if (canonical !== undefined) {

@@ -72,13 +72,13 @@ export function tenureRewardQueries(db: Database) {
   }
 
   return {
-    fees: async (tenureHeight: number, upTo: number): Promise<bigint> => feesOf(tenureHeight, upTo),
+    fees: (tenureHeight: number, upTo: number): bigint => feesOf(tenureHeight, upTo),
 
     /**
      * A tenure by its coinbase height, as far as blocks up to a height belong to it; null where the canonical chain doesn't
      * have it.
      */
-    async rewarded(tenureHeight: number, upTo: number): Promise<RewardedTenure | null> {
+    rewarded(tenureHeight: number, upTo: number): RewardedTenure | null {
       const begin = first.get(tenureHeight, upTo);
       if (begin === null) return null;
       const own = positionsOf(begin.height);
@@ -95,7 +95,7 @@ export function tenureRewardQueries(db: Database) {
     },
 
     /** The newest reward of the canonical chain up to a height; null where there is none. */
-    async newest(upTo: number): Promise<MaturedReward | null> {
+    newest(upTo: number): MaturedReward | null {
       const row = newestReward.get(upTo);
       if (row === null || row.tenure_height === null) return null;
       const { tenure_height: tenureHeight, from_index_block_hash: fromIndexBlockHash, from_tenure: fromTenure } = row;

@@ -152,7 +152,7 @@ export function wholeBlockQueries(
 
   return {
     /** The canonical block of a search, else the highest orphan. */
-    async whole(search: BlockSearch): Promise<WholeBlock | undefined> {
+    whole(search: BlockSearch): WholeBlock | undefined {
       const height = canonicalHeight(search);
       if (height !== undefined) return whole(height);
       const orphan = isOlder(search) ? undefined : orphans.block(search);
@@ -163,7 +163,7 @@ export function wholeBlockQueries(
      * A block as it was announced, canonical or orphaned, whatever it is now.
      * @returns undefined for an orphan that is too old to be stored
      */
-    async announced(indexHash: Uint8Array, canonical: boolean): Promise<AnnouncedBlock | undefined> {
+    announced(indexHash: Uint8Array, canonical: boolean): AnnouncedBlock | undefined {
       const height = canonicalHeight({ indexHash });
       const orphan = height === undefined ? orphans.block({ indexHash }) : undefined;
       const block = height === undefined ? orphan && ofPayload(orphan) : whole(height);
@@ -185,12 +185,12 @@ export function wholeBlockQueries(
     },
 
     /** Transactions of a block; an orphan has none. Undefined where no fork has such a block. */
-    async transactions(
+    transactions(
       search: BlockSearch,
       order: 'asc' | 'desc',
       limit: number,
       offset: number,
-    ): Promise<OffsetPage<TransactionDetail> | undefined> {
+    ): OffsetPage<TransactionDetail> | undefined {
       const height = canonicalHeight(search);
       if (height === undefined) return orphans.has(search) && !isOlder(search) ? { items: [], total: 0 } : undefined;
       const { first, last } = positionsOf(height);

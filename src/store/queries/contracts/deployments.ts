@@ -110,7 +110,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
      * The newest deployment with a known interface, canonical before orphaned, else the newest; undefined where there is
      * none.
      */
-    async anyDeployment(contractId: string): Promise<ContractDeployment | undefined> {
+    anyDeployment(contractId: string): ContractDeployment | undefined {
       const whole = newestWhole.get(contractId);
       if (whole !== null) return canonicalOf(whole);
       const orphaned = orphans.deployments(contractId).map((of) => orphanOf(contractId, of));
@@ -125,12 +125,12 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
      * @param names functions that the interface must declare, by which the search begins
      * @throws TooMuchWorkError where the page needs more deployments than a request may read
      */
-    async withInterface(
+    withInterface(
       names: readonly string[],
       passes: (contractInterface: unknown) => boolean,
       limit: number,
       offset: number,
-    ): Promise<ContractDeployment[]> {
+    ): ContractDeployment[] {
       const found: ContractDeployment[] = [];
       let left = offset;
       for (const [looked, position] of candidates(names).entries()) {
@@ -183,7 +183,7 @@ export function contractQueries(db: Database) {
   const waiting = prepared<Stored<'mempool_transactions', 'tx_id'>, [number, number]>(db, contractsSql.waiting);
   return {
     /** The newest successful deployment of a contract; undefined where there is none. */
-    async find(contractId: string): Promise<SmartContract | undefined> {
+    find(contractId: string): SmartContract | undefined {
       const row = find.get(contractId);
       if (row === null) return undefined;
       return { ...madeByOf(row), contractId, clarityVersion: row.clarity_version, raw: row.raw };
@@ -193,7 +193,7 @@ export function contractQueries(db: Database) {
      * The newest mined deployment of a contract, whatever its status, else the first pending one; undefined where there is
      * none.
      */
-    async deployment(contractId: string): Promise<Deployment | undefined> {
+    deployment(contractId: string): Deployment | undefined {
       const row = mined.get(contractId);
       if (row !== null)
         return { status: storedTransactionStatus.nameOf(row.status), txId: row.tx_id, height: heightOf(row.position) };
@@ -236,5 +236,5 @@ export function contractFunctionQueries(db: Database, cache: ChainCache) {
     known.set(key, functions, 1);
     return functions;
   }, CACHED);
-  return async (contractId: string): Promise<ContractFunctions | undefined> => functionsOf(contractId);
+  return (contractId: string): ContractFunctions | undefined => functionsOf(contractId);
 }

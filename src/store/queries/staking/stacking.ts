@@ -90,32 +90,32 @@ export function stackingQueries(db: Database) {
 
   return {
     /** Prints of a contract, newest first. */
-    async events(version: StackingVersion, limit: number, offset: number): Promise<OffsetPage<StackingEvent>> {
+    events(version: StackingVersion, limit: number, offset: number): OffsetPage<StackingEvent> {
       const count = total.get(version)?.total ?? 0;
       const last = count - offset;
       return { items: range.all(version, last - limit + 1, last).map(eventOf), total: count };
     },
 
     /** Stacking events of a transaction, newest first; undefined where no canonical transaction has the id. */
-    async ofTransaction(version: StackingVersion, txId: Uint8Array): Promise<StackingEvent[] | undefined> {
+    ofTransaction(version: StackingVersion, txId: Uint8Array): StackingEvent[] | undefined {
       const found = transaction.get(txId);
       return found === null ? undefined : ofTransaction.all(version, found.position).map(eventOf);
     },
 
     /** All prints about a stacker, newest first. */
-    async ofStacker(version: StackingVersion, stacker: string): Promise<StackingEvent[]> {
+    ofStacker(version: StackingVersion, stacker: string): StackingEvent[] {
       const found = principal.get(stacker);
       return found === null ? [] : ofStacker.all(version, found.id).map(eventOf);
     },
 
     /** The delegations to a pool that hold at a block, one a stacker, newest first; undefined where there is no such block. */
-    async delegations(
+    delegations(
       version: StackingVersion,
       pool: string,
       { height, afterHeight }: DelegationsAt,
       limit: number,
       offset: number,
-    ): Promise<OffsetPage<StackingEvent> | undefined> {
+    ): OffsetPage<StackingEvent> | undefined {
       const at = block.get(height);
       if (at === null) return undefined;
       const id = principal.get(pool)?.id ?? 0;
@@ -203,31 +203,31 @@ export function rewardCycleQueries(db: Database) {
 
   return {
     /** Reward cycles, highest first. */
-    async page(limit: number, offset: number): Promise<OffsetPage<RewardCycle>> {
+    page(limit: number, offset: number): OffsetPage<RewardCycle> {
       return { items: page.all(limit, offset).map(cycleOf), total: total.get()?.total ?? 0 };
     },
 
     /** `current` is the highest cycle with chosen signers: in a prepare phase that is the next cycle. */
-    async find(cycle: number | 'current'): Promise<RewardCycle | undefined> {
+    find(cycle: number | 'current'): RewardCycle | undefined {
       const row = cycle === 'current' ? newest.get() : find.get(cycle);
       return row === null ? undefined : cycleOf(row);
     },
 
     /** Signers of a cycle, heaviest first, then most stacked, then by key. */
-    async signers(cycle: number, limit: number, offset: number): Promise<OffsetPage<StackingSigner>> {
+    signers(cycle: number, limit: number, offset: number): OffsetPage<StackingSigner> {
       return {
         items: signers.all(cycle, limit, offset).map((row) => signerOf(row, network())),
         total: signerCount.get(cycle)?.total ?? 0,
       };
     },
 
-    async signer(cycle: number, key: Uint8Array): Promise<StackingSigner | undefined> {
+    signer(cycle: number, key: Uint8Array): StackingSigner | undefined {
       const row = one.get(cycle, key);
       return row === null ? undefined : signerOf(row, network());
     },
 
     /** Stackers of a signer, most locked first, then by address. */
-    async stackers(cycle: number, key: Uint8Array, limit: number, offset: number): Promise<OffsetPage<CycleStacker>> {
+    stackers(cycle: number, key: Uint8Array, limit: number, offset: number): OffsetPage<CycleStacker> {
       return {
         items: stackers.all(cycle, key, limit, offset).map((row) => ({
           stacker: row.address,

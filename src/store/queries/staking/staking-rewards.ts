@@ -279,7 +279,7 @@ export function stakingRewardQueries(db: Database) {
      * The reward cycles up to the present one in which a principal stacked or staked, newest first. Reads the newest
      * {@link MOST_ROWS} rows of each kind at most.
      */
-    async cycles(address: string, limit: number, at: Cursor | null): Promise<Page<StackedCycle>> {
+    cycles(address: string, limit: number, at: Cursor | null): Page<StackedCycle> {
       const id = principal.get(address)?.id;
       const { chain_id, burn_block_height: height } = tip.get() ?? { chain_id: null, burn_block_height: 0 };
       const { kind: network } = networkOf(chain_id ?? TESTNET_CHAIN_ID);

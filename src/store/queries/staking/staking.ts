@@ -147,7 +147,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
 
   return {
     /** Every signer that registered a key at any time, by address. */
-    async signers(limit: number, at: Cursor | null): Promise<Page<StakingSigner>> {
+    signers(limit: number, at: Cursor | null): Page<StakingSigner> {
       return keysetPage<SignerRow, StakingSigner>({
         limit,
         at,
@@ -159,13 +159,13 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       });
     },
 
-    async signer(address: string): Promise<StakingSignerDetail | undefined> {
+    signer(address: string): StakingSignerDetail | undefined {
       const row = find.get(address);
       return row === null ? undefined : { ...signerOf(row), madeBy: madeByOf(row) };
     },
 
     /** Principals that stake through a signer now, by address. */
-    async stakers(address: string, limit: number, at: Cursor | null): Promise<Page<SignerStaker>> {
+    stakers(address: string, limit: number, at: Cursor | null): Page<SignerStaker> {
       const id = principal.get(address)?.id ?? NOBODY;
       const height = tip.get()?.burn_block_height ?? 0;
       return keysetPage<{ address: string }, SignerStaker>({
@@ -187,13 +187,9 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
      * Signers of a cycle, heaviest first, then by key; undefined where there is no such cycle. A walk of the current cycle
      * stays in the cycle in which it began.
      */
-    async cycleSigners(
-      asked: number | 'current',
-      limit: number,
-      at: Cursor | null,
-    ): Promise<Page<ManagedSigner> | undefined> {
+    cycleSigners(asked: number | 'current', limit: number, at: Cursor | null): Page<ManagedSigner> | undefined {
       const begun = asked === 'current' && at !== null && at.key.length > 0;
-      const cycle = await cycles.find(begun ? numberAt(at.key, CYCLE_PART) : asked);
+      const cycle = cycles.find(begun ? numberAt(at.key, CYCLE_PART) : asked);
       if (cycle === undefined) return undefined;
       const { cycle: number } = cycle;
       const anchor = positionOf(cycle.blockHeight, 0);
@@ -284,7 +280,7 @@ export function stakingPrincipalQueries(db: Database) {
   const before = prepared<PositionRow, [number, number, number]>(db, stakingPrincipalsSql.before);
 
   return {
-    async summary(staker: string): Promise<StakingSummary> {
+    summary(staker: string): StakingSummary {
       const id = principal.get(staker)?.id ?? NOBODY;
       const none = (): Rewards => ({ accrued: 0n, claimed: 0n });
       const stx = { locked: 0n, rewards: none() };
@@ -305,7 +301,7 @@ export function stakingPrincipalQueries(db: Database) {
     },
 
     /** Positions in bonds, by the bond's index. */
-    async positions(staker: string, limit: number, at: Cursor | null): Promise<Page<BondPosition>> {
+    positions(staker: string, limit: number, at: Cursor | null): Page<BondPosition> {
       const id = principal.get(staker)?.id ?? NOBODY;
       return keysetPage<PositionRow, BondPosition>({
         limit,
@@ -469,7 +465,7 @@ export function bondQueries(db: Database) {
 
   return {
     /** Bonds, highest index first. */
-    async bonds(limit: number, at: Cursor | null): Promise<Page<Bond>> {
+    bonds(limit: number, at: Cursor | null): Page<Bond> {
       return keysetPage<BondRow, Bond>({
         limit,
         at,
@@ -481,13 +477,13 @@ export function bondQueries(db: Database) {
       });
     },
 
-    async bond(index: number): Promise<BondDetail | undefined> {
+    bond(index: number): BondDetail | undefined {
       const row = find.get(index);
       return row === null ? undefined : { ...bondOf(row), madeBy: madeByOf(row) };
     },
 
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
-    async allowances(bond: number, limit: number, at: Cursor | null): Promise<Page<BondAllowance>> {
+    allowances(bond: number, limit: number, at: Cursor | null): Page<BondAllowance> {
       return keysetPage<AllowanceRow, BondAllowance>({
         limit,
         at,
@@ -514,14 +510,14 @@ export function bondQueries(db: Database) {
       });
     },
 
-    async allowance(bond: number, staker: string): Promise<BondAllowance | undefined> {
+    allowance(bond: number, staker: string): BondAllowance | undefined {
       const id = principal.get(staker)?.id;
       const row = id === undefined ? null : allowance.get(bond, id);
       return row === null ? undefined : allowanceOf(row);
     },
 
     /** Registrations of a bond, newest first. */
-    async registrations(bond: number, limit: number, at: Cursor | null): Promise<Page<BondRegistration>> {
+    registrations(bond: number, limit: number, at: Cursor | null): Page<BondRegistration> {
       return keysetPage<RegistrationRow, BondRegistration>({
         limit,
         at,
@@ -536,7 +532,7 @@ export function bondQueries(db: Database) {
       });
     },
 
-    async registration(bond: number, staker: string): Promise<BondRegistration | undefined> {
+    registration(bond: number, staker: string): BondRegistration | undefined {
       const id = principal.get(staker)?.id;
       const row = id === undefined ? null : registration.get(bond, id);
       return row === null ? undefined : registrationOf(row);

@@ -71,39 +71,39 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
       ): Page<BalanceChange> => changes.page(principalOf(principal), txIds, limit, at),
     },
     transfers: {
-      stx: async (
+      stx: (
         principal: string,
         direction: 'inbound' | 'outbound',
         limit: number,
         at: Cursor | null,
-      ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, at),
-      ft: async (principal: string, asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer>> =>
+      ): Page<StxTransfer> => transfers.stx(principalOf(principal), direction, limit, at),
+      ft: (principal: string, asset: string, limit: number, at: Cursor | null): Page<FtTransfer> =>
         transfers.ft(assetOf(asset), principalOf(principal), limit, at),
       /** Transfers, mints and burns of a token by all principals. */
-      ftOfAsset: async (
+      ftOfAsset: (
         asset: string,
         order: ListOrder,
         heights: HeightSpan,
         limit: number,
         at: Cursor | null,
-      ): Promise<Page<FtTransfer, null>> => transfers.ftOfAsset(assetOf(asset), order, heights, limit, at),
+      ): Page<FtTransfer, null> => transfers.ftOfAsset(assetOf(asset), order, heights, limit, at),
     },
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */
-      stxSupply: async (): Promise<string> => stx.get()?.stx_supply ?? '0',
+      stxSupply: (): string => stx.get()?.stx_supply ?? '0',
       /** STX supply after the block of a height. */
-      stxSupplyAt: async (height: number): Promise<string> => stxSupplyAt.get(height)?.supply ?? '0',
+      stxSupplyAt: (height: number): string => stxSupplyAt.get(height)?.supply ?? '0',
       /** Base units, decimal; `0` for an unknown token. */
-      ftSupply: async (asset: string): Promise<string> => ftToken.get(assetOf(asset))?.supply ?? '0',
+      ftSupply: (asset: string): string => ftToken.get(assetOf(asset))?.supply ?? '0',
       /** Greatest balance first, then by address. */
-      stxHolders: async (limit: number, at: Cursor | null): Promise<Page<Holder>> =>
+      stxHolders: (limit: number, at: Cursor | null): Page<Holder> =>
         stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, at, holder),
-      async ftHolders(asset: string, limit: number, at: Cursor | null): Promise<Page<Holder>> {
+      ftHolders(asset: string, limit: number, at: Cursor | null): Page<Holder> {
         const id = assetOf(asset);
         return ftHolderList(id, ftToken.get(id)?.holders ?? 0, limit, at, holder);
       },
       /** Every event of an instance, newest first. */
-      nftHistory: async (asset: string, value: Uint8Array, limit: number, at: Cursor | null): Promise<Page<Move>> =>
+      nftHistory: (asset: string, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> =>
         transfers.nft(assetOf(asset), value, limit, at),
     },
   };

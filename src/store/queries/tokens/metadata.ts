@@ -107,7 +107,7 @@ export function tokenMetadataQueries(db: Database) {
 
   return {
     /** A contract of tokens; undefined where no contract of the chain has the identifier and the interface of one. */
-    async contract(contractId: string): Promise<TokenContractDetail | undefined> {
+    contract(contractId: string): TokenContractDetail | undefined {
       const row = contract.get(contractId);
       if (row === null) return undefined;
       const { family, identifier: asset, tx_id: txId, state } = row;
@@ -116,7 +116,7 @@ export function tokenMetadataQueries(db: Database) {
     },
 
     /** A token of a contract; a fungible one has the number 1. Undefined where the contract has none, as far as is known. */
-    async token(contractId: string, token: bigint): Promise<TokenDetail | undefined> {
+    token(contractId: string, token: bigint): TokenDetail | undefined {
       const tokenId = sortable(token.toString());
       const row = tokens.get(contractId, tokenId);
       const facts = job.get(contractId, tokenId, TOKEN_WORK.facts);
@@ -125,12 +125,7 @@ export function tokenMetadataQueries(db: Database) {
     },
 
     /** Fungible tokens by name or symbol in lower case, those alike by contract identifier. @throws TooMuchWorkError */
-    async fts(
-      filter: FtFilter,
-      { by, direction }: FtOrder,
-      limit: number,
-      offset: number,
-    ): Promise<OffsetPage<ListedFt>> {
+    fts(filter: FtFilter, { by, direction }: FtOrder, limit: number, offset: number): OffsetPage<ListedFt> {
       const { name, symbol, address } = filter;
       const all = familyCounts().find(({ family }) => family === 'ft')?.contracts ?? 0;
       const conditions: Conditions = [name?.toLowerCase() ?? null, symbol?.toLowerCase() ?? null, address];
@@ -147,7 +142,7 @@ export function tokenMetadataQueries(db: Database) {
     },
 
     /** Numbers of contracts, tokens and jobs. */
-    counts: async (): Promise<TokenCounts> => ({
+    counts: (): TokenCounts => ({
       families: familyCounts(),
       jobs: jobs(),
     }),
@@ -156,7 +151,7 @@ export function tokenMetadataQueries(db: Database) {
     version: (): number => version.get()?.version ?? 0,
 
     /** What is known of the fungible token with an asset identifier; undefined where its contract is none of tokens. */
-    async ofAsset(identifier: string): Promise<TokenFacts | undefined> {
+    ofAsset(identifier: string): TokenFacts | undefined {
       const row = ofAsset.get(identifier);
       return row === null ? undefined : factsOf(row);
     },

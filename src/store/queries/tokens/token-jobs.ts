@@ -50,7 +50,7 @@ export function tokenQueueQueries(db: Database) {
      * @param now Unix milliseconds
      * @param most items of each kind and order
      */
-    async queue(now: number, most: number): Promise<TokenQueue> {
+    queue(now: number, most: number): TokenQueue {
       const at = tip.get();
       if (at === null) return { tip: null, oldest: [], newest: [], again: [] };
       const each = (read: (work: number) => Row[]) =>
@@ -64,6 +64,6 @@ export function tokenQueueQueries(db: Database) {
     },
 
     /** A contract whose tokens are to be listed or queued; null where there is none. */
-    toSpread: async (): Promise<string | null> => (unlisted.get() ?? queueing.get())?.address ?? null,
+    toSpread: (): string | null => (unlisted.get() ?? queueing.get())?.address ?? null,
   };
 }

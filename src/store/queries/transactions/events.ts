@@ -71,12 +71,12 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
     },
 
     /** Events of some kinds, the last first; none where no canonical transaction has the id. */
-    async lastFirst(
+    lastFirst(
       txId: Uint8Array,
       kinds: readonly TransactionEvent['kind'][],
       limit: number,
       offset: number,
-    ): Promise<TransactionEvent[]> {
+    ): TransactionEvent[] {
       const found = placeOf(txId);
       return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
     },

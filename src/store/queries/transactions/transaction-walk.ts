@@ -177,12 +177,12 @@ export function transactionWalk(
   }
 
   /** Transactions that meet all conditions. */
-  return async (
+  return (
     conditions: TransactionConditions,
     order: ListOrder,
     limit: number,
     at: Cursor | null,
-  ): Promise<Page<TransactionSummary, number | null>> => {
+  ): Page<TransactionSummary, number | null> => {
     const walk = walkOf(conditions);
     if (walk === null) return { items: [], total: null, current: at ?? HEAD, next: null, previous: null };
     return filteredPage<Row, TransactionSummary>({
