@@ -285,7 +285,7 @@ test('a server refuses a node of another chain before it makes files, and starts
   await using same = await starting('0x80000000', node.url);
   expect((await same.get('/health')).status).toBe(200);
   await expect(starting('0x00000001', node.url, directory.path)).rejects.toThrow(
-    'The node is of chain 0x80000000, the data of chain 0x00000001.',
+    'The node belongs to chain 0x80000000, but --network is 0x00000001.',
   );
   expect(readdirSync(directory.path)).toEqual([]);
   await using absent = await starting('0x80000000', NO_NODE);

@@ -78,7 +78,7 @@ async function startServices(
   const node = environment.nodeRpc(settings.nodeRpc);
   // Before files are made.
   const nodesChain = await chainOfNode(node);
-  requireNodesChain(nodesChain, settings.network);
+  requireNodesChain(nodesChain, settings);
 
   const writing = openWriting({ ...given, nodesChain, registry, log, lockLost: ended.resolve });
   const ingest = writing?.ingest ?? null;

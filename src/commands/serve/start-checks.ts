@@ -84,15 +84,26 @@ export async function chainOfNode(node: NodeRpc): Promise<number | null> {
 
 /**
  * Refuses a node of another chain. A node that doesn't answer is accepted: it may start after Stackside.
- * @param chainId the chain of the data or of the setting; null if unknown
  * @param nodes the chain of the node; null if unknown
+ * @param own the chain of --network, or of the data in a directory; null if unknown
  * @throws OperatorError
  */
-export function requireNodesChain(nodes: number | null, chainId: number | null): void {
+export function requireNodesChain(
+  nodes: number | null,
+  own: { network: number | null } | { data: string; chain: number | null },
+): void {
+  const chainId = 'network' in own ? own.network : own.chain;
   if (chainId === null || nodes === null || nodes === chainId) return;
+  const [theirs, wanted] = [chainIdText(nodes), chainIdText(chainId)];
+  if ('network' in own) {
+    throw new OperatorError(
+      `The node belongs to chain ${theirs}, but --network is ${wanted}.`,
+      'Check --node-rpc, or omit --network.',
+    );
+  }
   throw new OperatorError(
-    `The node is of chain ${chainIdText(nodes)}, the data of chain ${chainIdText(chainId)}.`,
-    `Check --node-rpc, or give --network ${chainIdText(nodes)} with a --data directory of its own.`,
+    `The node belongs to chain ${theirs}, but the data in ${own.data} to chain ${wanted}.`,
+    `Check --node-rpc, or give chain ${theirs} a --data directory of its own.`,
   );
 }
 

@@ -57,7 +57,7 @@ export function openWriting(options: WritingOptions): Writing | null {
     { log },
   );
   services.use('writer', { stop: () => ingest.queue.run(ingest.close) });
-  requireNodesChain(nodesChain, ingest.chainId());
+  requireNodesChain(nodesChain, { data: settings.data, chain: ingest.chainId() });
   if (nodesChain !== null) ingest.holdTo(nodesChain);
   requireWholeHistory(settings, ingest.history);
   warnOfOthers(settings.data, log);
