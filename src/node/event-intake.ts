@@ -88,14 +88,15 @@ export function eventIntake({
     }
   }
 
-  let missing = '';
+  /** Height of the last block that was logged as missing. */
+  let missing: number | null = null;
 
-  /** Logs the missing blocks once, though the node sends its block again and again. */
+  /** Logs the missing blocks once, though the node sends its block again and again, and while they are filled. */
   function sayMissing(refusal: Refusal | null): void {
     if (refusal === null || refusal.missing === null) return;
     const { from, to } = refusal.missing;
-    if (missing === `${from} to ${to}`) return;
-    missing = `${from} to ${to}`;
+    if (missing === to) return;
+    missing = to;
     log({ event: 'blocks_missing', from_height: from, to_height: to, remedy: refusal.remedy });
   }
 

@@ -87,6 +87,9 @@ test('the blocks that a node will not send again are named once, with what bring
     log: (event) => void said.push(event),
   });
   for (let times = 0; times < 3; times++) await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
+  // While they are filled, fewer are missing.
+  missing.from = 7;
+  await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
   expect(said.filter(({ event }) => event === 'blocks_missing')).toEqual([
     {
       event: 'blocks_missing',
