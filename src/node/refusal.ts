@@ -17,12 +17,13 @@ export interface Refusal {
 
 const WITHOUT_TOKEN =
   "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or give an archive of the chain with --from. Or import a recording that has them into a new --data directory";
-const BEING_FILLED = 'Wait: the server fills them.';
+export const BEING_FILLED = 'Wait: the server fills them.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
 const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
 
-const blocksText = (from: number, to: number): string =>
+/** Names missing blocks. */
+export const blocksText = (from: number, to: number): string =>
   from === to ? `block ${from} is missing` : `blocks ${from}–${to} are missing`;
 
 /** Why an event is refused for what the chain of the index is; null for another error. @param fills whether gaps are filled */

@@ -82,6 +82,21 @@ test('a refused block makes the server stuck, and its filling makes it catch up'
   expect((await after(61)).state).toBe('stuck');
 });
 
+test('a server that could not fill the blocks below the tip is stuck before the node posts the next one', async () => {
+  let filling = { failure: null as string | null, goal: 130 };
+  const { world, after } = watching({ filling: () => filling });
+  Object.assign(world, { height: 31, nodeHeight: 130, historyStart: 30 });
+  expect(await after(1)).toMatchObject({ state: 'starting', ready: true });
+  filling = { failure: 'the node refuses the token', goal: 130 };
+  expect(await after(1)).toMatchObject({
+    state: 'stuck',
+    ready: false,
+    reason: "Blocks 32–130 are missing. They can't be filled: the node refuses the token.",
+  });
+  Object.assign(world, { height: 130, nodeHeight: 150 });
+  expect(await after(1)).toMatchObject({ state: 'catching_up' });
+});
+
 test('a node of another chain than the data is the wrong chain, whenever it is seen', async () => {
   const { world, after } = watching();
   Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0 });

@@ -82,6 +82,8 @@ export function gapFilling(options: GapFillingOptions) {
   let running: Promise<void> | null = null;
   let restsUntil = Number.NEGATIVE_INFINITY;
   let lastReason = '';
+  /** Height up to which the last try was to fill. */
+  let goal = 0;
 
   /** Accepts an event, and commits it: the fill of the next block reads it. */
   async function received(event: ReceivedEvent): Promise<void> {
@@ -126,6 +128,7 @@ export function gapFilling(options: GapFillingOptions) {
   }
 
   async function tried(parent: MissingParent, start: Start | null = null): Promise<void> {
+    goal = parent.height;
     try {
       await fill(parent, start);
     } catch (error) {
@@ -145,8 +148,8 @@ export function gapFilling(options: GapFillingOptions) {
         running = null;
       });
     },
-    /** Why the last try failed; null if it didn't. */
-    state: (): { failure: string | null } => ({ failure: lastReason === '' ? null : lastReason }),
+    /** Why the last try failed, with the height up to which it was to fill; `failure` is null if it didn't. */
+    state: (): { failure: string | null; goal: number } => ({ failure: lastReason === '' ? null : lastReason, goal }),
     /**
      * Fills an index without a block, from a height up to a block.
      * @returns a promise that resolves once the first block is accepted, or the fill ended without one

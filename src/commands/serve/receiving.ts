@@ -12,6 +12,7 @@ import { receiveEvents } from './event-sources.ts';
 import { serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
 import { requiresWhole, startBelowTip, untilPartial } from './history-start.ts';
+import type { Filling } from './state-watch.ts';
 
 interface ReceivingParts {
   ingest: Ingest;
@@ -30,8 +31,8 @@ export interface Receiving {
   source(): EventSource;
   /** Why the newest block was refused; null if it was accepted. */
   refusal(): Refusal | null;
-  /** Why missing blocks can't be added; null if nothing adds them. */
-  filling(): { failure: string | null } | null;
+  /** Why missing blocks can't be added, and the height up to which they were to be; null if nothing adds them. */
+  filling(): Filling | null;
 }
 
 /**

@@ -10,11 +10,19 @@ import {
 } from '../../api/server-state.ts';
 import type { Clock } from '../../base/clock.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
-import type { Refusal } from '../../node/refusal.ts';
+import { BEING_FILLED, blocksText, type Refusal } from '../../node/refusal.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { WriterHealth } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { readOrReason } from './operations.ts';
+
+/** The filling of missing blocks. */
+export interface Filling {
+  /** Why it fails; null if it doesn't. */
+  failure: string | null;
+  /** Height up to which blocks were to be filled; absent if a gap alone tells it. */
+  goal?: number;
+}
 
 export interface StateWatchOptions {
   snapshots: Snapshots;
@@ -31,7 +39,7 @@ export interface StateWatchOptions {
   /** Why the newest block is refused; null if it was accepted. */
   refusal: () => Refusal | null;
   /** The filling of gaps; null if nothing fills them. */
-  filling: () => StateReadings['filling'];
+  filling: () => Filling | null;
   /** Unix seconds of the last event since the start; null before the first one. */
   lastEvent: () => number | null;
   /** Unix seconds of the last event before the start; null if there is none. */
@@ -77,6 +85,12 @@ function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: str
     problem: `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${own}`,
     remedy: `Name a node of chain ${own} with --node-rpc, or give chain ${theirs} its own --data directory`,
   };
+}
+
+/** Reports blocks that couldn't be filled at the start, before the node posts a block that is refused for them. */
+function unfilled({ failure, goal = 0 }: Filling, height: number | null): StateReadings['refusal'] {
+  if (failure === null || height === null || height >= goal) return null;
+  return { problem: blocksText(height + 1, goal), remedy: BEING_FILLED };
 }
 
 /** Heights over time. All times are in seconds of the monotonic clock. */
@@ -174,12 +188,14 @@ export function watchState(options: StateWatchOptions): {
     const height = tip?.height ?? null;
     const nodeHeight = info?.height ?? null;
     const refusal = options.refusal();
+    const filling = options.filling();
+    const gap = refusal === null && filling !== null ? unfilled(filling, height) : null;
     const now = seconds();
     // A slow reading must not count as a newer one.
     const isNewest = order > recorded;
     if (isNewest) {
       recorded = order;
-      movement.add(now, height, nodeHeight, refusal !== null);
+      movement.add(now, height, nodeHeight, refusal !== null || gap !== null);
     }
     const source = options.source();
     const tipAge = tip === null ? null : Math.max(0, Math.round(clock.now() / 1_000 - tip.time));
@@ -198,8 +214,8 @@ export function watchState(options: StateWatchOptions): {
       nodeHeight,
       height,
       historyStart: index?.historyStart ?? null,
-      refusal: refusal?.why === 'wrong_chain' ? null : refusal,
-      filling: refusal?.why === 'gap' ? options.filling() : null,
+      refusal: refusal?.why === 'wrong_chain' ? null : (refusal ?? gap),
+      filling: refusal?.why === 'gap' || gap !== null ? filling : null,
       log: options.behind(),
       // A host of a cluster gets blocks from the log, too.
       secondsSinceEvent: sourceAge === null ? null : Math.min(sourceAge, movement.secondsSinceBlock(now)),
