@@ -206,7 +206,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
 export type TargetGuard = ReturnType<typeof targetGuard>;
 
 /** Maximum Retry-After that is honoured. */
-const MOST_RETRY_AFTER_MS = 3_600_000;
+export const MOST_RETRY_AFTER_MS = 3_600_000;
 
 /** Reads a Retry-After, which is seconds or a date. @returns milliseconds from now; null if it is neither */
 export function retryAfter(text: string | undefined, now: number): number | null {

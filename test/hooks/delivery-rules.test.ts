@@ -93,6 +93,53 @@ describe('Retry-After', () => {
   });
 });
 
+describe('a clock that is set back', () => {
+  const MINUTE = 60_000;
+  /** Hooks whose waits for a retry end when the test says so. The receiver refuses the first request. */
+  const withRetries = (directory: string, time: number, target: ReturnType<typeof receiver>) => {
+    const waits: { ms: number; end: () => void }[] = [];
+    const after: typeof systemClock.after = (ms, call) => {
+      if ((ms < 1_600 || ms > 2_400) && ms < 5 * MINUTE) return systemClock.after(ms, call);
+      waits.push({ ms, end: call });
+      return () => {};
+    };
+    const direct = directHooks({ directory, clock: { time }, after });
+    target.answer = () => new Response('', { status: target.received.length === 1 ? 500 : 200 });
+    return { direct, waits };
+  };
+
+  test.each([10 * MINUTE, 60 * MINUTE, 90 * 24 * 60 * MINUTE])('by %d ms delays no retry that waits', async (back) => {
+    using directory = dataDirectory();
+    using target = receiver();
+    const { direct, waits } = withRetries(directory.path, 1_800_000_000_000, target);
+    await using _ = direct;
+    const uuid = await direct.register(definition(target.url, everything, started));
+    feed(direct, straight.slice(0, upTo(straight, 1)));
+    await until(() => waits.length === 1);
+    direct.clock.time -= back;
+    waits[0]!.end();
+    await until(() => states(direct, uuid)[0] === 'delivered' || waits.length > 1);
+    expect(waits).toHaveLength(1);
+  });
+
+  test('between two starts delays a retry by an hour at most', async () => {
+    using directory = dataDirectory();
+    using target = receiver();
+    const before = withRetries(directory.path, 1_800_000_000_000, target);
+    const uuid = await before.direct.register(definition(target.url, everything, started));
+    feed(before.direct, straight.slice(0, upTo(straight, 1)));
+    await until(() => before.waits.length === 1);
+    await before.direct.stop();
+    const { direct, waits } = withRetries(directory.path, 1_700_000_000_000, target);
+    await using _ = direct;
+    await until(() => waits.length === 1);
+    expect(waits[0]!.ms).toBe(60 * MINUTE);
+    waits[0]!.end();
+    await until(() => states(direct, uuid)[0] === 'delivered' || waits.length > 1);
+    expect(waits).toHaveLength(1);
+  });
+});
+
 test('a replaced secret signs for a day beside the new one, and not a moment longer', async () => {
   await using direct = directHooks();
   using target = receiver();

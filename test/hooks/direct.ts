@@ -1,7 +1,7 @@
 /** Chainhooks without a server, with a clock and a resolver of the test. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
-import { type Every, systemClock } from '../../src/base/clock.ts';
+import { type Clock, type Every, systemClock } from '../../src/base/clock.ts';
 import type { Lease } from '../../src/cluster/lease-keeper.ts';
 import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { hookBackfills } from '../../src/hooks/routes/backfills.ts';
@@ -29,7 +29,7 @@ import { openedHooks } from './opened.ts';
 export const CONSUMER = 'default';
 
 /** Time that moves where the test moves it. */
-interface Clock {
+interface MovedTime {
   /** Unix milliseconds. */
   time: number;
 }
@@ -37,9 +37,11 @@ interface Clock {
 interface Given {
   rules?: Partial<HookRules>;
   guard?: TargetGuard;
-  clock?: Clock;
+  clock?: MovedTime;
   /** What is done again and again; by the real clock where it isn't given. */
   every?: Every;
+  /** Timers of one call; by the real clock if it isn't given. */
+  after?: Clock['after'];
   lease?: Lease;
   send?: Send;
   sealing?: Sealing;
@@ -60,6 +62,7 @@ export function directHooks(given: Given = {}) {
     sealing = testSealing,
     clock = { time: 1_800_000_000_000 },
     every = systemClock.every,
+    after = systemClock.after,
     directory,
   } = given;
   const made = directory === undefined ? emptyDirectory() : null;
@@ -85,7 +88,7 @@ export function directHooks(given: Given = {}) {
     },
     log,
     userAgent: 'stackside/test',
-    clock: { ...systemClock, now: () => clock.time, every },
+    clock: { ...systemClock, now: () => clock.time, every, after },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
     ...(lease === undefined ? {} : { lease }),
     send,

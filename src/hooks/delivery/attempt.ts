@@ -3,7 +3,15 @@
  * the next attempt.
  */
 
-import { checkedTarget, failureReason, inTime, type Outgoing, retryAfter, TargetRefused } from '../../http/outgoing.ts';
+import {
+  checkedTarget,
+  failureReason,
+  inTime,
+  MOST_RETRY_AFTER_MS,
+  type Outgoing,
+  retryAfter,
+  TargetRefused,
+} from '../../http/outgoing.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import { definitionOf } from '../definition/definition.ts';
@@ -41,6 +49,10 @@ export function backoff(attempts: number, capMs: number, random: () => number): 
   const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, MOST_DOUBLINGS), capMs);
   return Math.round(wait * (1 - JITTER + 2 * JITTER * random()));
 }
+
+/** The longest wait between two attempts, in milliseconds: a retry that is due later comes from a clock that was set back. */
+export const longestWait = ({ retryCapMs }: DeliveryRules): number =>
+  Math.max(retryCapMs * (1 + JITTER), MOST_RETRY_AFTER_MS);
 
 /** Maximum retries under way: receivers that hang leave a quarter of the requests to first attempts. */
 export const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));

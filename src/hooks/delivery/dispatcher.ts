@@ -12,7 +12,14 @@ import type { QueueName } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import type { HookTimers } from '../counters.ts';
 import { type HookLog, logTaskFailure } from '../log-event.ts';
-import { type AttemptResult, backoff, type DeliveryRequest, type DeliveryRules, mostRetries } from './attempt.ts';
+import {
+  type AttemptResult,
+  backoff,
+  type DeliveryRequest,
+  type DeliveryRules,
+  longestWait,
+  mostRetries,
+} from './attempt.ts';
 import type { Results } from './results.ts';
 
 /** Options of {@link dispatcher}. */
@@ -102,8 +109,8 @@ export function dispatcher(options: DispatcherOptions) {
       if (head.triedSince !== null) void pause(head);
       return;
     }
-    const due = (head.nextAttemptAt ?? 0) - clock.now();
-    if (due > 0) queues.wait(state, due);
+    const wait = Math.min((head.nextAttemptAt ?? 0) - clock.now(), longestWait(rules));
+    if (wait > 0 && state.waitedUntil !== head.nextAttemptAt) queues.wait(state, wait, head.nextAttemptAt);
     else if (state.queue === 'live' && isOvertaking(head, requests)) queues.hold(state);
     else if (isRetry(head) && retrying >= mostRetries(rules.concurrency)) queues.postpone(state);
     else void send(head, state);
@@ -227,12 +234,11 @@ interface QueueState {
   phase: 'ready' | 'sending' | 'waiting' | 'held' | 'postponed';
   /** Ends the wait; null while the queue doesn't wait. */
   cancel: (() => void) | null;
+  /** The `nextAttemptAt` until which the queue waited to the end: a clock that was set back makes no delivery wait again. */
+  waitedUntil: number | null;
   /** Number of failures of this host (not of the receiver) in a row. */
   faults: number;
 }
-
-/** The longest delay of a timer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const keyOf = (hookId: number, queue: QueueName): string => `${hookId}/${queue}`;
 
@@ -257,7 +263,7 @@ function hookQueues(clock: Clock, look: () => void) {
       const key = keyOf(hookId, queue);
       const known = states.get(key);
       if (known === undefined) {
-        const state: QueueState = { hookId, queue, phase: 'ready', cancel: null, faults: 0 };
+        const state: QueueState = { hookId, queue, phase: 'ready', cancel: null, waitedUntil: null, faults: 0 };
         states.set(key, state);
         ready.push(state);
       } else if (known.phase === 'waiting' || known.phase === 'held') {
@@ -268,9 +274,11 @@ function hookQueues(clock: Clock, look: () => void) {
     /** Takes the next ready queue. */
     next: (): QueueState | undefined => ready.shift(),
 
-    wait(state: QueueState, ms: number): void {
+    /** @param until the time that the head has to wait for; null for a wait of the queue itself */
+    wait(state: QueueState, ms: number, until: number | null = null): void {
       state.phase = 'waiting';
-      state.cancel = clock.after(Math.min(Math.max(0, ms), LONGEST_TIMER_MS), () => {
+      state.cancel = clock.after(ms, () => {
+        state.waitedUntil = until;
         makeReady(state);
         look();
       });
