@@ -79,7 +79,7 @@ const writes: Readonly<Record<string, (ingest: Ingest) => unknown>> = {
     ingest.commit();
   },
   'a change of a local table': (ingest) => ingest.local(() => {}),
-  'entries of a shared log': (ingest) => ingest.entries.together([{ event: events[10]! }], () => 'appended'),
+  'entries of a shared log': (ingest) => ingest.entries.together([{ event: events[10]! }], async () => 'appended'),
 };
 
 for (const [title, write] of Object.entries(writes)) {

@@ -36,7 +36,7 @@ import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
 import { tokenCommands } from './token-commands.ts';
 import { chooseValueIndexes, valueIndexBatches } from './value-indexes.ts';
-import { CommitCount, journalAlone, Writer, writerHealth } from './writer.ts';
+import { CommitCount, Writer, writerHealth } from './writer.ts';
 
 export type { IngestEvent, Outcome, ReceivedEvent } from './event.ts';
 export type { ChainFollower, ChainHistory } from './state-machine.ts';
@@ -88,7 +88,7 @@ export function openIngest(options: IngestOptions) {
 export type Ingest = ReturnType<typeof openIngest>;
 
 /** The entries of a host that shares a log. Every function is called in the writer's queue. */
-export interface HostEntries extends OwnEntries, Pick<Writer, 'together' | 'command' | 'follow'> {
+export interface HostEntries extends OwnEntries, Pick<Writer, 'together' | 'follow'> {
   /** The host's last entry that others can see. */
   position: Writer['committedPosition'];
 }
@@ -213,7 +213,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),
     together: (...given) => writer.together(...given),
-    command: (...given) => writer.command(...given),
     follow: (...given) => writer.follow(...given),
   };
 
@@ -223,14 +222,14 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      * @throws PayloadError where it can't be read, UnknownParentError where its parent must come first; then nothing has
      *   changed; StoreUnavailableError where it could not be written: it must be sent again
      */
-    receive: (event: ReceivedEvent): Outcome => atOnce(writer.event(event, journalAlone)),
+    receive: (event: ReceivedEvent): Outcome => writer.event(event),
 
     /** Sends the commands of a single host. Each is an entry of the journal, and readable once it is done. */
     commander(clock: Pick<Clock, 'now' | 'monotonic'>, chance: Pick<Chance, 'uuid'> = systemChance): Commander {
       const send = (command: Parameters<Commander['run']>[0], isBatched: boolean): Promise<unknown> =>
         writer.queue.run(() => {
           const sent = { ...command, uuid: chance.uuid(), isBatched };
-          return atOnce(writer.command(sent, clock.now() * 1_000, clock, journalAlone)).result;
+          return writer.command(sent, clock.now() * 1_000, clock).result;
         });
       return {
         run: (command) => send(command, false),
@@ -333,12 +332,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       for (const close of opened) close();
     },
   };
-}
-
-/** The answer of a single host's log, which is never a promise. */
-function atOnce<T>(answer: T | 'conflict' | Promise<T | 'conflict'>): Exclude<T, 'conflict'> {
-  if (answer instanceof Promise || answer === 'conflict') throw new Error('the journal takes entries at once');
-  return answer as Exclude<T, 'conflict'>;
 }
 
 /** Installs an index that a rebuild made beside the present one. */

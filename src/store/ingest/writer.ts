@@ -40,11 +40,8 @@ import {
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
 
-/** Appends entries to a log whose newest entry is `head`, all or none, synchronously or not. */
-export type AppendEntries = (entries: readonly Entry[], head: Head) => Appended | Promise<Appended>;
-
-/** The log of a single host: the commit of its journal appends the entries. */
-export const journalAlone = (): Appended => 'appended';
+/** Appends entries to the log that hosts share, whose newest entry is `head`, all or none. */
+export type AppendEntries = (entries: readonly Entry[], head: Head) => Promise<Appended>;
 
 /** An entry of the log does not follow the host's last one: its number or its chain value differs. */
 export class ForeignEntryError extends Error {
@@ -167,6 +164,15 @@ export interface Submitted {
   isAppended: boolean;
 }
 
+/** Proposals that were applied in the open transaction. */
+interface AppliedProposals {
+  /** The last entry before them. */
+  head: Head;
+  /** The outcome of each. */
+  submitted: Submitted[];
+  entries: Entry[];
+}
+
 /** What was read of an event. */
 type EventPayload = Parameters<EventRouter['apply']>[0];
 
@@ -191,10 +197,6 @@ interface Proposed {
   /** The event that becomes its own entry; null if it changed nothing. */
   event: ReceivedEvent | null;
 }
-
-/** Calls `next` with a value, or with the value of a promise. */
-const then = <A, B>(value: A | Promise<A>, next: (value: A) => B): B | Promise<B> =>
-  value instanceof Promise ? value.then(next) : next(value);
 
 export class Writer {
   /** The order of all writes, where not only the node's events are written. */
@@ -245,12 +247,11 @@ export class Writer {
   // ── Entries of this host ──
 
   /**
-   * Accepts an event of this host's node. When this returns or resolves, the event is in the log and on the disk.
-   * @returns `conflict` where the log has another entry; then nothing has changed
-   * @throws PayloadError where it can't be read, UnknownParentError where its parent must come first, what `append` throws;
-   *   then nothing has changed. StoreUnavailableError where it could not be written: it must be sent again
+   * Accepts an event of a single host's node. When this returns, the event is in the journal, which is the log, and on the disk.
+   * @throws PayloadError if it can't be read, UnknownParentError if its parent must come first; then nothing has changed.
+   *   StoreUnavailableError if it could not be written: it must be sent again
    */
-  event(event: ReceivedEvent, append: AppendEntries): Outcome | 'conflict' | Promise<Outcome | 'conflict'> {
+  event(event: ReceivedEvent): Outcome {
     // Entries that only the journal has are applied first, so that a repeated event is recognised.
     this.recover();
     if (this.#last.is(event)) {
@@ -260,32 +261,25 @@ export class Writer {
       });
     }
     const proposal = this.#proposedEvent(event, false);
-    const submitted = this.#submit([proposal], append, () => this.#addToGroup(event.text.length));
-    return then(submitted, (all) => (all === 'conflict' ? all : all[0]!.isAppended ? 'applied' : 'repeated'));
+    const { isAppended } = this.#submit(proposal, () => this.#addToGroup(event.text.length));
+    return isAppended ? 'applied' : 'repeated';
   }
 
   /**
-   * Accepts a command of this host, which readers see when this returns or resolves. One that changes nothing is not appended.
+   * Accepts a command of a single host, which readers see when this returns. One that changes nothing is not appended.
    * @param receivedAt Unix microseconds
-   * @returns `conflict` as with an event
-   * @throws what the command's function and `append` throw; then nothing has changed
+   * @throws the error of the command's function; then nothing has changed
    */
-  command(
-    command: SentCommand,
-    receivedAt: number,
-    clock: Pick<Clock, 'monotonic'>,
-    append: AppendEntries,
-  ): Submitted | 'conflict' | Promise<Submitted | 'conflict'> {
-    const proposal = this.#proposedCommand(command, receivedAt, clock);
-    const submitted = this.#submit([proposal], append, () => this.#commit());
-    return then(submitted, (all) => (all === 'conflict' ? all : all[0]!));
+  command(command: SentCommand, receivedAt: number, clock: Pick<Clock, 'monotonic'>): Submitted {
+    return this.#submit(this.#proposedCommand(command, receivedAt, clock), () => this.#commit());
   }
 
   /**
    * Accepts events and commands of a host that shares a log, by one append and one commit. When this resolves, all are in the
    * log, on the disk and in the index.
-   * @returns the outcome of each; `conflict` where the log has another entry; then nothing has changed
-   * @throws as `event` and `command` if there is one, OneFailedError if there are several; then nothing has changed
+   * @returns the outcome of each; `conflict` if the log has another entry; then nothing has changed
+   * @throws as `event` and `command` if there is one, OneFailedError if there are several, and the errors of `append`; then
+   *   nothing has changed
    */
   async together(submissions: readonly Submission[], append: AppendEntries): Promise<Submitted[] | 'conflict'> {
     const isOne = submissions.length === 1;
@@ -296,7 +290,23 @@ export class Writer {
           : this.#proposedCommand(one.command, one.receivedAt, one.clock),
       ),
     );
-    return this.#submit(proposals, append, () => this.#commit());
+    const applied = this.#begun(proposals);
+    if (applied.entries.length > 0 && (await this.#appended(applied, append)) === 'conflict') {
+      this.rollback();
+      return 'conflict';
+    }
+    this.#finish(proposals, applied.entries, () => this.#commit());
+    return applied.submitted;
+  }
+
+  /** Appends entries to the shared log. @throws as `append`; then the transaction is rolled back */
+  async #appended({ entries, head }: AppliedProposals, append: AppendEntries): Promise<Appended> {
+    try {
+      return await append(entries, head);
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
   }
 
   /**
@@ -347,48 +357,30 @@ export class Writer {
   }
 
   /**
-   * Applies proposals, appends their entries to the log and then to the journal.
+   * Applies the proposal of a single host, and appends its entries to the journal.
    * @param commit makes the entries durable
    */
-  #submit(
-    proposals: readonly Proposal[],
-    append: AppendEntries,
-    commit: () => void,
-  ): Submitted[] | 'conflict' | Promise<Submitted[] | 'conflict'> {
-    this.#begin();
-    const head = this.#guarded(() => this.position());
-    const { submitted, entries } = this.#proposed(proposals, head);
-    const answered = (answer: Appended): Submitted[] | 'conflict' => {
-      if (answer === 'conflict') {
-        this.rollback();
-        return 'conflict';
-      }
-      this.#wholly(() => {
-        if (entries.length > 0) this.#guarded(() => this.#appendToJournal(entries));
-        const hasProgress = proposals.filter((one) => this.#noteProgress(one)).length > 0;
-        if (entries.length > 0 || hasProgress) commit();
-        else this.#endUnused();
-      });
-      for (const one of proposals) one.accepted();
-      return submitted;
-    };
-    if (entries.length === 0) return answered('appended');
-    let answer: ReturnType<AppendEntries>;
-    try {
-      answer = append(entries, head);
-    } catch (error) {
-      this.rollback();
-      throw error;
-    }
-    if (!(answer instanceof Promise)) return answered(answer);
-    return answer.then(answered, (error: unknown) => {
-      this.rollback();
-      throw error;
-    });
+  #submit(proposal: Proposal, commit: () => void): Submitted {
+    const { submitted, entries } = this.#begun([proposal]);
+    this.#finish([proposal], entries, commit);
+    return submitted[0]!;
   }
 
-  /** Applies proposals in the open transaction. @returns their outcomes and entries @throws as `together` */
-  #proposed(proposals: readonly Proposal[], head: Head): { submitted: Submitted[]; entries: Entry[] } {
+  /** Appends the entries of applied proposals to the journal. @param commit makes them durable */
+  #finish(proposals: readonly Proposal[], entries: readonly Entry[], commit: () => void): void {
+    this.#wholly(() => {
+      if (entries.length > 0) this.#guarded(() => this.#appendToJournal(entries));
+      const hasProgress = proposals.filter((one) => this.#noteProgress(one)).length > 0;
+      if (entries.length > 0 || hasProgress) commit();
+      else this.#endUnused();
+    });
+    for (const one of proposals) one.accepted();
+  }
+
+  /** Opens a transaction and applies proposals in it. @throws as `together` */
+  #begun(proposals: readonly Proposal[]): AppliedProposals {
+    this.#begin();
+    const head = this.#guarded(() => this.position());
     const isOne = proposals.length === 1;
     const entries: Entry[] = [];
     const submitted = proposals.map(({ apply }, index) =>
@@ -406,10 +398,10 @@ export class Writer {
         }),
       ),
     );
-    if (submitted.some(({ isAppended }) => isAppended)) return { submitted, entries };
+    if (submitted.some(({ isAppended }) => isAppended)) return { head, submitted, entries };
     // Commands that came first are no entries of their own.
     if (entries.length > 0) this.rollback();
-    return { submitted, entries: [] };
+    return { head, submitted, entries: [] };
   }
 
   #appendToJournal(entries: readonly Entry[]): void {
