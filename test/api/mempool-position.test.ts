@@ -118,6 +118,14 @@ test('the highest fee rate comes first among the next nonces, of sender and spon
   expect(await standing(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] } as never);
 });
 
+test('of two transactions of one sponsor the lower nonce comes first, even with a lower fee', async () => {
+  const later = transfer(alice, 0, 90_000, { account: sponsor, nonce: 1 });
+  const sooner = transfer(bob, 0, 400, { account: sponsor, nonce: 0 });
+  const app = testApp(memoryIndex([funded([alice, bob, sponsor]), announcement([later, sooner])]));
+  const { body } = await app.json('/stackside/v1/mempool/blocks/1/transactions');
+  expect((body as { results: { tx_id: string }[] }).results.map(({ tx_id }) => tx_id)).toEqual([sooner.id, later.id]);
+});
+
 test('a transaction says which nonce it waits for, and what its account lacks', async () => {
   const gap = transfer(alice, 2, 300);
   const behind = transfer(alice, 3, 300);
