@@ -54,7 +54,7 @@ async function asksOf(directory: string, snapshots: Snapshots): Promise<(Timed &
     add('tokens', (read) => read.addresses.tokens(address, height));
   }
   for (const [name, list] of Object.entries(lists)) {
-    const { total } = await snapshots.read((read) => list(read, 0));
+    const { total } = await snapshots.readLong(async (read) => list(read, 0));
     const offsets = { first: 0, middle: (total - limit) >> 1, last: total - limit };
     for (const [place, offset] of Object.entries(offsets) as [Timed['place'], number][]) {
       if (offset < 0) continue;

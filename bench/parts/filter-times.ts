@@ -77,30 +77,30 @@ function combinationsOf(directory: string): Combination[] {
 }
 
 const indexes = directories.map((directory) => ({ directory, snapshots: openSnapshots(directory) }));
-const runs: { directory: string; timed: TimedFilter; ask: () => Promise<unknown> }[] = [];
+const runs: { directory: string; timed: TimedFilter; ask: () => unknown }[] = [];
 for (const { directory, snapshots } of indexes) {
   for (const { name, filter = {}, order = NEWEST, at = 0 } of combinationsOf(directory)) {
     const whole = { ...NO_FILTER, ...filter };
     const ask = (offset: number) => snapshots.read((reader) => reader.transactions.search(whole, order, limit, offset));
-    const { total } = await ask(0);
+    const { total } = ask(0);
     const timed: TimedFilter = { name, total, microseconds: [] };
     runs.push({ directory, timed, ask: () => ask(Math.floor(total * at)) });
   }
 }
 
-async function medianOf(ask: () => Promise<unknown>): Promise<number> {
+function medianOf(ask: () => unknown): number {
   const times: number[] = [];
   for (let n = 0; n < repetitions; n++) {
     const start = performance.now();
-    await ask();
+    ask();
     times.push((performance.now() - start) * 1000);
   }
   return spread(times).median;
 }
 
-for (const { ask } of runs) await medianOf(ask);
+for (const { ask } of runs) medianOf(ask);
 for (let n = 0; n < rounds; n++) {
-  for (const { timed, ask } of n % 2 === 0 ? runs : runs.toReversed()) timed.microseconds.push(await medianOf(ask));
+  for (const { timed, ask } of n % 2 === 0 ? runs : runs.toReversed()) timed.microseconds.push(medianOf(ask));
 }
 for (const { snapshots } of indexes) snapshots.close();
 process.stdout.write(

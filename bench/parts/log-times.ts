@@ -257,14 +257,14 @@ async function questionsOf(logs: number, snapshots: Snapshots): Promise<Question
     questions.push({ ...question, isOfSeveral: true, name, ask, microseconds: [] });
   }
   for (const { ask, cursor, name } of questions) {
-    const page = await snapshots.read((read) => ask(read, cursor));
+    const page = await snapshots.readLong(async (read) => ask(read, cursor));
     if (page.items.length === 0) throw new Error(`${name} has no page`);
   }
   return questions;
 }
 
 async function timeOf(snapshots: Snapshots, { ask, cursor }: Question): Promise<number> {
-  return await snapshots.read(async (read) => {
+  return await snapshots.readLong(async (read) => {
     const times: number[] = [];
     for (let n = 0; n < repetitions; n++) {
       const start = performance.now();

@@ -3,7 +3,6 @@
  * Prints the lists, with the median of each page by round, in microseconds.
  */
 import { Database } from 'bun:sqlite';
-import type { Awaitable } from '../../src/base/awaitable.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -15,7 +14,7 @@ const rounds = Number(roundCount);
 const repetitions = Number(repetitionCount);
 const limit = Number(limitText);
 
-type Ask = (reader: Reader, at: Cursor | null) => Awaitable<Page<unknown>>;
+type Ask = (reader: Reader, at: Cursor | null) => Page<unknown>;
 
 /** A place in a list, and the time of its page in each round. */
 interface Place {
@@ -165,11 +164,11 @@ function check(list: TimedList, { name, at }: Place, page: Page<unknown>): void 
   }
 }
 
-async function medianOf(snapshots: Snapshots, ask: Ask, at: Cursor | null): Promise<number> {
+function medianOf(snapshots: Snapshots, ask: Ask, at: Cursor | null): number {
   const times: number[] = [];
   for (let n = 0; n < repetitions; n++) {
     const start = performance.now();
-    await snapshots.read((reader) => ask(reader, at));
+    snapshots.read((reader) => ask(reader, at));
     times.push((performance.now() - start) * 1000);
   }
   return spread(times).median;
@@ -180,12 +179,16 @@ const pages = indexes.flatMap(({ lists, snapshots }) =>
   lists.flatMap((list) => list.places.map((place) => ({ list, place, snapshots }))),
 );
 for (const { list, place, snapshots } of pages) {
-  check(list, place, await snapshots.read((reader) => list.ask(reader, place.at)));
-  await medianOf(snapshots, list.ask, place.at);
+  check(
+    list,
+    place,
+    snapshots.read((reader) => list.ask(reader, place.at)),
+  );
+  medianOf(snapshots, list.ask, place.at);
 }
 for (let n = 0; n < rounds; n++) {
   for (const { list, place, snapshots } of n % 2 === 0 ? pages : pages.toReversed()) {
-    place.microseconds.push(await medianOf(snapshots, list.ask, place.at));
+    place.microseconds.push(medianOf(snapshots, list.ask, place.at));
   }
 }
 for (const { snapshots } of indexes) snapshots.close();

@@ -37,7 +37,7 @@ export interface StacksFaucetOptions {
   keys: readonly string[];
   node: FaucetNode;
   /** The next nonce of an account, by the index. */
-  nextNonce(address: string): Promise<bigint>;
+  nextNonce(address: string): bigint;
 }
 
 const Fees = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() }), { minItems: 1 }) });
@@ -76,7 +76,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   async function sendFrom(key: string, make: Make, fallbackFee: bigint): Promise<Sent | { reason: string }> {
     const { chainId } = await node.info();
     const network: StacksNetwork = { ...STACKS_TESTNET, chainId };
-    const nonce = await nextNonce(getAddressFromPrivateKey(key, network));
+    const nonce = nextNonce(getAddressFromPrivateKey(key, network));
     const draft = await make({ key, nonce, fee: fallbackFee, network });
     const transaction = await make({ key, nonce, fee: await feeFor(draft, fallbackFee), network });
     const txRaw = transaction.serialize();

@@ -94,18 +94,20 @@ export function checkedBody(path: string, schema: TSchema, text: string): void {
 /**
  * Checks an error response by the schema that its route declares for the status. No route declares internal errors (5xx).
  * @param responses the route's schemas by status, as in the OpenAPI document
+ * @returns the response
  * @throws ResponseMismatch
  */
 export async function checkedError(
   path: string,
   responses: Readonly<Record<string, { content?: Record<string, { schema: TSchema }> }>>,
   response: Response,
-): Promise<void> {
-  if (response.status === 500) return;
+): Promise<Response> {
+  if (response.status === 500) return response;
   const schema = responses[response.status]?.content?.['application/json']?.schema;
   const text = await response.clone().text();
   if (schema === undefined) throw new ResponseMismatch(`${path} declares no body for ${response.status}, got ${text}`);
   checkedBody(`${path} with ${response.status}`, schema, text);
+  return response;
 }
 
 /** The mistake of a text that doesn't match a pattern. @param rule the pattern in words: the `rule` of its schema */

@@ -7,11 +7,10 @@
  * stored copies, and forward the header when they do.
  */
 import { Type } from '@sinclair/typebox';
-import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
-import type { Snapshots } from '../store/read/snapshots.ts';
+import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
 import { ApiError, type ParameterLocation } from './errors.ts';
 import { textReader } from './parameters.ts';
 
@@ -34,7 +33,7 @@ const LOOK_MS = 10;
 const RETRY_AFTER_SECONDS = 1;
 
 const parameter: ParameterLocation = { location: 'headers', path: [MIN_HEIGHT_HEADER] };
-const readHeight = textReader(MinHeight);
+const readMinimum = textReader(MinHeight);
 
 /** The minimum height of a request can't be read here yet. */
 class HeightNotReachedError extends ApiError {
@@ -54,9 +53,9 @@ interface HeightsOptions {
 }
 
 /** The minimum height of a request; 0 if it has none. @throws ParameterError */
-function minimumHeight({ headers }: Request): number {
+export function minimumHeight({ headers }: Request): number {
   const text = headers.get(MIN_HEIGHT_HEADER);
-  return text === null ? 0 : (readHeight(text, parameter) as number);
+  return text === null ? 0 : (readMinimum(text, parameter) as number);
 }
 
 /** Monotonic reads for the requests of one thread. */
@@ -74,33 +73,32 @@ export class Heights {
   }
 
   /**
-   * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
+   * Runs a request without a minimum height on the newest snapshot, in one turn.
    * @param noted receives the height of the snapshot
-   * @throws ParameterError for an invalid height, HeightNotReachedError, and the errors of `Snapshots.read`
+   * @throws the errors of `Snapshots.read`
    */
-  read<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Awaitable<T>): Awaitable<T> {
-    const minimum = minimumHeight(request);
-    if (minimum > 0) return this.#readOnceHigh(request, minimum, noted, answer);
-    return this.#snapshots.readAtOnce((read) => {
+  read<T>(noted: NotedHeight, answer: (read: Reader) => ReadNow<T>): T {
+    return this.#snapshots.read((read) => {
       noted.height = read.height();
       return answer(read);
     });
   }
 
-  async #readOnceHigh<T>(
-    { signal }: Request,
-    minimum: number,
-    noted: NotedHeight,
-    answer: (read: Reader) => Awaitable<T>,
-  ): Promise<T> {
+  /**
+   * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
+   * @param noted receives the height of the snapshot
+   * @throws ParameterError for an invalid height, HeightNotReachedError, and the errors of `Snapshots.readLong`
+   */
+  async readLong<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
+    const minimum = minimumHeight(request);
     const deadline = this.#clock.monotonic() + LONGEST_WAIT_MS;
     for (;;) {
-      const found = await this.#snapshots.read(async (read) => {
+      const found = await this.#snapshots.readLong(async (read) => {
         noted.height = read.height();
         return noted.height < minimum ? null : { answer: await answer(read) };
       });
       if (found !== null) return found.answer;
-      const ended = await this.#waiting.wait(minimum, deadline, signal);
+      const ended = await this.#waiting.wait(minimum, deadline, request.signal);
       if (ended !== 'reached') throw new HeightNotReachedError(minimum, noted.height ?? 0, refusals[ended]);
       await this.#turns.next();
     }
@@ -140,7 +138,7 @@ export type WaitingRoom = ReturnType<typeof waitingRoom>;
  * Requests that wait for a height. One poll of the tip serves all of them, and it runs only while there are any.
  * @param most maximum number of waiting requests
  */
-export function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['clock'], most = MOST_WAITING) {
+export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['clock'], most = MOST_WAITING) {
   const waiters = new Set<Waiter>();
   /** Cancels the next poll; null while no request waits. */
   let cancel: (() => void) | null = null;
@@ -156,10 +154,18 @@ export function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOpti
     cancel = null;
   }
 
-  async function look(): Promise<void> {
+  /** Null if the index can't be read: each request then tries by itself, and fails with that reason. */
+  function readHeight(): number | null {
+    try {
+      return tipHeight();
+    } catch {
+      return null;
+    }
+  }
+
+  function look(): void {
     cancel = null;
-    // If the index can't be read, each request tries by itself, and fails with that reason.
-    const height = await tipHeight().catch(() => null);
+    const height = readHeight();
     const now = clock.monotonic();
     for (const { minimum, deadline, end } of [...waiters]) {
       if (height !== null && height >= minimum) end('reached');

@@ -5,7 +5,6 @@
  */
 
 import { Type } from '@sinclair/typebox';
-import type { Awaitable } from '../base/awaitable.ts';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError, HistoryError, ShapedError } from './errors.ts';
@@ -17,7 +16,7 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  *   has the code `before_history`.
  * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header
  *   {@link HISTORY_HEADER} says so. A 404 is that of a thing.
- * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link untouchedAccount}.
+ * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link withUntouched}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `history_incomplete`.
  */
 export type HistoryNeed = 'none' | 'thing' | 'since' | 'account' | 'whole';
@@ -73,17 +72,29 @@ export function requireWholeHistory(read: Reader): void {
 }
 
 /**
- * Asks the node about an account that no block of a partial history concerns.
- * @returns its STX and nonces; null if the index knows them
- * @throws HistoryError if the index knows the account's blocks and waits for the node's answer about earlier ones; NodeAwayError
+ * Makes an answer about accounts. The node is asked about those that no block of a partial history concerns.
+ * @param answer gets the STX and nonces of each account that only the node knows, and null for the others
+ * @returns a promise if the history is partial
+ * @throws HistoryError if the index knows an account's blocks and waits for the node's answer about earlier ones; NodeAwayError
  */
-export function untouchedAccount(
+export function withUntouched<T>(
   read: Reader,
+  principals: readonly string[],
+  askAccount: AskAccount | null,
+  answer: (untouched: readonly (StartingAccount | null)[]) => T,
+): T | Promise<T> {
+  const from = read.chain.historyFrom();
+  if (from === null) return answer(principals.map(() => null));
+  return Promise.all(principals.map((principal) => untouchedAccount(read, from, principal, askAccount))).then(answer);
+}
+
+/** @param from height of the first block @returns null if the index knows the account */
+async function untouchedAccount(
+  read: Reader,
+  from: number,
   principal: string,
   askAccount: AskAccount | null,
-): Awaitable<StartingAccount | null> {
-  const from = read.chain.historyFrom();
-  if (from === null) return null;
+): Promise<StartingAccount | null> {
   const knowledge = read.principals.knowledge(principal);
   if (knowledge === 'known') return null;
   if (knowledge === 'asking') {
@@ -112,30 +123,16 @@ export function notFoundText(read: Reader, message: string): string {
   return from === null ? message : `${message}; ${begins(from)} (${NOT_FOUND_SINCE})`;
 }
 
-/** Adds the header to a response. @param from height of the first block */
-export function namedSince(response: Response, from: number): Response {
-  response.headers.set(HISTORY_HEADER, String(from));
-  return response;
-}
-
 /** Response header: Bitcoin heights whose payouts the server doesn't know, as ranges such as `870000-870012,870020`. */
-const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
+export const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
 /** Ranges of heights that the header has at most; the last one then covers all that follow. */
 const MOST_RANGES = 50;
 
-/** Names the Bitcoin blocks that were filled from the node, which doesn't tell their payouts. */
-export function withoutPayouts(
-  read: Reader,
-  made: () => Response | Promise<Response>,
-): () => Response | Promise<Response> {
+/** The Bitcoin blocks that were filled from the node, which doesn't tell their payouts, as ranges; null if there are none. */
+export function withoutPayouts(read: Reader): string | null {
   const ranges = read.burnRewards.withoutPayouts();
   const [last, cut] = [ranges.at(-1), ranges[MOST_RANGES - 1]];
-  if (last === undefined) return made;
+  if (last === undefined) return null;
   const named = cut === undefined ? ranges : [...ranges.slice(0, MOST_RANGES - 1), [cut[0], last[1]] as const];
-  const text = named.map(([first, end]) => (first === end ? String(first) : `${first}-${end}`)).join(',');
-  return async () => {
-    const response = await made();
-    response.headers.set(WITHOUT_PAYOUTS_HEADER, text);
-    return response;
-  };
+  return named.map(([first, end]) => (first === end ? String(first) : `${first}-${end}`)).join(',');
 }

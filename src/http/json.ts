@@ -1,6 +1,5 @@
 /** The JSON text of answers. */
 import type { Static, TSchema, TUnsafe } from '@sinclair/typebox';
-import type { Awaitable } from '../base/awaitable.ts';
 import type { Pause } from '../base/turns.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 
@@ -70,9 +69,10 @@ const MOST_CHARACTERS = 64_000_000;
 /**
  * The JSON text of an answer in parts, which are sent one after the other; most answers have one part.
  * @param pause lets other requests have their turn
+ * @returns a promise if the text takes several turns
  * @throws TooMuchWorkError if the text has more than {@link MOST_CHARACTERS}
  */
-export function jsonParts(body: unknown, pause: Pause): Awaitable<string[]> {
+export function jsonParts(body: unknown, pause: Pause): string[] | Promise<string[]> {
   const writer = new JsonWriter(body);
   const parts: string[] = [];
   let characters = 0;
@@ -82,7 +82,7 @@ export function jsonParts(body: unknown, pause: Pause): Awaitable<string[]> {
     parts.push(writer.take());
   }
 
-  function goOn(): Awaitable<string[]> {
+  function goOn(): string[] | Promise<string[]> {
     while (writer.writeMore()) {
       if (characters + writer.length > MOST_CHARACTERS) {
         throw new TooMuchWorkError(

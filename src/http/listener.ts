@@ -1,5 +1,4 @@
 /** Listening for HTTP requests, on the API's port and on others. */
-import { type Awaitable, orElse } from '../base/awaitable.ts';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { OperatorError, UNEXPECTED } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
@@ -77,7 +76,7 @@ export async function stopGracefully(server: Bun.Server<unknown>, clock: Clock):
 
 export type ListenerEvent = { event: 'request_failed'; method: string; path: string; cause: unknown };
 
-type Answer = Awaitable<Response | undefined>;
+type Answer = Response | undefined | Promise<Response | undefined>;
 export type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
 
 export interface HttpListenerOptions<Data> {
@@ -150,13 +149,16 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     const plain = withPlainPath(url);
     // All handlers rely on this form of the URL.
     if (plain !== request.url) Object.defineProperty(request, 'url', { value: plain });
-    return orElse(
-      () => (handlers.get(pathOf(plain)) ?? fetch)(request, server),
-      (cause) => {
-        log({ event: 'request_failed', method: request.method, path: pathAndQuery(plain), cause });
-        return refuse(500, UNEXPECTED);
-      },
-    );
+    const failed = (cause: unknown): Response => {
+      log({ event: 'request_failed', method: request.method, path: pathAndQuery(plain), cause });
+      return refuse(500, UNEXPECTED);
+    };
+    try {
+      const answer = (handlers.get(pathOf(plain)) ?? fetch)(request, server);
+      return answer instanceof Promise ? answer.catch(failed) : answer;
+    } catch (cause) {
+      return failed(cause);
+    }
   };
   const inTurn: Handler<Data> = (request, server) => {
     const turn = turns.next();

@@ -1,7 +1,6 @@
 /** Route declarations, and the handlers made from them. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
-import { type Awaitable, andThen, orElse } from '../base/awaitable.ts';
 import { lazy } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
@@ -11,13 +10,14 @@ import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf
 import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
-import { type Heights, NotedHeight } from './heights.ts';
+import { type Heights, minimumHeight, NotedHeight } from './heights.ts';
 import {
   type AskAccount,
   errorSince,
+  HISTORY_HEADER,
   type HistoryNeed,
-  namedSince,
   requireWholeHistory,
+  WITHOUT_PAYOUTS_HEADER,
   withoutPayouts,
 } from './history.ts';
 import { jsonParts } from './json.ts';
@@ -70,6 +70,15 @@ export type Access<Params, Caller> = (request: Request, clientAddress: string) =
 /** What a handler may return: the body, a redirect, another server's response, or a body in parts. */
 type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
+/** The result of a handler. One that reads the index in one turn returns no promise, since its snapshot ends then. */
+type Handled<T, Snapshot extends boolean, Need extends HistoryNeed, Long extends boolean> = Snapshot extends true
+  ? Long extends true
+    ? T | Promise<T>
+    : Need extends 'account'
+      ? T | Promise<T>
+      : T
+  : T | Promise<T>;
+
 interface Declaration<
   P extends TProperties,
   Q extends TProperties,
@@ -77,6 +86,8 @@ interface Declaration<
   Sent extends TSchema,
   Caller,
   Snapshot extends boolean,
+  Need extends HistoryNeed,
+  Long extends boolean,
 > {
   /** Default: GET. Responses to other methods are never tagged or stored. */
   method?: Method;
@@ -122,7 +133,7 @@ interface Declaration<
   /** Null for answers that must not be stored. */
   etag: ETagKind<Values<P>> | null;
   /** What the answers need in an index that began at a block; `none` for a route that doesn't read the index. */
-  history: HistoryNeed;
+  history: Need;
   /** Whether the answers have payouts of Bitcoin blocks, which blocks that were filled from the node lack. */
   payouts?: boolean;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
@@ -132,7 +143,7 @@ interface Declaration<
   /** False if the route doesn't read the index. */
   snapshot?: Snapshot;
   /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */
-  long?: boolean;
+  long?: Long;
   /**
    * Requests that one counts as for rate limits. Default: {@link LONG_COST} for a `long` route, 0 for one with `access`, which has keys
    * of its own, else 1.
@@ -145,14 +156,14 @@ interface Declaration<
   handle(
     asked: Asked<P, Q, Sent, Caller> & {
       read: Snapshot extends false ? undefined : Reader;
-      /** For {@link untouchedAccount}. */
+      /** For {@link withUntouched}. */
       askAccount: AskAccount | null;
     },
-  ): Awaitable<Answered<B>>;
+  ): Handled<Answered<B>, Snapshot, Need, Long>;
 }
 
 /** A declaration without its type parameters, which only its handler needs. */
-type AnyDeclaration = Declaration<TProperties, TProperties, TSchema, TSchema, unknown, boolean>;
+type AnyDeclaration = Declaration<TProperties, TProperties, TSchema, TSchema, unknown, boolean, HistoryNeed, boolean>;
 type AnyAsked = Asked<TProperties, TProperties, TSchema, unknown>;
 
 /** A handler's result: a redirect to another location. */
@@ -221,8 +232,11 @@ export interface Route {
   /** The route's OpenAPI operation, made at its first use. */
   readonly detail: ReturnType<typeof operation>;
   /** Makes the handler of the route's requests; the handler neither throws nor rejects. */
-  serve(context: RouteContext): (request: Request) => Awaitable<Response>;
+  serve(context: RouteContext): (request: Request) => Answer;
 }
+
+/** A response, or a promise of it if it takes several turns: most requests take one. */
+type Answer = Response | Promise<Response>;
 
 /**
  * Makes a route from its declaration.
@@ -236,9 +250,11 @@ export function route<
   Sent extends TSchema = TUndefined,
   Caller = undefined,
   Snapshot extends boolean = true,
->(typed: Declaration<P, Q, B, Sent, Caller, Snapshot>): Route {
+  Need extends HistoryNeed = HistoryNeed,
+  Long extends boolean = false,
+>(typed: Declaration<P, Q, B, Sent, Caller, Snapshot, Need, Long>): Route {
   const declaration = typed as unknown as AnyDeclaration;
-  const { method = 'GET', path, moved, errors, deprecated = null, hidden = false } = declaration;
+  const { method = 'GET', path, errors, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, snapshot = true, history, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
     throw new Error(`${path} has access and a tag, but a cached answer would be sent to whoever asks for the URL`);
@@ -264,44 +280,47 @@ export function route<
     },
     serve(context) {
       const readers = lazy(() => readersOf(declaration));
-      const { heights, respond, failure, deprecation, clientAddress } = context;
-      const { currentTag, answer } = answering(declaration, context);
+      const { failure, deprecation, clientAddress, checkResponses } = context;
+      const answerTo = answering(declaration, context, readers);
       const cost = costOf(declaration);
       const limiter = cost === 0 ? null : context.limiter;
       const charge = (request: Request): Record<string, string> | null =>
         limiter?.charge(limiter.clientOf(request.headers, clientAddress(request)), cost) ?? null;
-      /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
-      const redirect = async (location: string, request: Request, noted: NotedHeight): Promise<Response> => {
-        const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
-        return respond.redirect(302, location, await heights.read(request, noted, (read) => currentTag(read, params)));
-      };
-      const answerOrMove = (request: Request, noted: NotedHeight): Awaitable<Response> => {
-        const elsewhere = moved?.(request.url) ?? null;
-        if (elsewhere !== null) return redirect(elsewhere, request, noted);
-        return andThen(readers().readAsked(request, clientAddress), (asked) => answer(asked, noted));
-      };
-      const failed = (error: unknown, request: Request, noted: NotedHeight): Awaitable<Response> => {
-        const response = noted.named(failure(error, request, errors));
-        if (!context.checkResponses || error instanceof UnknownRouteError) return response;
-        return checkedError(path, operation(declaration).responses, response).then(() => response);
-      };
-      const answerOrFailure = (request: Request): Awaitable<Response> => {
-        const noted = new NotedHeight();
+      const marks = deprecated === null ? null : deprecatedRoute(declaration, deprecated, deprecation, context);
+      return (request) => {
+        const gone = marks?.gone(request);
+        if (gone !== undefined) return gone;
+        const noted = new NotedSnapshot();
         let quota: Record<string, string> | null = null;
-        const answered = orElse(
-          () => {
-            quota = charge(request);
-            return andThen(answerOrMove(request, noted), (response) => noted.named(response));
-          },
-          (error) => failed(error, request, noted),
-        );
-        return quota === null ? answered : andThen(answered, (response) => withHeaders(response, quota));
+        const named = (response: Response): Response => {
+          const sent = withHeaders(noted.named(response), quota);
+          return marks === null ? sent : marks.mark(sent, request);
+        };
+        const made = (response: Response): Response => named(withHeaders(response, noted.headers));
+        const failed = (error: unknown): Answer => {
+          const { from } = noted;
+          const response = named(failure(from === null ? error : errorSince(error, from), request, errors));
+          if (!checkResponses || error instanceof UnknownRouteError) return response;
+          return checkedError(path, operation(declaration).responses, response);
+        };
+        try {
+          quota = charge(request);
+          const answer = answerTo(request, noted);
+          return answer instanceof Promise ? answer.then(made).catch(failed) : made(answer);
+        } catch (error) {
+          return failed(error);
+        }
       };
-      if (deprecated === null) return answerOrFailure;
-      const { gone, mark } = deprecatedRoute(declaration, deprecated, deprecation, context);
-      return (request) => gone(request) ?? andThen(answerOrFailure(request), (response) => mark(response, request));
     },
   };
+}
+
+/** Facts of the snapshot that one request was answered from. */
+class NotedSnapshot extends NotedHeight {
+  /** Height of the first block, if the index began at a block and the route has a history. */
+  from: number | null = null;
+  /** Headers of the response, unless it is an error. */
+  headers: Record<string, string> | null = null;
 }
 
 function withHeaders(response: Response, headers: Readonly<Record<string, string>> | null): Response {
@@ -309,41 +328,42 @@ function withHeaders(response: Response, headers: Readonly<Record<string, string
   return response;
 }
 
-/** Makes the parsers of a route's path parameters and of its whole requests. */
-function readersOf(declaration: AnyDeclaration) {
-  const readParams = pathReader(declaration.path, declaration.params ?? {});
-  return { readParams, readAsked: askedReader(declaration, readParams) };
-}
-
-/** Makes the parser of a route's requests: authentication, parameters, authorization, then the body. It throws ApiError. */
-function askedReader(
-  { path, query = {}, described, body, optionalBody = false, access }: AnyDeclaration,
-  readParams: (url: string) => AnyAsked['params'],
-) {
+/** Makes the parsers of a route's requests: authentication, parameters, authorization, then the body. They throw ApiError. */
+function readersOf({
+  path,
+  params: declared = {},
+  query = {},
+  described,
+  body,
+  optionalBody = false,
+  access,
+}: AnyDeclaration) {
+  const readParams = pathReader(path, declared);
   const documented = Object.keys(described?.query ?? query);
   const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
-  return (request: Request, addressOf: (request: Request) => string): Awaitable<AnyAsked> => {
+  /** Parses all but the body. */
+  const readAsked = (request: Request, addressOf: (request: Request) => string): AnyAsked => {
     const admit = access?.(request, addressOf(request));
     const params = readParams(request.url);
     const asked = readQuery(request.url);
-    const caller = admit?.(params);
-    return andThen(readBody?.(request), (body) => ({
+    return {
       params,
       query: asked,
-      caller,
-      body,
+      caller: admit?.(params),
+      body: undefined,
       target: pathAndQuery(request.url),
       request,
       clientAddress: () => addressOf(request),
-    }));
+    };
   };
+  return { readParams, readAsked, readBody };
 }
 
-/** Makes a response from what was read. */
-type MakeResponse = () => Awaitable<Response>;
+/** Makes a response from the data that a request read. */
+type MakeResponse = () => Answer;
 
-/** Makes the function that answers a parsed request, with the tag of the answer's state. */
+/** Makes the function that answers a request. It throws or rejects the errors of the route. */
 function answering(
   declaration: AnyDeclaration,
   {
@@ -356,10 +376,13 @@ function answering(
     longRead,
     failure,
     askAccount,
+    clientAddress,
     checkResponses,
   }: RouteContext,
-) {
-  const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true, history } = declaration;
+  readers: () => ReturnType<typeof readersOf>,
+): (request: Request, noted: NotedSnapshot) => Answer {
+  const { method = 'GET', path, response, status = 200, plainText = false, history } = declaration;
+  const { moved, snapshot = true, long = false, payouts = false } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
 
@@ -370,12 +393,6 @@ function answering(
     const from = read.chain.historyFrom();
     return whole(from === null ? state : `${state}-since-${from}`);
   }
-
-  const textOf = (body: unknown): Awaitable<string[]> =>
-    andThen(jsonParts(body, turns.longWork()), (json) => {
-      if (checkResponses) checkedBody(path, response, json.join(''));
-      return plainText ? [String(body)] : json;
-    });
 
   /** The response to a streamed answer, which has no Content-Length. For HEAD, no part is made. */
   function sentInParts(made: Response, { request: { method: asked } }: AnyAsked): Response {
@@ -392,74 +409,117 @@ function answering(
   }
 
   /** Makes the response of a handler's result. @param store receives the text if it may be cached */
-  function finished(
-    answered: unknown,
-    asked: AnyAsked,
-    tag: string | null,
-    store?: (text: string) => void,
-  ): Awaitable<Response> {
+  function finished(answered: unknown, asked: AnyAsked, tag: string | null, store?: (text: string) => void): Answer {
     if (answered instanceof Streamed) return sentInParts(streamed(answered, asked), asked);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
-    return andThen(textOf(answered), (parts) => {
+    const sent = (json: string[]): Response => {
+      if (checkResponses) checkedBody(path, response, json.join(''));
+      const parts = plainText ? [String(answered)] : json;
       if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), asked);
       const [text = ''] = parts;
       store?.(text);
       return success(status, text, tag);
-    });
+    };
+    const json = jsonParts(answered, turns.longWork());
+    return json instanceof Promise ? json.then(sent) : sent(json);
   }
 
-  /** Reads the data of an answer. @returns a function that makes the response, without further reads of the index */
-  function readFor(read: Reader, asked: AnyAsked): Awaitable<MakeResponse> {
+  /** Begins to read for an answer. @returns the tag, and a response that needs no handler; null if there is none */
+  function begun(read: Reader, asked: AnyAsked, noted: NotedSnapshot) {
+    noted.from = history === 'none' ? null : read.chain.historyFrom();
+    if (history === 'whole') requireWholeHistory(read);
     const tag = currentTag(read, asked.params);
-    if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
-      return () => respond.notModified(tag);
     // A rebuilt index may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
-    const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
-    if (known !== undefined) return () => success(200, known, tag);
+    return { tag, cacheTag, kept: tag === null ? null : keptAnswer(asked, tag, cacheTag) };
+  }
+
+  function keptAnswer({ request, target }: AnyAsked, tag: string, cacheTag: string): MakeResponse | null {
+    if (namesTag(request.headers.get('if-none-match'), tag)) return () => respond.notModified(tag);
+    const known = cache.get(target, cacheTag);
+    return known === undefined ? null : () => success(200, known, tag);
+  }
+
+  /** Ends to read for an answer. @param answered the handler's result @returns a function that reads nothing more */
+  function done(
+    read: Reader,
+    asked: AnyAsked,
+    noted: NotedSnapshot,
+    { tag, cacheTag, kept }: ReturnType<typeof begun>,
+    answered?: unknown,
+  ): MakeResponse {
+    if (history === 'since' && noted.from !== null) noted.headers = { [HISTORY_HEADER]: String(noted.from) };
+    const lacking = payouts ? withoutPayouts(read) : null;
+    if (lacking !== null) noted.headers = { ...noted.headers, [WITHOUT_PAYOUTS_HEADER]: lacking };
+    if (kept !== null) return kept;
     const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
-    return andThen(
-      declaration.handle({ ...asked, read, askAccount }),
-      (answered): MakeResponse =>
-        () =>
-          finished(answered, asked, tag, store),
+    return () => finished(answered, asked, tag, store);
+  }
+
+  function readNow(read: Reader, asked: AnyAsked, noted: NotedSnapshot): MakeResponse {
+    const state = begun(read, asked, noted);
+    const answered = state.kept === null ? declaration.handle({ ...asked, read, askAccount }) : undefined;
+    return done(read, asked, noted, state, answered);
+  }
+
+  async function readLater(read: Reader, asked: AnyAsked, noted: NotedSnapshot): Promise<MakeResponse> {
+    const state = begun(read, asked, noted);
+    const answered = state.kept === null ? await declaration.handle({ ...asked, read, askAccount }) : undefined;
+    return done(read, asked, noted, state, answered);
+  }
+
+  /** Answers a request whose reading may take several turns, or that waits for its minimum height or for the node. */
+  async function answerLater(asked: AnyAsked, noted: NotedSnapshot): Promise<Response> {
+    const read = () => heights.readLong(asked.request, noted, (reader) => readLater(reader, asked, noted));
+    const make = await (long ? longRead(() => unlessLeft(asked.request, read)) : read());
+    return make();
+  }
+
+  /** Answers a request that reads in one turn, unless it must wait. */
+  function answerNow(asked: AnyAsked, noted: NotedSnapshot): Answer {
+    if (minimumHeight(asked.request) > 0) return answerLater(asked, noted);
+    const make = heights.read(noted, (read) =>
+      history === 'account' && read.chain.historyFrom() !== null ? null : readNow(read, asked, noted),
     );
+    return make === null ? answerLater(asked, noted) : make();
   }
 
-  /** {@link readFor} an index that began at a block. @param from height of its first block */
-  async function readSince(from: number, read: Reader, asked: AnyAsked): Promise<MakeResponse> {
-    try {
-      if (history === 'whole') requireWholeHistory(read);
-      const made = await readFor(read, asked);
-      return history === 'since' ? async () => namedSince(await made(), from) : made;
-    } catch (error) {
-      throw errorSince(error, from);
-    }
+  async function answerUnread(asked: AnyAsked): Promise<Response> {
+    return finished(await declaration.handle({ ...asked, read: undefined, askAccount }), asked, null);
   }
 
-  const read = (asked: AnyAsked, noted: NotedHeight) =>
-    heights.read(asked.request, noted, (reader) => {
-      const from = history === 'none' ? null : reader.chain.historyFrom();
-      const made = from === null ? readFor(reader, asked) : readSince(from, reader, asked);
-      return declaration.payouts === true ? andThen(made, (make) => withoutPayouts(reader, make)) : made;
-    });
-  const readLong = (asked: AnyAsked, noted: NotedHeight) =>
-    longRead(async () => {
-      if (asked.request.signal.aborted)
-        throw new ApiError(503, 'The client closed the connection before the request was handled');
-      return read(asked, noted);
-    });
+  function answerParsed(asked: AnyAsked, noted: NotedSnapshot): Answer {
+    if (!snapshot) return answerUnread(asked);
+    return long ? answerLater(asked, noted) : answerNow(asked, noted);
+  }
 
-  const answer = snapshot
-    ? (asked: AnyAsked, noted: NotedHeight) =>
-        andThen((declaration.long === true ? readLong : read)(asked, noted), (make) => make())
-    : (asked: AnyAsked) =>
-        andThen(declaration.handle({ ...asked, read: undefined, askAccount }), (answered) =>
-          finished(answered, asked, null),
-        );
-  return { currentTag, answer };
+  async function answerWithBody(asked: AnyAsked, noted: NotedSnapshot, body: Promise<unknown>): Promise<Response> {
+    return answerParsed({ ...asked, body: await body }, noted);
+  }
+
+  /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
+  function redirect(location: string, request: Request, noted: NotedSnapshot): Answer {
+    const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
+    const to = (tag: string | null): Response => respond.redirect(302, location, tag);
+    if (minimumHeight(request) === 0) return to(heights.read(noted, (read) => currentTag(read, params)));
+    return heights.readLong(request, noted, async (read) => currentTag(read, params)).then(to);
+  }
+
+  return (request, noted) => {
+    const elsewhere = moved?.(request.url) ?? null;
+    if (elsewhere !== null) return redirect(elsewhere, request, noted);
+    const { readAsked, readBody } = readers();
+    const asked = readAsked(request, clientAddress);
+    return readBody === null ? answerParsed(asked, noted) : answerWithBody(asked, noted, readBody(request));
+  };
+}
+
+/** Runs a read that waited for its turn. @throws ApiError if the client closed the connection meanwhile */
+async function unlessLeft<T>({ signal }: Request, read: () => Promise<T>): Promise<T> {
+  if (signal.aborted) throw new ApiError(503, 'The client closed the connection before the request was handled');
+  return read();
 }
 
 /** The path for the router, with numbered parameters: it accepts only one name for each segment. Values are parsed here. */
@@ -520,16 +580,18 @@ export function addRoutes(app: AnyElysia, context: RouteContext, routes: readonl
     const { method, path, serve, mainThread } = declared;
     const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
     const count = counter(declared, context.metrics);
-    const counted = (request: Request): Awaitable<Response> => {
+    const counted = (request: Request): Answer => {
       const start = performance.now();
-      return andThen(respond(request), (response) => {
+      const sent = (response: Response): Answer => {
         count(request, response.status, performance.now() - start);
         if (request.method !== 'HEAD' || method !== 'GET') return response;
         return withoutBody(response).then((bare) => {
           headAnswers.set(request, bare);
           return new Response(null);
         });
-      });
+      };
+      const answer = respond(request);
+      return answer instanceof Promise ? answer.then(sent) : sent(answer);
     };
     app.route(method, routerPath(path), ({ request }) => counted(request), { parse: 'none' });
   }

@@ -87,7 +87,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
 
   /** Polls once. @returns whether there may be more changes */
   const look = (): Promise<boolean> =>
-    snapshots.read(async (read) => {
+    snapshots.readLong(async (read) => {
       if (read.file !== file) {
         last = read.changes.newest();
         file = read.file;

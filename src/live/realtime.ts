@@ -102,9 +102,11 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       () => socket.terminate(),
     );
   const stopFeed = startFeed({ snapshots, subscriptions, log, clock });
-  refuseBalances(snapshots, subscriptions).catch((cause) => {
+  try {
+    refuseBalances(snapshots, subscriptions);
+  } catch (cause) {
     if (!(cause instanceof NoSnapshotError)) log({ event: 'push_failed', cause });
-  });
+  }
   const beat = heartbeat(pingIntervalMs, clock.monotonic, (late) => {
     for (const connection of rpcConnections) connection.checkAlive(late);
   });
@@ -215,7 +217,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 }
 
 /** Refuses the topic with all that an account ever sent, received and paid, if the index began at a block. */
-const refuseBalances = (snapshots: Snapshots, subscriptions: Subscriptions): Promise<void> =>
+const refuseBalances = (snapshots: Snapshots, subscriptions: Subscriptions): void =>
   snapshots.read((read) => {
     const from = read.chain.historyFrom();
     if (from === null) return;

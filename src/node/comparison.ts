@@ -2,13 +2,12 @@
  * The index compared with its node: facts of the newest blocks, or of all, each at one block (`?tip=`), at which a node
  * answers alike for ever. So blocks and forks that come meanwhile are no differences.
  */
-import type { Awaitable } from '../base/awaitable.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { BOOT_ADDRESS } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Reader } from '../store/read/index-reader.ts';
-import type { Snapshots } from '../store/read/snapshots.ts';
+import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
 import {
   AskedNode,
   type BlockAt,
@@ -66,10 +65,10 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
 
   /** Height of the lowest block of the index. */
-  const firstHeight = (): Promise<number> => snapshots.read((reader) => reader.chain.historyFrom() ?? 1);
+  const firstHeight = (): number => snapshots.read((reader) => reader.chain.historyFrom() ?? 1);
 
-  async function blockAt(height: number): Promise<BlockAt | null> {
-    const hash = await snapshots.read((reader) => hashAt(reader, height));
+  function blockAt(height: number): BlockAt | null {
+    const hash = snapshots.read((reader) => hashAt(reader, height));
     return hash === undefined ? null : { height, hash };
   }
 
@@ -84,11 +83,11 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
       if (status === 200 || status === 404) return status === 200;
       throw new NodeUnreachableError(`the node answered /v2/accounts with ${status}`);
     };
-    let [known, low, high]: [BlockAt | null, number, number] = [null, await firstHeight(), tip];
+    let [known, low, high]: [BlockAt | null, number, number] = [null, firstHeight(), tip];
     while (low <= high) {
       // The tip first: it is known nearly always.
       const middle = known === null && high === tip ? tip : Math.floor((low + high) / 2);
-      const block = await blockAt(middle);
+      const block = blockAt(middle);
       if (block !== null && (await isKnown(block))) {
         known = block;
         low = middle + 1;
@@ -105,7 +104,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   async function common(): Promise<CommonBlock | null> {
     const info = await rpc.info();
     burnHeight = info.burnBlockHeight;
-    const { tip, chainId } = await snapshots.read((reader) => ({
+    const { tip, chainId } = snapshots.read((reader) => ({
       tip: reader.chain.tip(),
       chainId: reader.chain.chainId(),
     }));
@@ -130,8 +129,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** Reads the index while a block is canonical. @throws TipLostError */
-  const readAt = <T>(at: BlockAt, read: (reader: Reader) => Awaitable<T>): Promise<T> =>
-    snapshots.read(async (reader) => {
+  const readAt = <T>(at: BlockAt, read: (reader: Reader) => ReadNow<T>): T =>
+    snapshots.read((reader) => {
       const hash = hashAt(reader, at.height);
       if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new TipLostError('a fork came');
       return read(reader);
@@ -141,7 +140,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   async function differing(fact: Fact, at: BlockAt): Promise<Difference['values'] | NoAnswer> {
     const theirs = await fact.node(node, at, burnHeight);
     if (theirs instanceof NoAnswer) return theirs;
-    const ours = await readAt(at, (reader) => fact.index(reader, at, burnHeight));
+    const ours = readAt(at, (reader) => fact.index(reader, at, burnHeight));
     if (ours === null) return theirs === null ? [] : [{ name: 'it', index: null, node: 'there' }];
     if (theirs === null) return [{ name: 'it', index: 'there', node: null }];
     return Object.entries(ours)
@@ -154,9 +153,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    * answer that could be compared counts as one where both agree, as it does below a contract's deployment.
    */
   async function firstDifferent(fact: Fact, at: BlockAt): Promise<BlockAt> {
-    let [first, low, high] = [at, await firstHeight(), at.height - 1];
+    let [first, low, high] = [at, firstHeight(), at.height - 1];
     while (low <= high) {
-      const middle = await blockAt(Math.floor((low + high) / 2));
+      const middle = blockAt(Math.floor((low + high) / 2));
       if (middle === null) break;
       const found = await differing(fact, middle);
       if (!(found instanceof NoAnswer) && found.length > 0) {
@@ -186,9 +185,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   /** The facts of blocks from one down, each once, until each kind has enough. @throws TipLostError */
   async function* facts(at: BlockAt, most: number, lowest: number): AsyncGenerator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
-    const lowestKnown = (await firstHeight()) - 1;
+    const lowestKnown = firstHeight() - 1;
     for (let height = at.height; height >= Math.max(lowest, lowestKnown); height--) {
-      for (const fact of await readAt(at, (reader) => factsOf(reader, height, at.height))) {
+      for (const fact of readAt(at, (reader) => factsOf(reader, height, at.height))) {
         const count = counts.get(fact.kind)!;
         if (count >= most) continue;
         counts.set(fact.kind, count + 1);
@@ -202,7 +201,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     common,
 
     /** A block and its ancestors, as many as there are up to a number, the highest first. @throws TipLostError */
-    branch: (at: BlockAt, most: number): Promise<BlockAt[]> =>
+    branch: (at: BlockAt, most: number): BlockAt[] =>
       readAt(at, (reader) => {
         const blocks = [at];
         while (blocks.length < most) {

@@ -125,7 +125,7 @@ export async function fillTo(
   { node, authorization, clock, from, progress = () => {}, signal }: FillOptions,
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
-  let start = await snapshots.read((reader) => reader.chain.start());
+  let start = snapshots.read((reader) => reader.chain.start());
   /** Height of the first block; a branch that forks below it is filled from this height on. */
   const lowest = start?.height ?? from ?? 0;
   const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
@@ -146,7 +146,7 @@ export async function fillTo(
   async function tenureOn(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
     const { blocks, forkHeight } = branchOf(history, branch);
     const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
-    const [canonical, paid] = await snapshots.read(({ tenureRewards }) => [
+    const [canonical, paid] = snapshots.read(({ tenureRewards }) => [
       tenureRewards.rewarded(tenureHeight, forkHeight),
       tenureRewards.fees(tenureHeight, forkHeight),
     ]);
@@ -160,7 +160,7 @@ export async function fillTo(
   /** Tenures after which the newest reward on a block's branch matured; null where there is none. */
   async function maturityOn(branch: Uint8Array): Promise<number | null> {
     const { blocks, forkHeight } = branchOf(history, branch);
-    const newest = newestOf(blocks) ?? (await snapshots.read((reader) => reader.tenureRewards.newest(forkHeight)));
+    const newest = newestOf(blocks) ?? snapshots.read((reader) => reader.tenureRewards.newest(forkHeight));
     return newest === null ? null : tenuresUntil(newest, older);
   }
 
@@ -214,7 +214,7 @@ export async function fillTo(
       signal?.throwIfAborted();
       const { burn_block_hash, burn_block_height, consensus_hash } = found;
       const below = await sortitionBy(node, `/burn_height/${burn_block_height - 1}`);
-      const known = await snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
+      const known = snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
       if (!(below instanceof NoAnswer) && (known === null || toHex(known) !== burn_block_hash)) {
         await receive(
           event('/new_burn_block', {
@@ -229,7 +229,7 @@ export async function fillTo(
         );
         filled.burnBlocks += 1;
       }
-      const next = await snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, above));
+      const next = snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, above));
       if (next === null) return;
       found =
         !(below instanceof NoAnswer) && next === burn_block_height - 1

@@ -65,7 +65,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
   async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>) {
     const answer = parsedJson(text);
     const request = parsedJson(new TextDecoder().decode(body));
-    const loads = await snapshots.read((read) => read.tenures.loads(PAST_TENURES));
+    const loads = snapshots.read((read) => read.tenures.loads(PAST_TENURES));
     const changed = isQuiet(loads, await limits()) ? withMinimumFees(answer, request) : null;
     const ours = headersWithout(headers, ['content-length']);
     return passedBack(new Response(changed === null ? text : JSON.stringify(changed), { status: 200, headers: ours }));

@@ -168,7 +168,9 @@ export function startTokenAsker(options: TokenAskerOptions) {
 
     async function look(): Promise<void> {
       const most = TAKEN + taken.size;
-      const queue = await unlessAway(() => snapshots.read((reader) => reader.tokenMetadata.queue(clock.now(), most)));
+      const queue = await unlessAway(async () =>
+        snapshots.read((reader) => reader.tokenMetadata.queue(clock.now(), most)),
+      );
       if (queue === undefined) return;
       tip = queue.tip;
       ready = [...inTurn(queue)].filter((item) => !taken.has(keyOf(item))).slice(0, 3 * TAKEN);
@@ -221,7 +223,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
   async function spread(): Promise<void> {
     while (!signal.aborted) {
       const contract = canWork()
-        ? await unlessAway(() => snapshots.read((reader) => reader.tokenMetadata.toSpread()))
+        ? await unlessAway(async () => snapshots.read((reader) => reader.tokenMetadata.toSpread()))
         : null;
       if (contract != null) await unlessAway(() => commands.runBatches('tokens.spread', { contract }));
       await pause(clock, contract == null ? LOOK_MS : SPREAD_MS, signal);

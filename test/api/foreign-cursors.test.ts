@@ -40,7 +40,7 @@ const reader = stub<Reader>(Object.assign(Promise.resolve(page), page), {
   withoutPayouts: [],
 });
 const app = createApp({
-  snapshots: snapshotsBy(async (request) => request(reader)),
+  snapshots: snapshotsBy(() => reader),
   version: 'stackside v0.0.0 (test:test)',
   log: (event) => {
     throw new Error(event.event, { cause: event.cause });

@@ -59,9 +59,9 @@ class Server implements Disposable {
 
   /** Returns an account after a block, as a node does. */
   accountAt(principal: string, indexBlockHash: Uint8Array): Promise<StartingAccount> {
-    return this.#snapshots.read(async ({ facts, blocks }) => {
+    return this.#snapshots.readLong(async ({ facts, blocks }) => {
       const { height } = blocks.find({ hash: indexBlockHash })!;
-      const account = await facts.account(principal, height);
+      const account = facts.account(principal, height);
       return { ...account, balance: account.balance + account.locked };
     });
   }
@@ -74,13 +74,11 @@ class Server implements Disposable {
 
   /** What a node says of each account that a block from a height on touched: what it had after the block below. */
   accountsSince(from: number, parent = ''): Promise<NodeEvent[]> {
-    return this.#snapshots.read(async ({ facts, height: tip }) => {
+    return this.#snapshots.readLong(async ({ facts, height: tip }) => {
       const heights = Array.from({ length: tip() - from + 1 }, (_, index) => from + index);
-      const touched = await Promise.all(
-        heights.map(async (height) => (await facts.touched(height, height)).principals),
-      );
+      const touched = await Promise.all(heights.map(async (height) => facts.touched(height, height).principals));
       const answer = async (principal: string): Promise<NodeEvent> => {
-        const { balance, locked, unlockHeight, nonce } = await facts.account(principal, from - 1);
+        const { balance, locked, unlockHeight, nonce } = facts.account(principal, from - 1);
         const amounts = { balance: String(balance), locked: String(locked) };
         const names = { parent_index_block_hash: parent, principal };
         const body = { ...names, ...amounts, unlock_height: unlockHeight, nonce: Number(nonce) };

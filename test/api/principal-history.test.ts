@@ -5,10 +5,9 @@ import { History } from '../../src/api/stackside/principal-history.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { csvLine } from '../../src/http/csv.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
-import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { ADDRESS, HOLDER, hash, idAt, MISTYPED, OTHER, TOKEN } from './sample-chain.ts';
 import { sampleIndex, testApp } from './test-app.ts';
 
@@ -281,9 +280,13 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
 
 test('an index that fails meanwhile ends the answer with a reason, and the cause goes to the log', async () => {
   let reads = 0;
-  const failing = snapshotsBy((request) =>
-    ++reads === 1 ? sampleIndex().read(request) : Promise.reject(new Error('disk on fire')),
-  );
+  const failing: Snapshots = {
+    ...sampleIndex(),
+    read(request) {
+      if (++reads > 1) throw new Error('disk on fire');
+      return sampleIndex().read(request);
+    },
+  };
   const { json, logged } = testApp(failing);
   const { status, body } = await json(pathOf(ADDRESS));
   expect(status).toBe(200);

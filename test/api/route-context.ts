@@ -14,7 +14,11 @@ import { snapshotsBy } from '../support/data/snapshots-by.ts';
 /** Without data, unless it is given. */
 export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
   const respond = given.respond ?? responder('test');
-  const snapshots = given.snapshots ?? snapshotsBy(() => Promise.reject(new StoreClosedError('no data')));
+  const snapshots =
+    given.snapshots ??
+    snapshotsBy(() => {
+      throw new StoreClosedError('no data');
+    });
   return {
     snapshots,
     heights: new Heights({ snapshots, clock: systemClock, turns: new Turns(systemClock) }),

@@ -5,6 +5,7 @@ import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { sampleEvents } from './sample-chain.ts';
 
 /** What the clock says, in Unix milliseconds. */
@@ -23,13 +24,10 @@ export function sampleIndex(): Snapshots {
 export const emptyIndex = (): Snapshots => memoryIndex([]);
 
 /** Snapshots that fail with an error whatever they are asked for. */
-export const failingIndex = (error: Error): Snapshots => ({
-  read: () => Promise.reject(error),
-  readAtOnce() {
+export const failingIndex = (error: Error): Snapshots =>
+  snapshotsBy(() => {
     throw error;
-  },
-  close: () => {},
-});
+  });
 
 /** The application over an index, and what it logged. */
 export function testApp(snapshots: Snapshots = sampleIndex()) {

@@ -83,7 +83,7 @@ async function importNames(): Promise<LogEvent[]> {
 async function read<T>(ask: (names: Reader['names']) => T | Promise<T>): Promise<T> {
   const snapshots = openSnapshots(data.path);
   try {
-    return await snapshots.read((reader) => ask(reader.names));
+    return await snapshots.readLong(async (reader) => ask(reader.names));
   } finally {
     snapshots.close();
   }

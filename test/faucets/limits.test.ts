@@ -54,7 +54,7 @@ async function withFaucets(test: (around: Around) => Promise<void>): Promise<voi
         isAway && command.type !== 'faucet.forget' ? Promise.reject(new Error('away')) : commander.run(command),
     }),
     node: nodeRpc(node.url),
-    nextNonce: () => Promise.resolve(0n),
+    nextNonce: () => 0n,
     now: () => time,
     log: () => {},
   });

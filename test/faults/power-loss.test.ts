@@ -64,7 +64,7 @@ function start(directory: string) {
   return {
     ingest,
     hooks,
-    managed: management(hooks, async (look) => look({ hooks: ingest.hooks, height: ingest.tipHeight })),
+    managed: management(hooks, (look) => look({ hooks: ingest.hooks, height: ingest.tipHeight })),
     delivered: () =>
       until(
         () =>

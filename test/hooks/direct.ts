@@ -96,7 +96,7 @@ export function directHooks(given: Given = {}) {
   });
   /** What is committed. */
   const now = (): HookReader => ({ hooks: ingest.hooks, height: () => ingest.history.tip().height });
-  const read: ReadHooks = async (look) => look(now());
+  const read: ReadHooks = (look) => look(now());
   const managed = management(hooks, read);
   const secrets = consumerSecrets(hooks, read);
   const backfills = hookBackfills(hooks, read);

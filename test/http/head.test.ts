@@ -111,7 +111,7 @@ test('and so have cached answers, those of the console and the document, and unk
 });
 
 test('HEAD of what is sent while it is made makes none of it', async () => {
-  const reads = [spyOn(snapshots, 'read'), spyOn(snapshots, 'readAtOnce')];
+  const reads = [spyOn(snapshots, 'read'), spyOn(snapshots, 'readLong')];
   const count = () => reads.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   for (const principal of subjects.principals) {
     for (const format of ['json', 'csv']) {

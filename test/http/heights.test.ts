@@ -54,8 +54,11 @@ beforeAll(() => {
   const read = openSnapshots(open.directory, { sharing: { turn: systemClock.turn, commits: () => commits.now() } });
   snapshots = {
     ...read,
-    read: (request) => (unreadable === null ? read.read(request) : Promise.reject(unreadable)),
-    readAtOnce: (request) => (unreadable === null ? read.readAtOnce(request) : Promise.reject(unreadable)),
+    read(request) {
+      if (unreadable !== null) throw unreadable;
+      return read.read(request);
+    },
+    readLong: (request) => (unreadable === null ? read.readLong(request) : Promise.reject(unreadable)),
   };
   clock = heldClock([LOOK_MS]);
   app = createApp({ snapshots, version: 'test', log: () => {}, checkResponses: true, clock });

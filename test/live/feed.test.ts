@@ -13,6 +13,7 @@ import type { Reader } from '../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -26,8 +27,8 @@ const INTERVAL_MS = 20;
 /** Snapshots that note which file was read, after each read. */
 const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
   ...snapshots,
-  async read(request) {
-    const [answer, file] = await snapshots.read(async (read) => [await request(read), read.file] as const);
+  async readLong(request) {
+    const [answer, file] = await snapshots.readLong(async (read) => [await request(read), read.file] as const);
     readFile(file);
     return answer;
   },
@@ -80,9 +81,9 @@ test('nothing is read while nobody is subscribed, and the first subscriber is no
   let reads = 0;
   const counted: Snapshots = {
     ...snapshots,
-    read(request) {
+    readLong(request) {
       reads += 1;
-      return snapshots.read(request);
+      return snapshots.readLong(request);
     },
   };
   const subscribed = subscriptions();
@@ -192,8 +193,7 @@ function threeChanges(): { snapshots: Snapshots; asked: number[] } {
       },
     },
   } as unknown as Reader;
-  const read: Snapshots['read'] = (ask) => Promise.resolve(ask(reader));
-  return { snapshots: { read } as Snapshots, asked };
+  return { snapshots: snapshotsBy(() => reader), asked };
 }
 
 test("a change that can't be pushed is logged once, and those after it are pushed", async () => {
@@ -202,15 +202,15 @@ test("a change that can't be pushed is logged once, and those after it are pushe
   all.add({ deliver: () => {} }, plainTopic('block'), 'block');
   const logged: FeedEvent[] = [];
   const looked = Promise.withResolvers<void>();
-  const read: Snapshots['read'] = async (ask) => {
+  const readLong: Snapshots['readLong'] = async (ask) => {
     try {
-      return await source.read(ask);
+      return await source.readLong(ask);
     } finally {
       if (asked.includes(3) || asked.length > 5) looked.resolve();
     }
   };
   const stop = startFeed({
-    snapshots: { ...source, read },
+    snapshots: { ...source, readLong },
     subscriptions: all,
     log: (event) => void logged.push(event),
   });
@@ -229,10 +229,10 @@ test('a poll that takes long ends with the change in hand, and another one goes 
   const stop = startFeed({
     snapshots: {
       ...source,
-      read: (ask) => {
+      readLong: (ask) => {
         askedBefore.push(asked.length);
         if (asked.length === 3) done.resolve();
-        return source.read(ask);
+        return source.readLong(ask);
       },
     },
     subscriptions: all,

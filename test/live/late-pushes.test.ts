@@ -21,8 +21,8 @@ function listener(snapshots: Snapshots) {
   return {
     heard,
     hear: () =>
-      snapshots.read(async (read) => {
-        for (const change of await read.changes.after(last, 100_000)) {
+      snapshots.readLong(async (read) => {
+        for (const change of read.changes.after(last, 100_000)) {
           last = change.id;
           const messages: Message[] = await Array.fromAsync(messagesOf(read, change));
           for (const message of messages) heard.push(JSON.parse(message.rpc()));

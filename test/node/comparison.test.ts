@@ -10,7 +10,6 @@ import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
-import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
@@ -63,9 +62,7 @@ test('each fact comes once up to a block, with the last block that touched it', 
   let touchedAgain = 0;
   for (const index of [snapshots, memoryIndex(posted.map(received))]) {
     const subjects = (height: number, upTo: number): Promise<string[]> =>
-      index.read(async (reader) =>
-        (await factsOf(reader, height, upTo)).map(({ kind, subject }) => `${kind} ${subject}`),
-      );
+      index.readLong(async (reader) => factsOf(reader, height, upTo).map(({ kind, subject }) => `${kind} ${subject}`));
     for (const upTo of [1, 17, 40]) {
       const last = new Map<string, number>();
       const found = new Map<string, number>();
@@ -385,7 +382,10 @@ test('a fork between two requests is noticed, and nothing is taken for a differe
   const after = memoryIndex(posted.map(received));
   let reads = 0;
   /** The fork comes after the first facts. */
-  const forking = snapshotsBy((request) => (++reads > 12 ? after : before).read(request));
+  const forking: Snapshots = {
+    ...before,
+    read: (request) => (++reads > 12 ? after : before).read(request),
+  };
   await expect(compared(forking, rpcOf(served(growing)))).rejects.toThrow(TipLostError);
   const again = await compared(after, rpcOf(served(growing)));
   expect(differences(again)).toEqual([]);

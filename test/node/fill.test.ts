@@ -224,7 +224,7 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
   expect(hashes(open.directory)).toEqual(hashes(whole.path));
   expect(counted(open.directory, 'burn_blocks WHERE is_filled = 1')).toBeGreaterThan(20);
   const snapshots = openSnapshots(open.directory);
-  const ranges = await snapshots.read((reader) => reader.burnRewards.withoutPayouts());
+  const ranges = snapshots.read((reader) => reader.burnRewards.withoutPayouts());
   expect(ranges).toHaveLength(1);
   const app = testApp(snapshots);
   for (const path of [

@@ -99,16 +99,16 @@ const blockOnly = (events: readonly NodeEvent[]) => events.filter(({ path }) => 
 async function stateOf(directory: string) {
   const snapshots = openSnapshots(directory);
   try {
-    return await snapshots.read(async (reader) => {
+    return await snapshots.readLong(async (reader) => {
       const from = reader.chain.historyFrom();
       const touched = new Set<string>();
       for (let height = from ?? 1; height <= reader.height(); height++) {
-        for (const principal of (await reader.facts.touched(height, height)).principals) touched.add(principal);
+        for (const principal of reader.facts.touched(height, height).principals) touched.add(principal);
       }
       const accounts = await Promise.all(
         [...touched].map(async (principal) => {
-          const { balance, locked } = await reader.principals.stxBalance(principal);
-          const known = await reader.principals.knowledge(principal);
+          const { balance, locked } = reader.principals.stxBalance(principal);
+          const known = reader.principals.knowledge(principal);
           return { principal, known, balance, locked: locked?.amount ?? 0n };
         }),
       );

@@ -8,7 +8,10 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { watching } from '../support/servers/watching.ts';
 
-const failing = (error: Error): Snapshots => snapshotsBy(() => Promise.reject(error));
+const failing = (error: Error): Snapshots =>
+  snapshotsBy(() => {
+    throw error;
+  });
 const ioError = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ', errno: 266 });
 
 test.each([

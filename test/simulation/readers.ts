@@ -27,6 +27,16 @@ function require(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
+/** A list of blocks by the first version of the API, in the form of the second: it has neither the parent's id nor a count. */
+const asSecond = ({ total, results }: Body): Body => ({
+  total,
+  results: results.map((block: Body, place: number) => {
+    const below = results[place + 1];
+    const isParent = below === undefined || below.hash === block.parent_block_hash;
+    return { ...block, parent_index_block_hash: isParent ? below?.index_block_hash : null, tx_count: block.txs.length };
+  }),
+});
+
 export class Readers {
   readonly #world: World;
   readonly #server: Server;
@@ -47,6 +57,8 @@ export class Readers {
     this.#blocks = treesOf(events).blocks;
     this.#looks = [
       { path: `/extended/v2/blocks?limit=${LIMIT}`, judge: (body, seen) => this.#isChain(body, seen) },
+      // This one takes several turns.
+      { path: `/extended/v1/block?limit=${LIMIT}`, judge: (body, seen) => this.#isChain(asSecond(body), seen) },
       { path: '/extended/v2/blocks/latest/transactions?limit=50', judge: (body) => this.#isWholeBlock(body) },
       { path: '/extended/v1/tx?limit=50', judge: (body) => this.#isHistory(body) },
       { path: '/extended/v1/tx/mempool?limit=50', judge: (body) => this.#isCounted(body) },

@@ -37,7 +37,7 @@ const RETRY = 400;
 /** Milliseconds until the server has looked at its write-ahead logs, and logged what holds them. */
 const UPKEEP = 2_500;
 /** What a request asks for that takes long. */
-const LONG_REQUEST = '/extended/v1/tx?limit=50';
+const LONG_REQUEST = '/extended/v1/block?limit=30';
 
 const streams = new Map<string, NodeEvent[]>();
 

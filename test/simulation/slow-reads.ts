@@ -1,10 +1,9 @@
-/** Snapshots that are in use for a while, so that the writer continues before a request reads and between its long reads. */
+/** Snapshots whose long reads take time, so that the writer continues meanwhile. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Reader } from '../../src/store/read/index-reader.ts';
 import { type OpenSnapshots, openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { World } from './world.ts';
 
-/** How many of the requests, and of the reads that take several turns, take long, per cent; and how long, in milliseconds. */
+/** How often a long read is delayed, per cent; and for how long at most, in milliseconds. */
 const LONG = 40;
 const LONGEST = 120;
 /** Milliseconds between two looks of a request that hangs at whether its process is still there. */
@@ -17,8 +16,6 @@ const hanging = new AsyncLocalStorage<{ left: number }>();
 export const holdingSnapshot = <T>(milliseconds: number, request: () => Promise<T>): Promise<T> =>
   hanging.run({ left: milliseconds }, request);
 
-type Group = Record<string, unknown>;
-
 interface SlowReads {
   /** Whether reads take time now. */
   isSlow: () => boolean;
@@ -28,7 +25,11 @@ interface SlowReads {
   inUse: (change: 1 | -1) => void;
 }
 
-/** @returns a function that opens such snapshots */
+/**
+ * Nothing else of the server can happen during a read of one turn, so only long reads are delayed: after the snapshot has
+ * begun, and before it ends.
+ * @returns a function that opens such snapshots
+ */
 export function slowReads(world: World, { isSlow, isOver, inUse }: SlowReads): OpenSnapshots {
   const prng = world.prng('reads');
 
@@ -44,38 +45,24 @@ export function slowReads(world: World, { isSlow, isOver, inUse }: SlowReads): O
     }
   }
 
-  /**
-   * A group of reads, such as those of blocks, or the reader of all groups. A read that takes one turn can't be delayed,
-   * since nothing can happen between it and the next one. One that takes several turns ends later.
-   */
-  const slow = <T extends object>(group: T): T =>
-    new Proxy(group, {
-      get(target, name) {
-        const member = (target as Group)[name as string];
-        if (typeof member === 'object' && member !== null) return slow(member);
-        if (typeof member !== 'function') return member;
-        return (...asked: unknown[]) => {
-          const answer = member.apply(target, asked);
-          return answer instanceof Promise ? answer.finally(delay) : answer;
-        };
-      },
-    });
-
   return (directory, options) => {
     const snapshots = openSnapshots(directory, options);
-    async function read<T>(request: (reader: Reader) => T | Promise<T>): Promise<T> {
-      inUse(1);
-      try {
-        return await snapshots.read(async (reader) => {
-          // Meanwhile the server commits, replaces its files, or ends.
-          await delay();
-          await hang();
-          return request(slow(reader));
-        });
-      } finally {
-        inUse(-1);
-      }
-    }
-    return { ...snapshots, read, readAtOnce: read };
+    return {
+      ...snapshots,
+      async readLong(request) {
+        inUse(1);
+        try {
+          return await snapshots.readLong(async (reader) => {
+            await delay();
+            await hang();
+            const answer = await request(reader);
+            await delay();
+            return answer;
+          });
+        } finally {
+          inUse(-1);
+        }
+      },
+    };
   };
 }

@@ -1,7 +1,6 @@
 /** Lists of blocks, Bitcoin blocks and logs against a plain reading of the tables, page by page and at their edges. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Awaitable } from '../../src/base/awaitable.ts';
 import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -68,9 +67,11 @@ afterAll(() => {
 /** A list without items. */
 const NOTHING = { items: [], total: 0, current: HEAD, next: null, previous: null };
 
-const read = <T>(ask: (reader: Reader) => Awaitable<T>): Promise<T> => snapshots.read(ask);
+const read = <T>(ask: (reader: Reader) => T | Promise<T>): Promise<T> =>
+  snapshots.readLong(async (reader) => ask(reader));
 
-type Ask<Item, Name> = (limit: number, start: OffsetStart<Name>) => Awaitable<Page<Item> | undefined>;
+type Found<Item> = Page<Item> | undefined;
+type Ask<Item, Name> = (limit: number, start: OffsetStart<Name>) => Found<Item> | Promise<Found<Item>>;
 
 /** Keys of the items of a page's neighbour; null where it has none. */
 async function neighbour<Item, Key>(

@@ -32,9 +32,9 @@ test('transactions are the same objects while the chain grows, and others after 
     return block.indexBlockHash;
   };
   const look = () =>
-    snapshots.read(async (read) => ({
+    snapshots.readLong(async (read) => ({
       tip: read.chain.tip(),
-      details: (await read.transactions.inBlock({ height: 1 }, 'asc', 1, 0))?.items[0],
+      details: read.transactions.inBlock({ height: 1 }, 'asc', 1, 0)?.items[0],
       summary: read.transactions.ofBlock({ height: 1 }, 1, null)?.items[0],
       block: read.blocks.find({ height: 1 }),
     }));
@@ -148,25 +148,25 @@ test('connections share one cached object of a transaction, and one from before 
   const look = (height: number) => snapshots.read((read) => at(read, height));
   mine(mine(null));
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-  const held = snapshots.read(async (read) => {
-    const first = await at(read, 1);
+  const held = snapshots.readLong(async (read) => {
+    const first = at(read, 1);
     await asked;
-    return { first, second: await at(read, 2) };
+    return { first, second: at(read, 2) };
   });
-  const first = await look(1);
+  const first = look(1);
   let rival = mine(null, true);
   for (let height = 2; height <= 3; height++) rival = mine(rival);
-  const forked = await look(1);
+  const forked = look(1);
   ask();
   const before = await held;
   expect(before.first).toBe(first);
   // What the other connection reads of the old chain meanwhile is not what this one finds in its place.
-  const second = await look(2);
+  const second = look(2);
   expect(second?.txId).not.toEqual(before.second?.txId);
   using anew = watchedSnapshots(open.directory);
-  expect([forked, second]).toEqual(await anew.read((read) => Promise.all([at(read, 1), at(read, 2)])));
+  expect([forked, second]).toEqual(await anew.readLong((read) => Promise.all([at(read, 1), at(read, 2)])));
   // The connection that was held follows when it is used again, beside the other one.
-  const together = await snapshots.read(async (read) => [await at(read, 2), await look(2)]);
+  const together = await snapshots.readLong(async (read) => [at(read, 2), look(2)]);
   expect(together[0]).toBe(second);
   expect(together[1]).toBe(second);
 });
@@ -191,7 +191,7 @@ test('a snapshot that is older than it is assumed to be reads its own chain, and
   /** What a connection reads of a block where a snapshot is taken to begin. */
   const look = async ({ kept, read }: ReturnType<typeof connect>, height = 2) => {
     kept.followChain();
-    const { items = [] } = (await read.transactions.ofBlock({ height }, 20, null)) ?? {};
+    const { items = [] } = read.transactions.ofBlock({ height }, 20, null) ?? {};
     kept.leaveChain();
     return items.map(({ txId }) => toHex(txId));
   };

@@ -15,20 +15,20 @@ describe('changes', () => {
     const seen = new Map<string, number>();
     for (const event of events) {
       const outcome = open.ingest.receive(received(event));
-      await snapshots.read(async (read) => {
-        const changes = await read.changes.after(last, 1000);
-        expect(await read.changes.newest()).toBe(changes.at(-1)?.id ?? last);
+      await snapshots.readLong(async (read) => {
+        const changes = read.changes.after(last, 1000);
+        expect(read.changes.newest()).toBe(changes.at(-1)?.id ?? last);
         last = changes.at(-1)?.id ?? last;
         if (outcome === 'repeated') expect(changes).toEqual([]);
         for (const { kind, subject } of changes) {
           seen.set(kind, (seen.get(kind) ?? 0) + 1);
-          if (kind === 'block') expect(await read.blocks.find({ hash: subject })).toBeDefined();
+          if (kind === 'block') expect(read.blocks.find({ hash: subject })).toBeDefined();
           if (kind === 'orphan' || kind === 'undone') {
-            expect(await read.blocks.find({ hash: subject })).toBeUndefined();
-            expect(await read.changes.orphan(subject)).toBeDefined();
+            expect(read.blocks.find({ hash: subject })).toBeUndefined();
+            expect(read.changes.orphan(subject)).toBeDefined();
           }
           if (kind === 'admitted' || kind === 'restored' || kind === 'dropped') {
-            const found = await read.transactions.find(subject);
+            const found = read.transactions.find(subject);
             expect(found?.mined).toBe(false);
             expect(found?.transaction.status).toMatch(kind === 'dropped' ? /^dropped_/ : /^pending$/);
           }
@@ -45,9 +45,9 @@ describe('changes', () => {
     const [genesis, first] = events.filter(({ path }) => path === '/new_block').map(received);
     expect(open.ingest.receive(genesis!)).toBe('applied');
     const snapshots = openSnapshots(open.directory);
-    expect(await snapshots.read((read) => read.changes.after(0, 10))).toEqual([]);
+    expect(snapshots.read((read) => read.changes.after(0, 10))).toEqual([]);
     open.ingest.receive(first!);
-    expect(await snapshots.read((read) => read.changes.after(0, 10))).toMatchObject([{ kind: 'block' }]);
+    expect(snapshots.read((read) => read.changes.after(0, 10))).toMatchObject([{ kind: 'block' }]);
     snapshots.close();
   });
 
@@ -60,19 +60,19 @@ describe('changes', () => {
       const before = open.said.length;
       open.ingest.receive(received(event));
       const reverted = open.said.slice(before).filter((said) => said.event === 'block_reverted').length;
-      await snapshots.read(async (read) => {
-        const changes = await read.changes.after(last, 1000);
+      await snapshots.readLong(async (read) => {
+        const changes = read.changes.after(last, 1000);
         last = changes.at(-1)?.id ?? last;
         if (reverted === 0) return;
         forks++;
         const undone = changes.filter(({ kind }) => kind === 'undone');
         expect(changes.slice(0, reverted)).toEqual(undone);
         const left: (number | undefined)[] = [];
-        for (const { subject } of undone) left.push((await read.blocks.announced(subject, false))?.block.height);
+        for (const { subject } of undone) left.push(read.blocks.announced(subject, false)?.block.height);
         const hashes = changes.filter(({ kind }) => kind === 'block').map(({ subject }) => subject);
         const heights: number[] = [];
-        for (const hash of hashes) heights.push((await read.blocks.find({ hash }))?.height ?? 0);
-        const tip = (await read.chain.tip())?.height ?? 0;
+        for (const hash of hashes) heights.push(read.blocks.find({ hash })?.height ?? 0);
+        const tip = read.chain.tip()?.height ?? 0;
         expect(left).toEqual(heights.slice(0, -1).toReversed());
         expect(heights).toEqual(Array.from({ length: reverted + 1 }, (_, i) => tip - reverted + i));
       });
@@ -93,7 +93,7 @@ describe('changes', () => {
     expect(() => open.ingest.receive({ path: '/new_block', text: JSON.stringify(orphan), receivedAt: 1 })).toThrow(
       'DB does not contain a parent block',
     );
-    expect(await snapshots.read((read) => read.changes.newest())).toBe(0);
+    expect(snapshots.read((read) => read.changes.newest())).toBe(0);
     snapshots.close();
   });
 
@@ -106,25 +106,25 @@ describe('changes', () => {
     const rewarded = db.query<{ address: string }, [number]>(
       'SELECT p.address FROM miner_rewards r JOIN principals p ON p.id = r.recipient_id WHERE r.height = ?1',
     );
-    await snapshots.read(async (read) => {
-      const tip = (await read.chain.tip())?.height ?? 0;
+    await snapshots.readLong(async (read) => {
+      const tip = read.chain.tip()?.height ?? 0;
       for (let height = 1; height <= tip; height++) {
-        const { txIds, principals } = await read.changes.parties(height);
-        const page = await read.transactions.ofBlock({ height }, 50, null);
+        const { txIds, principals } = read.changes.parties(height);
+        const page = read.transactions.ofBlock({ height }, 50, null);
         expect(txIds.map((id) => id.toHex())).toEqual((page?.items ?? []).map(({ txId }) => txId.toHex()).reverse());
         expect(new Set(principals).size).toBe(principals.length);
         // Each has the block among its own transactions, or a reward that matured in it.
         for (const principal of principals) {
           if (rewarded.all(height).some(({ address }) => address === principal)) continue;
-          const own = await read.transactions.ofPrincipal(principal, 50, null);
+          const own = read.transactions.ofPrincipal(principal, 50, null);
           const locksOnly = own.items.length === 0;
           if (own.total <= 50 && !locksOnly) {
             expect(own.items.some(({ transaction }) => transaction.block.height === height)).toBe(true);
           }
         }
-        const moves = await read.changes.nftEvents(height);
+        const moves = read.changes.nftEvents(height);
         for (const { txId, eventIndex, asset, action } of moves) {
-          const listed = await read.events.ofTransaction(txId, 200, null);
+          const listed = read.events.ofTransaction(txId, 200, null);
           const event = listed?.items.find(({ index }) => index === eventIndex);
           expect(event).toMatchObject({ kind: 'nft', asset, action });
         }

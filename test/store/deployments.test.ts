@@ -1,6 +1,5 @@
 /** Contracts, fees and tenures of hand-made chains, in cases that a simulated node doesn't make. */
 import { expect, test } from 'bun:test';
-import type { Awaitable } from '../../src/base/awaitable.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -20,11 +19,11 @@ import {
 } from '../support/events/handmade.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
-async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Awaitable<T>): Promise<T> {
+async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => T | Promise<T>): Promise<T> {
   expect(checkAndRecount(directory).flatMap(({ problems }) => problems)).toEqual([]);
   const snapshots = openSnapshots(directory);
   try {
-    return await snapshots.read(ask);
+    return await snapshots.readLong(async (reader) => ask(reader));
   } finally {
     snapshots.close();
   }

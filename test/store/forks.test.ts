@@ -73,7 +73,7 @@ test('forks are the branches beside the chain, and each transaction of theirs ha
       const canonical = new Set([...chain].flatMap(({ holds }) => holds));
       const snapshots = openSnapshots(open.directory);
       try {
-        await snapshots.read(async ({ forks }) => {
+        await snapshots.readLong(async ({ forks }) => {
           const { items } = await forks.page(50, Number.MAX_SAFE_INTEGER, null);
           const expected = orphans.filter(isFirst).sort((a, b) => b.height - a.height || (a.hash < b.hash ? 1 : -1));
           expect(items.map(({ indexHash }) => `0x${indexHash.toHex()}`)).toEqual(expected.map(({ hash }) => hash));
@@ -88,7 +88,7 @@ test('forks are the branches beside the chain, and each transaction of theirs ha
             seen.add(branch.some(({ wasTip }) => wasTip) ? 'once canonical' : 'never canonical');
             if (branch.length > 1) seen.add('a fork of several blocks');
             // Any of its blocks names the fork.
-            const detail = await forks.find(Uint8Array.fromHex(branch.at(-1)!.hash.slice(2)));
+            const detail = forks.find(Uint8Array.fromHex(branch.at(-1)!.hash.slice(2)));
             expect(detail?.orphans.map(({ indexHash }) => `0x${indexHash.toHex()}`).sort()).toEqual(
               branch.map(({ hash }) => hash).sort(),
             );
@@ -112,7 +112,7 @@ test('forks are the branches beside the chain, and each transaction of theirs ha
               if (fate === 'mined' || fate === 'pending') seen.add(fate);
             }
           }
-          expect(await forks.find(Uint8Array.fromHex(tip.hash.slice(2)))).toBeUndefined();
+          expect(forks.find(Uint8Array.fromHex(tip.hash.slice(2)))).toBeUndefined();
         });
       } finally {
         snapshots.close();
@@ -134,7 +134,7 @@ test('of a fork of more blocks than are read nobody knows whether it was never o
   for (const { event } of [...won.slice(0, 101), ...lost, ...won.slice(101)]) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
   try {
-    const { items } = await snapshots.read(({ forks }) => forks.page(10, Number.MAX_SAFE_INTEGER, null));
+    const { items } = await snapshots.readLong(({ forks }) => forks.page(10, Number.MAX_SAFE_INTEGER, null));
     expect(items).toMatchObject([{ height: 1, blocks: 100, wasCanonical: null }]);
   } finally {
     snapshots.close();

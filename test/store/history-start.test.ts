@@ -319,8 +319,7 @@ test('what is read of the mempool is another once the node has said what an acco
     open.ingest.receive(received(event));
   const snapshots = openSnapshots(open.directory);
   try {
-    const look = () =>
-      snapshots.read(async (read) => ({ tag: await mempool(read), ...(await read.principals.unasked(0, 1)) }));
+    const look = () => snapshots.readLong(async (read) => ({ tag: mempool(read), ...read.principals.unasked(0, 1) }));
     const { tag, accounts } = await look();
     const parent_index_block_hash = startOf(open.directory)!.parent;
     const account = { balance: '1', locked: '0', unlock_height: 0, nonce: 7 };

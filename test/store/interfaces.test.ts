@@ -92,7 +92,7 @@ test('whatever the trait, the page is that of all that implement it, or is refus
         const asking = functions.flatMap(({ name }) => (name === undefined ? [] : [name]));
         const passes = (of: unknown) => implementsTrait(of, functions);
         try {
-          const found = await search(most).withInterface(asking, passes, limit, offset);
+          const found = search(most).withInterface(asking, passes, limit, offset);
           expect(found.map(({ contractId }) => contractId)).toEqual(expected);
           seen.add('whole');
         } catch (error) {

@@ -27,12 +27,12 @@ async function lockedAround(until: number, fields: object): Promise<{ atTip: big
   for (const burnHeight of AROUND) {
     block = poxBlock(block, `at ${burnHeight}`, [], { burn_block_height: burnHeight });
     open.ingest.receive(block.event);
-    const balance = await snapshots.read((read) => read.principals.stxBalance(bob.address));
+    const balance = snapshots.read((read) => read.principals.stxBalance(bob.address));
     atTip.push(balance.locked?.amount ?? 0n);
   }
   const since: bigint[] = [];
   for (const [place] of AROUND.entries()) {
-    const history = await snapshots.read((read) => read.principals.stxHistory(bob.address, 2 + place));
+    const history = snapshots.read((read) => read.principals.stxHistory(bob.address, 2 + place));
     since.push(history.locked?.amount ?? 0n);
   }
   snapshots.close();
@@ -53,7 +53,7 @@ test('a lock names its transaction and the heights of its block and its Bitcoin 
   const after = poxBlock(made, 'after', [], { burn_block_height: 140 });
   for (const { event } of [before, made, after]) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
-  const { locked: lock } = await snapshots.read((read) => read.principals.stxBalance(bob.address));
+  const { locked: lock } = snapshots.read((read) => read.principals.stxBalance(bob.address));
   const { transactions } = JSON.parse(made.event.text) as { transactions: { txid: string }[] };
   const txId = Uint8Array.fromHex(transactions[0]!.txid.slice(2));
   expect(lock?.made).toEqual({ txId, blockHeight: 2, burnBlockHeight: 130 });
@@ -76,7 +76,7 @@ async function lockedFromBelow(until: number, begins: number, fields: object) {
   const snapshots = openSnapshots(open.directory);
   const balance = () => snapshots.read((read) => read.principals.stxBalance(bob.address));
   const knowledge = () => snapshots.read((read) => read.principals.knowledge(bob.address));
-  expect([await knowledge(), (await balance()).locked]).toEqual(['asking', null]);
+  expect([knowledge(), balance().locked]).toEqual(['asking', null]);
   entry(STARTING_ACCOUNT_PATH, {
     parent_index_block_hash: below.hash,
     ...{ principal: bob.address, balance: '93', locked: '7', unlock_height: until, nonce: 5 },
@@ -85,11 +85,11 @@ async function lockedFromBelow(until: number, begins: number, fields: object) {
   for (const burnHeight of AROUND) {
     made = block(made, `at ${burnHeight}`, [], { burn_block_height: burnHeight });
     open.ingest.receive(made.event);
-    const { balance: all, locked: lock } = await balance();
+    const { balance: all, locked: lock } = balance();
     states.push([all, lock?.amount ?? 0n, lock?.poxVersion ?? 0]);
   }
-  expect(await knowledge()).toBe('known');
-  expect((await snapshots.read((read) => read.principals.nonces(bob.address))).lastConfirmed).toBe(5n);
+  expect(knowledge()).toBe('known');
+  expect(snapshots.read((read) => read.principals.nonces(bob.address)).lastConfirmed).toBe(5n);
   snapshots.close();
   return states;
 }

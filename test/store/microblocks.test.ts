@@ -66,9 +66,9 @@ test('microblocks that the first block of an index confirmed are listed as they 
   const known = { ...before, parent_burn_block_timestamp: 1_699_999_000 };
   open.ingest.receive(block(null, 'confirms', [receipt(one, 0, inMicroblock(first))], known).event);
   const snapshots = openSnapshots(open.directory);
-  const [page, found] = await snapshots.read(async (reader) => [
-    await reader.microblocks.page(5, 0),
-    await reader.microblocks.find(fromHex(microblockHash('first'))),
+  const [page, found] = await snapshots.readLong(async (reader) => [
+    reader.microblocks.page(5, 0),
+    reader.microblocks.find(fromHex(microblockHash('first'))),
   ]);
   snapshots.close();
   expect(page).toMatchObject({ total: 1, items: [{ height: 1, sequence: 0 }] });

@@ -3,7 +3,6 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import fc from 'fast-check';
-import type { Awaitable } from '../../src/base/awaitable.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
@@ -29,10 +28,10 @@ import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
-async function read<T>(directory: string, ask: (reader: Reader) => Awaitable<T>): Promise<T> {
+async function read<T>(directory: string, ask: (reader: Reader) => T | Promise<T>): Promise<T> {
   const snapshots = openSnapshots(directory);
   try {
-    return await snapshots.read(ask);
+    return await snapshots.readLong(async (reader) => ask(reader));
   } finally {
     snapshots.close();
   }
@@ -41,17 +40,17 @@ async function read<T>(directory: string, ask: (reader: Reader) => Awaitable<T>)
 /** All that the name system answers, of every name, subdomain and owner that was ever heard of. */
 const everyAnswer = (directory: string, subjects: readonly string[]) =>
   read(directory, async ({ names }) => {
-    const answers: Record<string, unknown> = { names: await names.page(0), namespaces: await names.namespaces() };
+    const answers: Record<string, unknown> = { names: names.page(0), namespaces: names.namespaces() };
     for (const subject of subjects) {
       answers[subject] = [
-        await names.find(subject),
-        await names.findSubdomain(subject),
-        await names.resolver(subject),
-        await names.zonefile(subject, null),
+        names.find(subject),
+        names.findSubdomain(subject),
+        names.resolver(subject),
+        names.zonefile(subject, null),
         await names.subdomains(subject),
         await names.ofOwner(subject),
-        await names.ofNamespace(subject, 0),
-        await names.price(subject),
+        names.ofNamespace(subject, 0),
+        names.price(subject),
       ];
     }
     return answers;
@@ -297,7 +296,7 @@ test('names are listed a hundred a page', async () => {
   open.ingest.receive(nameBlock(null, 'many', launched(1), ...made).event);
   const pages = await read(open.directory, async (reader) => [
     ...(await Promise.all([0, 1, 2, 3].map((page) => reader.names.page(page)))),
-    await reader.names.ofNamespace('btc', 2),
+    reader.names.ofNamespace('btc', 2),
   ]);
   expect(pages.map((page) => page?.length)).toEqual([100, 100, 5, 0, 5]);
   expect(pages.slice(0, 3).flat()).toEqual(names.map((name) => `${name}.btc`).sort());

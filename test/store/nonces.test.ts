@@ -51,7 +51,7 @@ const greatest = (of: readonly bigint[]): bigint | null => of.toSorted(ascending
 async function noncesOf({ directory }: OpenIngest, address: string) {
   const snapshots = openSnapshots(directory);
   try {
-    return await snapshots.read((read) => read.principals.nonces(address));
+    return snapshots.read((read) => read.principals.nonces(address));
   } finally {
     snapshots.close();
   }

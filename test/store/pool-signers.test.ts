@@ -63,7 +63,7 @@ async function membersIn({ directory }: OpenIngest): Promise<Members> {
   try {
     for (const cycle of CYCLES) {
       for (const key of KEYS) {
-        const page = await snapshots.read((read) => read.rewardCycles.stackers(cycle, keyOf(key), 20, 0));
+        const page = snapshots.read((read) => read.rewardCycles.stackers(cycle, keyOf(key), 20, 0));
         expect(page.total).toBe(page.items.length);
         if (page.total === 0) continue;
         members[`${cycle} ${key}`] = page.items.map(({ stacker, print }) => [stacker, Number(print.state.locked)]);

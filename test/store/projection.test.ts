@@ -73,7 +73,7 @@ async function flooded<T>(
   const snapshots = openSnapshots(open.directory, { limits });
   try {
     rows = 0;
-    const [found] = await Promise.all(Array.from({ length: requests }, () => snapshots.read(look)));
+    const [found] = await Promise.all(Array.from({ length: requests }, () => snapshots.readLong(look)));
     return { found: found!, honest, rows };
   } finally {
     snapshots.close();

@@ -161,7 +161,7 @@ test('readers wait until the last one is made', async () => {
       return () => {};
     },
   });
-  const height = () => snapshots.read(async (read) => read.height());
+  const height = () => snapshots.readLong(async (read) => read.height());
   const message = `${indexPath(directory.path)} is being loaded, and has not all of its indexes yet.`;
   await expect(height()).rejects.toThrow(message);
   for (const _ of load.ingest.makeSecondaryIndexes()) {

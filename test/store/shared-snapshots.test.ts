@@ -34,7 +34,7 @@ function sharing(open: OpenIngest, commits: () => number | null) {
 }
 
 const heightOf = (snapshots: Snapshots): Promise<number | undefined> =>
-  snapshots.read(async (read) => (await read.blocks.at(Number.MAX_SAFE_INTEGER))?.height);
+  snapshots.readLong(async (read) => read.blocks.at(Number.MAX_SAFE_INTEGER)?.height);
 
 test('what another process commits is seen from the next turn on', async () => {
   using open = openNew();
@@ -64,14 +64,14 @@ test('what this process commits is seen at once by all threads, also beside requ
   const commits = new CommitCount(open.ingest.commits.memory);
   using shared = sharing(open, () => commits.now());
   const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-  const old = shared.snapshots.read(async (read) => {
-    const tip = await read.chain.blockHash('latest');
+  const old = shared.snapshots.readLong(async (read) => {
+    const tip = read.chain.blockHash('latest');
     await held;
-    return [tip, await read.chain.blockHash('latest')];
+    return [tip, read.chain.blockHash('latest')];
   });
   for (const event of events) {
     open.ingest.receive(event);
-    const tip = await shared.snapshots.read((read) => read.chain.tip());
+    const tip = shared.snapshots.read((read) => read.chain.tip());
     expect(tip?.height ?? 0).toBe(Math.max(0, open.ingest.tipHeight()));
   }
   expect(await heightOf(shared.snapshots)).toBe(8);
@@ -109,7 +109,7 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
   upkeep.tick();
   expect(wal()).toBeGreaterThan(0);
   const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-  const last = shared.snapshots.read(() => held);
+  const last = shared.snapshots.readLong(() => held);
   await shared.endTurn();
   upkeep.tick();
   expect(wal()).toBeGreaterThan(0);
@@ -124,7 +124,7 @@ test('nobody joins a snapshot that was cut off, or that is of a file that was re
   using open = openNew();
   using shared = sharing(open, () => 0);
   const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-  const late = shared.snapshots.read(async (read) => {
+  const late = shared.snapshots.readLong(async (read) => {
     await held;
     return read.chain.blockHash('latest');
   });

@@ -17,7 +17,7 @@ const events = [...devnetEvents({ seed: 4, blocks: 6, transactionsPerBlock: 2, f
 const few = events.slice(0, Math.floor(events.length / 2));
 
 const heightOf = (snapshots: Snapshots): Promise<number> =>
-  snapshots.read(async (read) => (await read.chain.tip())?.height ?? 0);
+  snapshots.readLong(async (read) => read.chain.tip()?.height ?? 0);
 
 function heightIn(directory: string): number {
   using db = new Database(indexPath(directory), { readonly: true });
@@ -50,10 +50,10 @@ describe('an index that is replaced', () => {
     expect(after).toBeGreaterThan(before);
     using snapshots = watchedSnapshots(old.path);
     const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
-    const held = snapshots.read(async (read) => {
-      const first = (await read.chain.tip())?.height;
+    const held = snapshots.readLong(async (read) => {
+      const first = read.chain.tip()?.height;
       await replaced;
-      return [first, (await read.chain.tip())?.height, read.file];
+      return [first, read.chain.tip()?.height, read.file];
     });
     moveIndex(whole.path, old.path);
     snapshots.look();
@@ -61,7 +61,7 @@ describe('an index that is replaced', () => {
     if (process.platform === 'linux') expect(deletedAndOpen(old.path)).not.toEqual([]);
     go();
     expect(await held).toEqual([before, before, 1]);
-    expect(await snapshots.read(async (read) => read.file)).toBe(2);
+    expect(await snapshots.readLong(async (read) => read.file)).toBe(2);
     if (process.platform === 'linux') expect(deletedAndOpen(old.path)).toEqual([]);
     expect(snapshots.said).toEqual([{ event: 'index_reopened' }]);
   });
@@ -72,7 +72,7 @@ describe('an index that is replaced', () => {
     const after = heightIn(whole.path);
     using snapshots = watchedSnapshots(old.path);
     const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
-    const held = snapshots.read(() => replaced);
+    const held = snapshots.readLong(() => replaced);
     moveIndex(whole.path, old.path);
     expect(await heightOf(snapshots)).toBe(after);
     go();
@@ -122,7 +122,7 @@ describe('an index that is replaced', () => {
     using directory = dataDirectory();
     openAt(directory.path)[Symbol.dispose]();
     using snapshots = watchedSnapshots(directory.path);
-    const file = () => snapshots.read(async (read) => read.file);
+    const file = () => snapshots.readLong(async (read) => read.file);
     expect(await file()).toBe(1);
     openAt(directory.path)[Symbol.dispose]();
     snapshots.look();
@@ -143,7 +143,7 @@ test.skipIf(process.platform === 'win32')(
     import { truncateSync } from 'node:fs';
     import { openSnapshots } from '${join(import.meta.dir, '../../src/store/read/snapshots.ts')}';
     const snapshots = openSnapshots('${directory.path}');
-    const answer = snapshots.read(async (read) => {
+    const answer = snapshots.readLong(async (read) => {
       await read.chain.tip();
       truncateSync('${indexPath(directory.path)}', 8192);
       return read.transactions.page(20, null);

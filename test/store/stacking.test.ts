@@ -1,6 +1,5 @@
 /** Stacking by pox-2 to pox-4 and rewards of Bitcoin blocks, through the index. */
 import { afterEach, describe, expect, test } from 'bun:test';
-import type { Awaitable } from '../../src/base/awaitable.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -17,12 +16,12 @@ afterEach(() => {
   open = undefined;
 });
 
-async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Awaitable<T>): Promise<T> {
+async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
   open ??= openNew();
   for (const event of events) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
   try {
-    return await snapshots.read(read);
+    return await snapshots.readLong(async (reader) => read(reader));
   } finally {
     snapshots.close();
   }
@@ -61,9 +60,9 @@ describe('a delegation', () => {
   const at =
     (height: number, afterHeight = 0) =>
     async (read: Reader) =>
-      (await read.stacking.delegations(4, POOL, { height, afterHeight }, 20, 0))?.items.map(
-        ({ print, blockHeight }) => [print.stacker, blockHeight],
-      );
+      read.stacking
+        .delegations(4, POOL, { height, afterHeight }, 20, 0)
+        ?.items.map(({ print, blockHeight }) => [print.stacker, blockHeight]);
 
   test('holds until it ends or is revoked, the newest of each stacker', async () => {
     expect(await after(events, at(1))).toEqual([
@@ -88,11 +87,13 @@ describe('a delegation', () => {
 
 describe('the stackers of a cycle', () => {
   const stackers = (cycle: number, byte: number) => async (read: Reader) =>
-    (await read.rewardCycles.stackers(cycle, keyOf(byte), 20, 0)).items.map(({ stacker, pooled: isPooled, print }) => [
-      stacker,
-      isPooled ? 'pooled' : 'solo',
-      Number(print.state.locked),
-    ]);
+    read.rewardCycles
+      .stackers(cycle, keyOf(byte), 20, 0)
+      .items.map(({ stacker, pooled: isPooled, print }) => [
+        stacker,
+        isPooled ? 'pooled' : 'solo',
+        Number(print.state.locked),
+      ]);
 
   test('are those of the signer their pool commits to, and those alone, by what they locked', async () => {
     const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
@@ -132,10 +133,9 @@ describe('the stackers of a cycle', () => {
     const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const set = rewardSet(6, [[keyOf(2), 1, 70n]]);
     const counts = async (read: Reader) =>
-      (await read.rewardCycles.signers(6, 20, 0)).items.map(({ soloStackers, pooledStackers }) => [
-        soloStackers,
-        pooledStackers,
-      ]);
+      read.rewardCycles
+        .signers(6, 20, 0)
+        .items.map(({ soloStackers, pooledStackers }) => [soloStackers, pooledStackers]);
     const base = poxBlock(null, 'pooled', [[pooled(B, 70)], [commit(2, 6)]], set);
     const lost = poxBlock(base, 'lost', [[solo]]);
     expect(await after([base.event, lost.event], counts)).toEqual([[1, 1]]);
@@ -184,11 +184,11 @@ describe('what Bitcoin paid', () => {
 
   test('is listed newest first and summed, each page with the total', async () => {
     const [rewards, ofX, sum, slots, outputs] = await after([tip, first, second], async (read) => [
-      await read.burnRewards.rewards(null, 2, 0),
-      await read.burnRewards.rewards(X, 20, 1),
-      await read.burnRewards.total(X),
-      await read.burnRewards.slots(X, 20, 5),
-      await read.burnRewards.outputsTo(X, 1, 1),
+      read.burnRewards.rewards(null, 2, 0),
+      read.burnRewards.rewards(X, 20, 1),
+      read.burnRewards.total(X),
+      read.burnRewards.slots(X, 20, 5),
+      read.burnRewards.outputsTo(X, 1, 1),
     ]);
     expect(rewards.items.map(({ recipient, amount, index }) => [recipient, amount, index])).toEqual([
       [X, '3', 0],
@@ -207,7 +207,7 @@ describe('what Bitcoin paid', () => {
 
   test('is that of the Bitcoin chain that won, and of the one before when it wins again', async () => {
     const rival = burnBlock(102, 'rival', 'a', [[Y, 7]]);
-    const totals = async (read: Reader) => [await read.burnRewards.total(X), await read.burnRewards.total(Y)];
+    const totals = async (read: Reader) => [read.burnRewards.total(X), read.burnRewards.total(Y)];
     expect(await after([tip, first, second, rival], totals)).toEqual(['10', '27']);
     expect((await after([], (read) => read.burnRewards.outputsOf('latest', 20, 0))).items).toMatchObject([
       { recipient: Y, txId: Uint8Array.fromHex(hashOf('payment in rival').slice(2)) },
@@ -231,13 +231,10 @@ describe('what Bitcoin paid', () => {
       ),
     );
     return after([holder, ...blocks], async (read) => {
-      const [rewards, slots] = [
-        await read.burnRewards.rewards(null, 100, 0),
-        await read.burnRewards.slots(null, 100, 0),
-      ];
-      const ofX = [await read.burnRewards.rewards(X, 100, 0), await read.burnRewards.slots(X, 100, 0)];
+      const [rewards, slots] = [read.burnRewards.rewards(null, 100, 0), read.burnRewards.slots(null, 100, 0)];
+      const ofX = [read.burnRewards.rewards(X, 100, 0), read.burnRewards.slots(X, 100, 0)];
       expect(ofX.map(({ total }) => total)).toEqual([rewards.total / 2, slots.total / 2]);
-      expect(await read.burnRewards.total(X)).toBe(String(rewards.total / 2));
+      expect(read.burnRewards.total(X)).toBe(String(rewards.total / 2));
       expect(slots.items.map(({ burnBlock: { height } }) => height)).toEqual(
         rewards.items.map(({ burnBlock: { height } }) => height),
       );

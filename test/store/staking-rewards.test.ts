@@ -48,7 +48,7 @@ async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader)
   for (const event of events) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
   try {
-    return await snapshots.read(read);
+    return await snapshots.readLong(async (reader) => read(reader));
   } finally {
     snapshots.close();
   }
@@ -58,7 +58,7 @@ async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader)
 async function listOf(read: Reader, principal: string, limit = 50): Promise<StackedCycle[]> {
   const found: StackedCycle[] = [];
   for (let at: Cursor | null = null; ; ) {
-    const page = await read.staking.cycles(principal, limit, at);
+    const page = read.staking.cycles(principal, limit, at);
     found.push(...page.items);
     if (page.next === null) {
       expect(page.total).toBe(found.length);
@@ -348,7 +348,7 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
     )
     .all();
   const known = db.query<{ height: number }, []>('SELECT height FROM burn_blocks').all();
-  const prints = await read.stacking.ofStacker(4, staker);
+  const prints = read.stacking.ofStacker(4, staker);
   const bondIndexes = [...new Set(states.map(({ bond }) => bond))].sort((a, b) => b - a);
   const found: StackedCycle[] = [];
   // Without a bond nothing says where cycles begin.
@@ -405,10 +405,10 @@ test('of simulated chains is what a plain recount gives, on pages of any length,
             )
             .all();
           for (const { address } of stackers) {
-            await snapshots.read(async (read) => {
+            await snapshots.readLong(async (read) => {
               const list = await listOf(read, address, limit);
               expect(list).toEqual(await recounted(db, read, address));
-              const { stx, bonds: of } = await read.staking.summary(address);
+              const { stx, bonds: of } = read.staking.summary(address);
               const accrued = list.reduce((sum, one) => (one.poxVersion === 5 ? sum + one.earned! : sum), 0n);
               const [outside] = db
                 .query<{ sats: number }, [string]>(

@@ -1,7 +1,6 @@
 /** Staking by pox-5 through the index: the sums of its prints, and that forks revert them. */
 import { Database } from 'bun:sqlite';
 import { afterEach, describe, expect, test } from 'bun:test';
-import type { Awaitable } from '../../src/base/awaitable.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -26,7 +25,7 @@ afterEach(() => {
 });
 
 /** Takes the blocks, and reads what came of them; the index must hold together. */
-async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => Awaitable<T>): Promise<T> {
+async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
   open ??= openNew();
   for (const { event } of blocks) open.ingest.receive(event);
   const problems = checkAndRecount(open.directory).flatMap(({ name, problems }) =>
@@ -36,14 +35,14 @@ async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => 
   expect(problems.filter((one) => !/balance|STX|fees/.test(one))).toEqual([]);
   const snapshots = openSnapshots(open.directory);
   try {
-    return await snapshots.read(read);
+    return await snapshots.readLong(async (reader) => read(reader));
   } finally {
     snapshots.close();
   }
 }
 
 const rewardsOf = async (reader: Reader, staker: string) => {
-  const { stx, bonds: of } = await reader.staking.summary(staker);
+  const { stx, bonds: of } = reader.staking.summary(staker);
   return { stx: stx.rewards, bonds: of.rewards };
 };
 
@@ -69,8 +68,8 @@ describe('a bond', () => {
 
   test('registrations are listed newest first, with their outputs', async () => {
     const [list, one] = await after([setup], async (read) => [
-      await read.staking.registrations(0, 20, null),
-      await read.staking.registration(0, B),
+      read.staking.registrations(0, 20, null),
+      read.staking.registration(0, B),
     ]);
     expect(list.items.map(({ staker }) => staker)).toEqual([B, A]);
     expect(one?.outputs).toEqual([{ txId: new Uint8Array(32).fill(0xab), index: 0 }]);
@@ -83,9 +82,9 @@ describe('a bond', () => {
       [bonds.exit(0, B)],
     ]);
     const [registration, positions, bond] = await after([setup, changes], async (read) => [
-      await read.staking.registration(0, A),
-      [...(await read.staking.positions(A, 20, null)).items, ...(await read.staking.positions(B, 20, null)).items],
-      await read.staking.bond(0),
+      read.staking.registration(0, A),
+      [...read.staking.positions(A, 20, null).items, ...read.staking.positions(B, 20, null).items],
+      read.staking.bond(0),
     ]);
     expect(registration).toMatchObject({ signer: other, sats: '3000', stx: '20000000' });
     expect(positions).toMatchObject([
@@ -107,8 +106,8 @@ describe('a bond', () => {
     const rival = poxBlock(setup, 'rival', [], {});
     const end = poxBlock(rival, 'end', []);
     const [registration, positions] = await after([setup, changes, rival, end], async (read) => [
-      await read.staking.registration(0, A),
-      (await read.staking.positions(B, 20, null)).items,
+      read.staking.registration(0, A),
+      read.staking.positions(B, 20, null).items,
     ]);
     expect(registration).toMatchObject({ signer: manager, sats: '1000' });
     expect(positions).toMatchObject([{ active: true, earlyExit: false }]);
@@ -120,9 +119,9 @@ describe('a bond', () => {
     const rivals = [poxBlock(first, 'rival 2', [])];
     rivals.push(poxBlock(rivals[0]!, 'rival 3', []));
     const read = async (reader: Reader) => ({
-      bond: (await reader.staking.bond(0))?.registered,
-      registrations: (await reader.staking.registrations(0, 20, null)).total,
-      positions: (await reader.staking.summary(A)).bonds.count,
+      bond: reader.staking.bond(0)?.registered,
+      registrations: reader.staking.registrations(0, 20, null).total,
+      positions: reader.staking.summary(A).bonds.count,
     });
     expect(await after([first, bond, ...rivals], read)).toEqual({ bond: undefined, registrations: 0, positions: 0 });
     const third = poxBlock(bond, 'third', []);
@@ -139,7 +138,7 @@ describe('rewards of a bond', () => {
     const [ofA, ofB, bond] = await after([setup, shared, claimed], async (read) => [
       await rewardsOf(read, A),
       await rewardsOf(read, B),
-      await read.staking.bond(0),
+      read.staking.bond(0),
     ]);
     expect(ofA.bonds).toEqual({ accrued: 2_000n, claimed: 1_500n });
     expect(ofB.bonds).toEqual({ accrued: 8_000n, claimed: 0n });
@@ -208,8 +207,8 @@ describe('a stake', () => {
   test('is free at its end', async () => {
     const end = poxBlock(staked, 'the end', [], { burn_block_height: 400 });
     const [{ stx }, stakers] = await after([staked, end], async (read) => [
-      await read.staking.summary(A),
-      await read.staking.stakers(manager, 20, null),
+      read.staking.summary(A),
+      read.staking.stakers(manager, 20, null),
     ]);
     expect(stx.locked).toBe(0n);
     expect(stakers).toMatchObject({ total: 0, items: [] });
@@ -255,12 +254,12 @@ describe('a stake', () => {
     const rolled = poxBlock(staked, 'rolled', [
       [bonds.setup(0), bonds.register(0, A, manager, 5), locked(A, 10_000_000n, 400)],
     ]);
-    const [before] = await after([staked], async (read) => [await read.principals.stxBalance(A)]);
+    const [before] = await after([staked], async (read) => [read.principals.stxBalance(A)]);
     expect(before.locked).toMatchObject({ amount: STX, poxVersion: 5, unlockHeight: 400 });
     const [balance, summary, stakers] = await after([rolled], async (read) => [
-      await read.principals.stxBalance(A),
-      await read.staking.summary(A),
-      await read.staking.stakers(manager, 20, null),
+      read.principals.stxBalance(A),
+      read.staking.summary(A),
+      read.staking.stakers(manager, 20, null),
     ]);
     expect(balance.locked).toMatchObject({ amount: 10_000_000n, poxVersion: 5 });
     expect(summary).toMatchObject({ stx: { locked: 0n }, bonds: { count: 1, stxLocked: 10_000_000n } });
@@ -286,8 +285,8 @@ describe('signers', () => {
 
   test('of a cycle are those registered before it was chosen, with what was registered since', async () => {
     const [cycle, page] = await after([registered, chosen], async (read) => {
-      const found = await read.rewardCycles.find('current');
-      return [found, (await read.staking.cycleSigners('current', 20, null))!];
+      const found = read.rewardCycles.find('current');
+      return [found, read.staking.cycleSigners('current', 20, null)!];
     });
     expect(cycle).toMatchObject({ cycle: 8, signers: 2, weight: 6, stacked: 10n });
     expect(page.items.map(({ signer, managers }) => [signer.key, managers.length])).toEqual([
@@ -319,8 +318,8 @@ describe('signers', () => {
     const next = poxBlock(chosen, 'next', [], rewardSet(9, [[third, 9, 1n]]));
     const begun = await after([registered, chosen], (read) => read.staking.cycleSigners('current', 1, null));
     const [rest, now] = await after([registered, chosen, next], async (read) => [
-      await read.staking.cycleSigners('current', 5, begun!.next),
-      await read.staking.cycleSigners('current', 5, null),
+      read.staking.cycleSigners('current', 5, begun!.next),
+      read.staking.cycleSigners('current', 5, null),
     ]);
     expect([begun, rest, now].map((page) => page?.items.map(({ signer }) => signer.key))).toEqual([
       [first],
@@ -332,7 +331,7 @@ describe('signers', () => {
   test('fall back to the key before where a registration was orphaned', async () => {
     const rival = poxBlock(registered, 'rival signer', []);
     const end = poxBlock(rival, 'rival signer end', []);
-    const key = async (read: Reader) => (await read.staking.signer(manager))?.key;
+    const key = async (read: Reader) => read.staking.signer(manager)?.key;
     expect(await after([registered, chosen], key)).toEqual(second);
     expect(await after([rival, end], key)).toEqual(first);
   });
@@ -343,8 +342,8 @@ test('a topic of pox-5 that is not known, and one without its fields, are logs, 
     [printed('a-topic-to-come'), printed('a-topic-to-come'), printed('stake'), bonds.setup(3)],
   ]);
   const [bond, logs] = await after([strange], async (read) => [
-    await read.staking.bond(3),
-    await read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { cursor: null, item: null, offset: 0 }),
+    read.staking.bond(3),
+    read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { cursor: null, item: null, offset: 0 }),
   ]);
   expect([bond?.index, logs?.total]).toEqual([3, 4]);
   expect(open?.said.filter(({ event }) => event === 'stacking_print_unread')).toMatchObject([
@@ -355,10 +354,10 @@ test('a topic of pox-5 that is not known, and one without its fields, are logs, 
 
 /** Every item of a list, page by page, forwards and then back. */
 async function walked<T>(list: (at: Cursor | null) => Page<T>): Promise<{ there: T[]; back: T[] }> {
-  const pages: Page<T>[] = [await list(null)];
-  for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next) pages.push(await list(next));
+  const pages: Page<T>[] = [list(null)];
+  for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next) pages.push(list(next));
   const back: T[][] = [];
-  for (let at = pages.at(-1)!; ; at = await list(at.previous)) {
+  for (let at = pages.at(-1)!; ; at = list(at.previous)) {
     back.unshift(at.items);
     if (at.previous === null) break;
   }
@@ -387,10 +386,10 @@ test('thousands of entries of one transaction are visited once each, in allowlis
 
 test('nobody has staked anything, and nobody signs', async () => {
   const [summary, positions, stakers, cycle] = await after([poxBlock(null, 'nothing', [])], async (read) => [
-    await read.staking.summary(C),
-    await read.staking.positions(C, 20, null),
-    await read.staking.stakers(C, 20, null),
-    await read.rewardCycles.find('current'),
+    read.staking.summary(C),
+    read.staking.positions(C, 20, null),
+    read.staking.stakers(C, 20, null),
+    read.rewardCycles.find('current'),
   ]);
   expect(summary).toEqual({
     stx: { locked: 0n, rewards: { accrued: 0n, claimed: 0n } },

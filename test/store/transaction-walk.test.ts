@@ -33,7 +33,7 @@ beforeAll(async () => {
     )
     .all();
   const principalsOf = Map.groupBy(takesPart, ({ tx_id }) => tx_id.toHex());
-  const { items } = await snapshots.read((reader) => reader.transactions.page(5_000, null));
+  const { items } = snapshots.read((reader) => reader.transactions.page(5_000, null));
   all = items.map((transaction) => ({
     transaction,
     principals: new Set(principalsOf.get(transaction.txId.toHex())?.map(({ address }) => address)),
@@ -66,7 +66,7 @@ function meets({ transaction: of, principals }: (typeof all)[number], given: Tra
   );
 }
 
-type Read = (limit: number, at: Cursor | null) => Promise<Page<{ txId: Uint8Array }, number | null>>;
+type Read = (limit: number, at: Cursor | null) => Page<{ txId: Uint8Array }, number | null>;
 
 const mined =
   (given: TransactionConditions, order: ListOrder = 'desc'): Read =>
@@ -77,17 +77,17 @@ const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ t
 /** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
 async function walked(read: Read, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
-  let page = await read(limit, null);
+  let page = read(limit, null);
   expect(page.previous).toBeNull();
   for (;;) {
     pages.push(ids(page.items));
     expect(page.items.length).toBeLessThanOrEqual(limit);
     if (page.next === null) break;
-    page = await read(limit, page.next);
+    page = read(limit, page.next);
   }
   const up = [ids(page.items)];
   for (let { previous } = page; previous !== null; ) {
-    page = await read(limit, previous);
+    page = read(limit, previous);
     up.unshift(ids(page.items));
     ({ previous } = page);
   }
@@ -138,7 +138,7 @@ test('the pages of any conditions have what meets them, in the order of the chai
 test('an unknown principal, function or type has no page', async () => {
   const sender = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
   for (const given of [{ sender }, { functionName: 'nobody-has-it' }, { types: ['poison_microblock' as const] }]) {
-    expect(await mined({ ...NO_CONDITIONS, ...given })(10, null)).toMatchObject({
+    expect(mined({ ...NO_CONDITIONS, ...given })(10, null)).toMatchObject({
       items: [],
       next: null,
       previous: null,
@@ -150,7 +150,7 @@ test('so have those of the mempool, by fee and by age', async () => {
   const few = openSnapshots(directory.path, { limits: { walkRows: 4 } });
   using closing = new DisposableStack();
   closing.defer(few.close);
-  const { items } = await few.read((reader) => reader.mempool.page(5_000, null));
+  const { items } = few.read((reader) => reader.mempool.page(5_000, null));
   expect(items.length).toBeGreaterThan(8);
   const nth = <T>(value: (of: (typeof items)[number]) => T | null) =>
     fc.option(

@@ -224,7 +224,7 @@ function opened(says: Says = plain) {
     one,
     token: (contract: string, id: bigint | number) =>
       snapshots.read((read) => read.tokenMetadata.token(contract, BigInt(id))),
-    jobs: () => snapshots.read((read) => read.tokenMetadata.counts()).then(({ jobs }) => jobs),
+    jobs: () => snapshots.read((read) => read.tokenMetadata.counts().jobs),
     /** Starts to ask, and waits until no work is pending and untried, or waits for a place in the list. */
     async settled(): Promise<void> {
       asker ??= start();
@@ -321,16 +321,15 @@ test('facts of every family are asked for once, at a block, and stored as the co
   made.add(a, b, c, next(c, failed));
   expect(made.one<{ n: number }>('SELECT count(*) AS n FROM token_contracts')).toEqual({ n: 3 });
   await made.settled();
-  expect(await made.token(COIN, 1)).toMatchObject({
+  expect(made.token(COIN, 1)).toMatchObject({
     ...{ name: 'River Coin', symbol: 'RVR', decimals: '6', supply: '10000', uri: 'https://art.example/1.json' },
     facts: 'done',
   });
-  expect(await made.token(CARDS, MOST)).toMatchObject({ name: null, uri: `https://art.example/${MOST}.json` });
-  for (const id of [1, 2, 3])
-    expect(await made.token(CARDS, id)).toMatchObject({ uri: `https://art.example/${id}.json` });
-  expect(await made.token(CARDS, 9)).toBeUndefined();
-  expect(await made.token(GEMS, 4)).toMatchObject({ name: null, decimals: '6', supply: '10000' });
-  expect(await made.token(GEMS, 9)).toBeUndefined();
+  expect(made.token(CARDS, MOST)).toMatchObject({ name: null, uri: `https://art.example/${MOST}.json` });
+  for (const id of [1, 2, 3]) expect(made.token(CARDS, id)).toMatchObject({ uri: `https://art.example/${id}.json` });
+  expect(made.token(CARDS, 9)).toBeUndefined();
+  expect(made.token(GEMS, 4)).toMatchObject({ name: null, decimals: '6', supply: '10000' });
+  expect(made.token(GEMS, 9)).toBeUndefined();
   expect(made.node.calls.filter((call) => call.startsWith('coin '))).toEqual([
     ...['coin get-token-uri', 'coin get-name', 'coin get-symbol', 'coin get-decimals', 'coin get-total-supply'],
   ]);
@@ -350,10 +349,10 @@ test('a supply moves by the mints and burns of its own asset alone, and a fork t
     ft('mint', `${COIN}::other`, tx, 2, 7n),
   ]);
   made.add(moved);
-  expect((await made.token(COIN, 1))?.supply).toBe('11500');
+  expect(made.token(COIN, 1)?.supply).toBe('11500');
   const fork = next(b, null);
   made.add(fork, next(fork, null));
-  expect((await made.token(COIN, 1))?.supply).toBe('10000');
+  expect(made.token(COIN, 1)?.supply).toBe('10000');
   expect(made.node.calls.length).toBe(5);
 });
 
@@ -370,7 +369,7 @@ test('an answer about an earlier block gets the mints since, one about a lost bl
     });
   expect(await answer('0xdeadbeef')).toBe(0);
   expect(await answer(a.hash)).toBe(1);
-  expect(await made.token(COIN, 1)).toMatchObject({ decimals: String(MOST), supply: String(2n ** 127n + 50n) });
+  expect(made.token(COIN, 1)).toMatchObject({ decimals: String(MOST), supply: String(2n ** 127n + 50n) });
   // Twice is once.
   expect(await answer(a.hash)).toBe(0);
   made.add(c);
@@ -379,7 +378,7 @@ test('an answer about an earlier block gets the mints since, one about a lost bl
   // What was asked at a block that goes is asked again, and the old values stay.
   const fork = next(b, null);
   made.add(fork, next(fork, null));
-  expect(await made.token(COIN, 1)).toMatchObject({ name: 'C', facts: 'pending' });
+  expect(made.token(COIN, 1)).toMatchObject({ name: 'C', facts: 'pending' });
   expect(await answer(c.hash, { ...facts, name: 'D' })).toBe(0);
 });
 
@@ -394,10 +393,10 @@ test('a fork that takes a deployment or a mint away takes the token with all of 
   made.add(fork, next(fork, null));
   const contracts = made.all<{ address: string }>('SELECT address FROM token_contracts ORDER BY contract_id');
   expect(contracts.map(({ address }) => address)).toEqual([CARDS, GEMS]);
-  expect(await made.token(COIN, 1)).toBeUndefined();
-  expect(await made.token(CARDS, 3)).toBeUndefined();
+  expect(made.token(COIN, 1)).toBeUndefined();
+  expect(made.token(CARDS, 3)).toBeUndefined();
   // A semi-fungible token that an earlier block minted stays.
-  expect(await made.token(GEMS, 1)).toMatchObject({ decimals: '6' });
+  expect(made.token(GEMS, 1)).toMatchObject({ decimals: '6' });
   expect(made.all<{ n: number }>('SELECT count(*) AS n FROM tokens')).toEqual([{ n: 3 }]);
   made.ingest.publish();
   expect(checkAndRecount(made.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
@@ -499,18 +498,18 @@ test.each(wrong)('%s is told apart, tried again where that may help, and never s
   made.add(next(null, coins));
   made.start();
   await until(() => made.one('SELECT 1 FROM token_jobs WHERE tries > 0') !== null, 'a try');
-  expect(await made.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
+  expect(made.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
   // Once the contract answers, all but the invalid are read by themselves.
   made.node.says = plain;
   if (state === 'invalid') await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
-  await until(async () => (await made.token(COIN, 1))?.name === 'River Coin', 'the name');
+  await until(async () => made.token(COIN, 1)?.name === 'River Coin', 'the name');
 });
 
 test('a supply without an answer is unknown and the rest is stored; no URI is none', async () => {
   await using made = opened(saying({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
   made.add(next(null, coins));
   await made.settled();
-  expect(await made.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
+  expect(made.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
 });
 
 test('a URI is stored with the number of its token, and without a locale', async () => {
@@ -522,7 +521,7 @@ test('a URI is stored with the number of its token, and without a locale', async
   );
   made.add(next(null, cards));
   await made.settled();
-  expect((await made.token(CARDS, 2))?.uri).toBe('https://x.example/2/2/.json');
+  expect(made.token(CARDS, 2)?.uri).toBe('https://x.example/2/2/.json');
 });
 
 test('characters of control and direction, numbers of 128 bits and other texts are stored as they are', async () => {
@@ -532,7 +531,7 @@ test('characters of control and direction, numbers of 128 bits and other texts a
   );
   made.add(next(null, coins));
   await made.settled();
-  expect(await made.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
+  expect(made.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
 });
 
 test('a last token id beyond the cap lists none, and one that is no number makes the contract invalid', async () => {
@@ -540,11 +539,11 @@ test('a last token id beyond the cap lists none, and one that is no number makes
   made.add(next(null, cards));
   await made.settled();
   expect(made.all('SELECT * FROM tokens')).toEqual([]);
-  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId).toBe('done');
+  expect(made.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('done');
   made.node.says = saying({ 'get-last-token-id': okay(clarity.ascii('no')) });
   await made.commands.run('tokens.refresh', { contract: CARDS, tokens: null });
   await made.settled();
-  expect((await made.snapshots.read((read) => read.tokenMetadata.contract(CARDS)))?.lastTokenId).toBe('invalid');
+  expect(made.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('invalid');
 });
 
 test('contracts that never answer, or answer otherwise each time, keep no other from being read', async () => {
@@ -563,7 +562,7 @@ test('contracts that never answer, or answer otherwise each time, keep no other 
   await until(() => calls > 20, 'calls');
   const before = calls;
   made.add(next(at, coins));
-  await until(async () => (await made.token(COIN, 1))?.name === 'River Coin', 'the name');
+  await until(async () => made.token(COIN, 1)?.name === 'River Coin', 'the name');
   expect(calls - before).toBeLessThan(120);
 });
 
@@ -577,7 +576,7 @@ test('a public backup has what was asked about tokens, as its journal has it', a
   await restored(place, directory);
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
   const snapshots = openSnapshots(directory);
-  expect((await snapshots.read((read) => read.tokenMetadata.token(COIN, 1n)))?.name).toBe('River Coin');
+  expect(snapshots.read((read) => read.tokenMetadata.token(COIN, 1n))?.name).toBe('River Coin');
   snapshots.close();
 });
 
@@ -594,7 +593,7 @@ test('of several hosts the one with the lease asks', async () => {
   expect(calls).toBe(0);
   made.lease.isHeld = true;
   await made.settled();
-  expect((await made.token(COIN, 1))?.name).toBe('River Coin');
+  expect(made.token(COIN, 1)?.name).toBe('River Coin');
 });
 
 test('while the node is away nothing counts as a try, and it is said once', async () => {
@@ -652,7 +651,7 @@ test('fungible tokens are listed by name or symbol, unknown ones last or first, 
   await made.settled();
   const all = { name: null, symbol: null, address: null };
   const list = async (filter: object, by: 'name' | 'symbol', direction: 'asc' | 'desc', limit = 10, offset = 0) => {
-    const page = await made.snapshots.read((read) =>
+    const page = made.snapshots.read((read) =>
       read.tokenMetadata.fts({ ...all, ...filter }, { by, direction }, limit, offset),
     );
     return [page.total, ...page.items.map(({ contractId }) => contractId.split('.')[1])];

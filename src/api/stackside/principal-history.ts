@@ -206,7 +206,7 @@ async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Asyn
   const known = new Map<string, Unit>();
   try {
     for (;;) {
-      const moved = await read((reader) => {
+      const moved = read((reader) => {
         const next = reader.history.next(walk);
         return next === null ? null : measured(next, known, reader);
       });
@@ -320,6 +320,8 @@ const activity = [
     ),
     etag: principalTag,
     history: 'whole',
+    long: true,
+    cost: 1,
     handle: async ({ params: { principal }, read }) => {
       const { first, last, received, sent } = await read.activity.of(principal);
       return { first: seen(first), last: seen(last), received: counted(received), sent: counted(sent) };
@@ -345,6 +347,8 @@ const activity = [
     ),
     etag: chainTip,
     history: 'whole',
+    long: true,
+    cost: 1,
     handle: async ({ params: { principal }, query: { asset_identifier: asset = null }, read }) => {
       const { complete, points } = await read.activity.balances(principal, asset);
       return {

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
-import { untouchedAccount } from '../../http/history.ts';
+import { withUntouched } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Nonces as NonceState } from '../../store/model/account.ts';
@@ -128,19 +128,20 @@ export const addressBalances = [
     deprecated: { replacement: `${v3}/nonces` },
     etag: principalAndMempool,
     history: 'account',
-    handle: async ({ params: { principal }, query: { block_height: height, block_hash: hash }, read, askAccount }) => {
+    handle: ({ params: { principal }, query: { block_height: height, block_hash: hash }, read, askAccount }) => {
       if (height !== undefined && hash !== undefined) {
         const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
         throw new ApiError(400, message, 'VALIDATION');
       }
-      const untouched = await untouchedAccount(read, principal, askAccount);
-      const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
-      if (id === null) return nonces(read.principals.nonces(principal, untouched));
-      const block = read.blocks.find(id);
-      if (block === undefined)
-        throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
-      const { lastNonce } = read.principals.stxHistory(principal, block.height, untouched);
-      return nonces(atBlock(lastNonce));
+      return withUntouched(read, [principal], askAccount, ([untouched]) => {
+        const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
+        if (id === null) return nonces(read.principals.nonces(principal, untouched));
+        const block = read.blocks.find(id);
+        if (block === undefined)
+          throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
+        const { lastNonce } = read.principals.stxHistory(principal, block.height, untouched);
+        return nonces(atBlock(lastNonce));
+      });
     },
   }),
 ];

@@ -1,7 +1,7 @@
 /** Several principals or transactions in one request, from one snapshot, in the forms of v3. Stackside's own routes. */
 import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { requireWholeHistory, untouchedAccount } from '../../http/history.ts';
+import { requireWholeHistory, withUntouched } from '../../http/history.ts';
 import { listOf } from '../../http/pagination.ts';
 import { textReader } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
@@ -74,23 +74,22 @@ const balancesOfMany = route({
   response: listOf(ResultsAtTip, PrincipalBalances),
   etag: null,
   history: 'account',
-  handle: async ({ body, read, askAccount }) => {
+  handle: ({ body, read, askAccount }) => {
     const principals = readPrincipals(body.principals);
     const tokens = readTokens(body.fungible_tokens ?? []);
     if (tokens.length > 0) requireWholeHistory(read);
-    const untouched = await Promise.all(
-      principals.map(async (principal) => untouchedAccount(read, principal, askAccount)),
-    );
-    const units = tokens.map((asset) => unitOf(read, asset));
-    const balancesOf = (principal: string, place: number) => ({
-      principal,
-      stx: stxBalance(read.principals.stxBalance(principal, untouched[place])),
-      fungible_tokens: tokens.map((asset, index) => ({
-        ...ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
-        ...units[index]!,
-      })),
+    return withUntouched(read, principals, askAccount, (untouched) => {
+      const units = tokens.map((asset) => unitOf(read, asset));
+      const balancesOf = (principal: string, place: number) => ({
+        principal,
+        stx: stxBalance(read.principals.stxBalance(principal, untouched[place])),
+        fungible_tokens: tokens.map((asset, index) => ({
+          ...ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
+          ...units[index]!,
+        })),
+      });
+      return { ...tipOf(read), results: principals.map(balancesOf) };
     });
-    return { ...tipOf(read), results: principals.map(balancesOf) };
   },
 });
 

@@ -1,11 +1,10 @@
 /** Principals: balances, nonces, transactions and balance changes. */
 import { type Static, Type } from '@sinclair/typebox';
-import { andThen } from '../../base/awaitable.ts';
 import { memoizeByObject } from '../../base/cache.ts';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
-import { untouchedAccount } from '../../http/history.ts';
+import { withUntouched } from '../../http/history.ts';
 import { written } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -217,7 +216,7 @@ export const principals = [
     etag: principalAndMempool,
     history: 'account',
     handle: ({ params: { principal }, read, askAccount }) =>
-      andThen(untouchedAccount(read, principal, askAccount), (untouched) =>
+      withUntouched(read, [principal], askAccount, ([untouched]) =>
         nonces(read.principals.nonces(principal, untouched)),
       ),
   }),
@@ -237,7 +236,7 @@ export const balances = [
     etag: principalAndMempool,
     history: 'account',
     handle: ({ params: { principal }, read, askAccount }) =>
-      andThen(untouchedAccount(read, principal, askAccount), (untouched) =>
+      withUntouched(read, [principal], askAccount, ([untouched]) =>
         stxBalance(read.principals.stxBalance(principal, untouched)),
       ),
   }),

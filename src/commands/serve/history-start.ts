@@ -143,10 +143,10 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
   /** Asks about the accounts that wait. @returns the milliseconds until it is to be called again */
   async function askAll(): Promise<number> {
     if (ingest.history.bottom() === 0) return LOOK_MS;
-    const start = await snapshots.read((reader) => reader.chain.start());
+    const start = snapshots.read((reader) => reader.chain.start());
     let pauseMs = LOOK_MS;
     for (let after = 0; start !== null; ) {
-      const { accounts, waiting } = await snapshots.read((reader) => reader.principals.unasked(after, BATCH));
+      const { accounts, waiting } = snapshots.read((reader) => reader.principals.unasked(after, BATCH));
       counts.waiting = waiting;
       for (let at = 0; at < accounts.length; at += AT_ONCE) {
         const together = accounts.slice(at, at + AT_ONCE);

@@ -123,7 +123,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     send,
     userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
   });
-  const read: ReadHooks = (look) => options.snapshots.read(async (now) => look(now));
+  const read: ReadHooks = (look) => options.snapshots.read(look);
   const api = {
     access: allowed,
     // Immutable once stored, which it is before a registration is answered.

@@ -20,11 +20,9 @@ async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
 }
 
 /** Reads from the index. @returns the value, or the reason why the index can't be read; throws other errors */
-export async function readOrReason<T>(
-  reading: Promise<T>,
-): Promise<{ read: T; reason: null } | { read: null; reason: string }> {
+export function readOrReason<T>(reading: () => T): { read: T; reason: null } | { read: null; reason: string } {
   try {
-    return { read: await reading, reason: null };
+    return { read: reading(), reason: null };
   } catch (error) {
     if (error instanceof NoSnapshotError) return { read: null, reason: error.message };
     const failure = unavailable(error);
@@ -69,7 +67,7 @@ export function serverOperations(options: OperationsOptions): Operations {
       };
     });
 
-  const stateOfIndex = async (): Promise<IndexState> => (await readOrReason(readState())).read ?? NO_INDEX;
+  const stateOfIndex = (): IndexState => readOrReason(readState).read ?? NO_INDEX;
 
   return {
     readiness,

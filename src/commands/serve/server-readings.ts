@@ -48,7 +48,7 @@ function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
   const start = clock.monotonic();
   return async () => {
     const { height, node_height, tip_age_seconds, ...standing } = await operations.readiness();
-    const { read: from } = await readOrReason(snapshots.read((read) => read.chain.historyFrom()));
+    const { read: from } = readOrReason(() => snapshots.read((read) => read.chain.historyFrom()));
     const files = [...fileSizes(settings.data)];
     const sizeOf = (name: string) =>
       files.filter(([file]) => file.startsWith(name)).reduce((sum, [, size]) => sum + size, 0);

@@ -165,7 +165,7 @@ async function startServices(
     events: receiving?.port ?? null,
     signInPath: hooks?.signInPath ?? null,
     readiness: operations.readiness,
-    chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
+    chainId: async () => readOrReason(() => snapshots.read((read) => read.chain.chainId())).read,
     failed: cluster === null ? ended.promise : Promise.race([cluster.failed, ended.promise]),
     stop: () => services.stop(),
   };

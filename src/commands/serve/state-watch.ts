@@ -183,7 +183,8 @@ export function watchState(options: StateWatchOptions): {
   async function readiness(): Promise<Readiness> {
     begun += 1;
     const order = begun;
-    const [{ read: index, reason: readFailure }, info] = await Promise.all([readOrReason(readIndex()), nodeInfo(node)]);
+    const { read: index, reason: readFailure } = readOrReason(readIndex);
+    const info = await nodeInfo(node);
     const tip = index?.tip ?? null;
     const height = tip?.height ?? null;
     const nodeHeight = info?.height ?? null;

@@ -11,7 +11,7 @@ import type { Block } from '../../chain/block.ts';
 import type { IndexKey } from '../../store/hooks/candidates.ts';
 import type { BlockChange, ChangePlace } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import type { Snapshots } from '../../store/read/snapshots.ts';
+import type { ReadNow, Snapshots } from '../../store/read/snapshots.ts';
 import type { Options } from '../definition/definition.ts';
 import { declarations } from '../evaluation/operations.ts';
 import { blockText } from '../evaluation/payload.ts';
@@ -129,10 +129,10 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
      * @returns null at the end of the log, and for a place behind it
      * @throws UnknownPlaceError
      */
-    next: (from: ChangePlace, wanted: Wanted, most = MOST_PASSED): Promise<Walked | null> =>
+    next: (from: ChangePlace, wanted: Wanted, most = MOST_PASSED): Walked | null =>
       snapshots.read((read) => walk(read, from, wanted, most)),
 
     /** Finds a place. */
-    place: <T>(find: (steps: Reader['steps']) => T): Promise<T> => snapshots.read(async (read) => find(read.steps)),
+    place: <T>(find: (steps: Reader['steps']) => ReadNow<T>): T => snapshots.read((read) => find(read.steps)),
   };
 }

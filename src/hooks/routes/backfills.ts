@@ -43,7 +43,7 @@ export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' 
 
     /** @throws HookProblem 400 for the range, 404 for an unknown hook, 429 where too many backfills wait */
     async start(consumer: string, uuid: string, { from, to: upTo, dryRun }: BackfillRange) {
-      const { hook, tip } = await read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
+      const { hook, tip } = read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
       const to = upTo ?? tip;
       if (from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
@@ -54,7 +54,7 @@ export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' 
 
     /** Also cancels queued deliveries of the backfill that are not under way. @throws HookProblem 404 */
     async cancel(consumer: string, uuid: string, job: string): Promise<void> {
-      const hook = await read((now) => idOf(now, consumer, uuid));
+      const hook = read((now) => idOf(now, consumer, uuid));
       await commands.run('backfill.cancel', { hook, job });
     },
   };

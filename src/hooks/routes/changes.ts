@@ -199,13 +199,13 @@ function conditionsIn(filters: string) {
 }
 
 /** The place of a cursor in the log of this server. @throws ParameterError, UnknownPlaceError */
-function here(cursor: string, changes: Changes): Promise<ChangePlace> {
+function here(cursor: string, changes: Changes): ChangePlace {
   const place = placeOf(cursor);
   return changes.place((steps) => steps.here(place));
 }
 
 /** The place at which a request begins. @throws ParameterError, UnknownPlaceError */
-async function placeIn({ after, from_height: from }: Asked, changes: Changes): Promise<ChangePlace> {
+function placeIn({ after, from_height: from }: Asked, changes: Changes): ChangePlace {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());
     return after === 'tip' ? changes.place((steps) => steps.last()) : here(after, changes);
@@ -280,7 +280,7 @@ async function pageOf(
   let [place, left, characters] = [from, MOST_PASSED, 0];
   const pause = turns.longWork();
   while (texts.length < limit && left > 0 && characters < MOST_CHARACTERS) {
-    const walked = await changes.next(place, wanted, left);
+    const walked = changes.next(place, wanted, left);
     if (walked === null) return { texts, place, hasMore: false };
     ({ place } = walked);
     left -= walked.passed;
@@ -342,7 +342,7 @@ async function* events(
   metrics.opened('stream');
   try {
     yield `retry: ${RETRY_MS}\nid: ${cursorOf(from)}\n\n`;
-    for (let [place, walked] = [from, first]; !signal.aborted; walked = await changes.next(place, wanted)) {
+    for (let [place, walked] = [from, first]; !signal.aborted; walked = changes.next(place, wanted)) {
       if (walked !== null) {
         ({ place } = walked);
         passed += walked.passed;
@@ -386,9 +386,9 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const alone = atMost(MOST_PAGES);
   let streams = 0;
 
-  async function stream(place: ChangePlace, wanted: Wanted, signal: AbortSignal): Promise<Streamed> {
+  function stream(place: ChangePlace, wanted: Wanted, signal: AbortSignal): Streamed {
     if (streams >= MOST_READERS) throw new TooManyReadersError();
-    const first = await changes.next(place, wanted);
+    const first = changes.next(place, wanted);
     const parts = async function* () {
       streams += 1;
       try {
@@ -453,7 +453,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
         const isStream = acceptsEvents(request);
         const resumed = isStream ? request.headers.get('last-event-id') : null;
         try {
-          const place = resumed === null ? await placeIn(asked, changes) : await here(resumed, changes);
+          const place = resumed === null ? placeIn(asked, changes) : here(resumed, changes);
           return isStream
             ? await stream(place, wanted, request.signal)
             : await page(place, wanted, asked.limit, asked.wait, request.signal);

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import type { ReadNow } from '../../store/read/snapshots.ts';
 import type { Access } from '../access/access.ts';
 import { HookProblem, titles } from '../problem.ts';
 
@@ -17,7 +18,7 @@ export interface HookCallers {
 export type HookReader = Pick<Reader, 'hooks' | 'height'>;
 
 /** Reads from a snapshot with all that this process has answered so far; for reads before and after a command. */
-export type ReadHooks = <T>(look: (read: HookReader) => T) => Promise<T>;
+export type ReadHooks = <T>(look: (read: HookReader) => ReadNow<T>) => T;
 
 const locationTitles = {
   params: 'Invalid path parameter',

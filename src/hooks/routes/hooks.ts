@@ -107,7 +107,7 @@ export function management(
     get: (now: HookReader, consumer: string, uuid: string) => serialized(now, ownHook(now.hooks, { consumer, uuid })),
 
     async update(consumer: string, uuid: string, body: unknown) {
-      const known = await read((now) => ownHook(now.hooks, { consumer, uuid }));
+      const known = read((now) => ownHook(now.hooks, { consumer, uuid }));
       await checkTarget(patchedDefinition(definitionOf(known), body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
@@ -128,7 +128,7 @@ export function management(
      * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 where too many evaluations wait
      */
     async evaluate(consumer: string, uuid: string, choice: BlockChoice): Promise<void> {
-      const record = await read((now) => ownHook(now.hooks, { consumer, uuid }));
+      const record = read((now) => ownHook(now.hooks, { consumer, uuid }));
       const block = chosenBlock(history, choice);
       const { candidates } = store;
       if (scanner({ history, candidates }, activeHook(record).conditions).at(block) === null) return;

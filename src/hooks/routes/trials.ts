@@ -54,7 +54,7 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
     if (!isRange && range.block_height === undefined && range.index_block_hash === undefined) {
       throw new HookProblem(400, 'block_height, index_block_hash, or from_height and to_height must be given');
     }
-    const tip = await read((now) => now.height());
+    const tip = read((now) => now.height());
     const found = { matched_blocks: 0, matched_transactions: 0, payloads: [] as object[] };
     const add = (matched: MatchedBlock) => {
       found.matched_blocks += 1;
@@ -141,9 +141,9 @@ function testDeliveries({ store, history, request, network, chance }: Tried, sea
   }
 
   /** @param current reads the hook again, since it may be changed or deleted during the search */
-  return async (current: () => Promise<HookRecord>, choice: TestChoice) => {
-    const { matched, searchedFrom } = await testBlock(await current(), choice);
-    const record = await current();
+  return async (current: () => HookRecord, choice: TestChoice) => {
+    const { matched, searchedFrom } = await testBlock(current(), choice);
+    const record = current();
     const text = payloadText(activeHook(record), networkOrUnknown(network), { apply: [matched], rollback: [] });
     const id = webhookId(store.logIdentity(), `${record.uuid}/${chance.uuid()}`, text);
     const identity = { webhookId: id, queue: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
@@ -174,7 +174,7 @@ export function trials(hooks: Tried, read: ReadHooks) {
   return {
     preview: preview.ofDefinition,
     previewOwn: async (consumer: string, uuid: string, range: PreviewRange) =>
-      preview.ofHook(await own(consumer, uuid), range),
+      preview.ofHook(own(consumer, uuid), range),
 
     test: (consumer: string, uuid: string, choice: TestChoice) => test(() => own(consumer, uuid), choice),
   };

@@ -1,6 +1,5 @@
 /** Read-only snapshots of the index for requests, whichever file is at its path. */
 import { SQLiteError } from 'bun:sqlite';
-import type { Awaitable } from '../../base/awaitable.ts';
 import { type Clock, type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
@@ -10,12 +9,15 @@ import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '..
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
 import type { Reader, WorkLimits } from './index-reader.ts';
 
+/** A result that is there when a request returns: its snapshot ends then. */
+export type ReadNow<T> = T extends PromiseLike<unknown> ? never : T;
+
 /** Runs requests on snapshots of the index, which don't show later writes. */
 export interface Snapshots {
-  /** @throws NoSnapshotError where there is none, or it was in use for too long */
-  read<T>(request: (reader: Reader) => Awaitable<T>): Promise<T>;
-  /** {@link read}, with the result at once where the request's is. @throws at once, too */
-  readAtOnce<T>(request: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  /** Runs a request that reads in one turn. @throws NoSnapshotError if there is no snapshot */
+  read<T>(request: (reader: Reader) => ReadNow<T>): T;
+  /** Runs a request that may take several turns. @throws NoSnapshotError also if the snapshot was in use for too long */
+  readLong<T>(request: (reader: Reader) => Promise<T>): Promise<T>;
   /** Refuses further requests. Snapshots in use stay open until their requests end. */
   close(): void;
 }
@@ -220,39 +222,31 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     one.file.end(one.connection);
   }
 
-  function readAtOnce<T>(request: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    const one = begin();
-    let answered: Awaitable<T>;
-    try {
-      answered = request(one.connection.reader);
-    } catch (error) {
-      end(one);
-      throw error;
-    }
-    if (answered instanceof Promise) return endAfter(one, answered);
-    end(one);
-    return answered;
-  }
-
-  async function endAfter<T>(one: InUse, answered: Promise<T>): Promise<T> {
-    try {
-      return await answered;
-    } catch (error) {
-      if (one.cutOff) throw new SnapshotCutOffError('The request took too long', { cause: error });
-      throw error;
-    } finally {
-      end(one);
-    }
-  }
-
   open();
   const stopLooking = every(LOOK_MS, () => {
     lookAtSnapshots();
     lookAtFile();
   });
   return {
-    read: async (request) => readAtOnce(request),
-    readAtOnce,
+    read<T>(request: (reader: Reader) => ReadNow<T>): T {
+      const one = begin();
+      try {
+        return request(one.connection.reader);
+      } finally {
+        end(one);
+      }
+    },
+    async readLong(request) {
+      const one = begin();
+      try {
+        return await request(one.connection.reader);
+      } catch (error) {
+        if (one.cutOff) throw new SnapshotCutOffError('The request took too long', { cause: error });
+        throw error;
+      } finally {
+        end(one);
+      }
+    },
     close() {
       closed = true;
       shared.leave();

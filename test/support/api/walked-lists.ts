@@ -371,7 +371,9 @@ class HookLists implements Disposable {
   readonly #records = hookRecords(this.#db);
   #made = 0;
 
-  readonly #managed = management({ pausedReason: () => null } as unknown as Chainhooks, () => Promise.reject());
+  readonly #managed = management({ pausedReason: () => null } as unknown as Chainhooks, () => {
+    throw new Error('no read of chainhooks');
+  });
   readonly #reader = {
     hooks: { records: this.#records, deliveries: hookDeliveries(this.#db) },
     height: () => 0,

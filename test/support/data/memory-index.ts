@@ -6,6 +6,7 @@ import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { readerOf, type WorkLimits } from '../../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../../src/store/read/snapshots.ts';
 import { ingestOf } from './ingest.ts';
+import { snapshotsBy } from './snapshots-by.ts';
 
 /** The bytes of the index that the events make, in the form that SQLite reads from memory. */
 function indexBytes(events: Iterable<ReceivedEvent>): Uint8Array {
@@ -23,5 +24,5 @@ export const noEntries: EntryReader = { read: () => undefined };
 export function memoryIndex(events: Iterable<ReceivedEvent>, limits: WorkLimits = {}): Snapshots {
   const db = Database.deserialize(indexBytes(events), { readonly: true, safeIntegers: false });
   const reader = readerOf(db, noEntries, 1, limits);
-  return { read: async (request) => request(reader), readAtOnce: (request) => request(reader), close: () => {} };
+  return snapshotsBy(() => reader);
 }

@@ -40,18 +40,26 @@ export function countedApi(directory: string, limits: WorkLimits) {
   const journal = openJournalReader(directory);
   const reader = readerOf(db, journal, 1, limits);
   let bytes = 0;
-  const snapshots: Snapshots = {
-    readAtOnce: (request) => snapshots.read(request),
-    async read(request) {
-      db.fileControl(constants.SQLITE_FCNTL_RESET_CACHE);
-      const before = bytesRead();
-      db.run('BEGIN');
-      try {
-        return await request(reader);
-      } finally {
+  /** Begins a snapshot. @returns its end */
+  function begin(): Disposable {
+    db.fileControl(constants.SQLITE_FCNTL_RESET_CACHE);
+    const before = bytesRead();
+    db.run('BEGIN');
+    return {
+      [Symbol.dispose]() {
         db.run('COMMIT');
         bytes += bytesRead() - before;
-      }
+      },
+    };
+  }
+  const snapshots: Snapshots = {
+    read(request) {
+      using _ = begin();
+      return request(reader);
+    },
+    async readLong(request) {
+      using _ = begin();
+      return await request(reader);
     },
     close() {
       db.close();

@@ -1,4 +1,10 @@
+/** Snapshots of readers that a test makes. */
+import type { Reader } from '../../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../../src/store/read/snapshots.ts';
 
-/** Snapshots whose every read is made by one function. */
-export const snapshotsBy = (read: Snapshots['read']): Snapshots => ({ read, readAtOnce: read, close: () => {} });
+/** @param reader returns the reader of a request, or throws */
+export const snapshotsBy = (reader: () => Reader): Snapshots => ({
+  read: (request) => request(reader()),
+  readLong: async (request) => request(reader()),
+  close: () => {},
+});

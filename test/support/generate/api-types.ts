@@ -14,7 +14,9 @@ const app = join(import.meta.dir, '../../../src/console/app');
 export const typesFile = join(app, 'api/openapi.d.ts');
 
 /** A document needs no data. */
-const noData = snapshotsBy(() => Promise.reject(new Error('no data')));
+const noData = snapshotsBy(() => {
+  throw new Error('no data');
+});
 
 /** The OpenAPI document of this source. */
 export async function apiDocument(): Promise<OpenAPI3> {

@@ -36,7 +36,9 @@ export async function devnetExamples(
   await node.start(observer.url.origin);
   try {
     const app = createApp({
-      snapshots: snapshotsBy(() => Promise.reject(new Error('no index'))),
+      snapshots: snapshotsBy(() => {
+        throw new Error('no index');
+      }),
       version,
       log: () => {},
       steering: { node, hosts: [] },

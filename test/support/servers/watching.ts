@@ -31,7 +31,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     },
   } as unknown as NodeRpc;
   const watch = watchState({
-    snapshots: snapshotsBy(async (read) => read(reader)),
+    snapshots: snapshotsBy(() => reader),
     node,
     nodeRpc: 'http://127.0.0.1:20443',
     chainId: null,

@@ -1,0 +1,37 @@
+/** Reads of one turn: a snapshot ends when its request returns, and the compiler refuses a request that would read on. */
+import { expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
+import { route } from '../../src/http/route.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { openNew } from '../support/data/ingest.ts';
+
+const declared = {
+  path: '/height',
+  operationId: 'getHeight',
+  summary: 'The height',
+  tag: 'Test',
+  response: Type.Integer(),
+  etag: null,
+  history: 'none',
+} as const;
+
+test('a request of one turn returns its result, and no promise that reads on', () => {
+  using open = openNew();
+  const snapshots = openSnapshots(open.directory);
+  const height: number = snapshots.read((read) => read.height());
+  expect(height).toBe(0);
+  // @ts-expect-error: the snapshot has ended before the promise is settled.
+  expect(snapshots.read(async (read) => read.height())).toBeInstanceOf(Promise);
+  snapshots.close();
+});
+
+test('only a route of long reads, or one without the index, has a handler that returns a promise', () => {
+  const routes = [
+    route({ ...declared, handle: ({ read }) => read.height() }),
+    route({ ...declared, long: true, handle: async ({ read }) => read.height() }),
+    route({ ...declared, snapshot: false, handle: async () => 0 }),
+    // @ts-expect-error: the snapshot has ended before the promise is settled.
+    route({ ...declared, handle: async ({ read }) => read.height() }),
+  ];
+  expect(routes.map(({ snapshot }) => snapshot)).toEqual([true, true, false, true]);
+});
