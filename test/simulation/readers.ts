@@ -27,16 +27,6 @@ function require(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
-/** A list of blocks by the first version of the API, in the form of the second: it has neither the parent's id nor a count. */
-const asSecond = ({ total, results }: Body): Body => ({
-  total,
-  results: results.map((block: Body, place: number) => {
-    const below = results[place + 1];
-    const isParent = below === undefined || below.hash === block.parent_block_hash;
-    return { ...block, parent_index_block_hash: isParent ? below?.index_block_hash : null, tx_count: block.txs.length };
-  }),
-});
-
 export class Readers {
   readonly #world: World;
   readonly #server: Server;
@@ -58,7 +48,7 @@ export class Readers {
     this.#looks = [
       { path: `/extended/v2/blocks?limit=${LIMIT}`, judge: (body, seen) => this.#isChain(body, seen) },
       // This one takes several turns.
-      { path: `/extended/v1/block?limit=${LIMIT}`, judge: (body, seen) => this.#isChain(asSecond(body), seen) },
+      { path: `/extended/v1/block?limit=${LIMIT}`, judge: (body, seen) => this.#isChain(this.#asSecond(body), seen) },
       { path: '/extended/v2/blocks/latest/transactions?limit=50', judge: (body) => this.#isWholeBlock(body) },
       { path: '/extended/v1/tx?limit=50', judge: (body) => this.#isHistory(body) },
       { path: '/extended/v1/tx/mempool?limit=50', judge: (body) => this.#isCounted(body) },
@@ -125,6 +115,22 @@ export class Readers {
     const known = this.#blocks.blocks.get(tip.index_block_hash);
     require(known?.head.block_height === tip.block_height, 'the tip is no block of the node');
     this.#isTip(tip.block_height, seen);
+  }
+
+  /** A list of blocks by the first version of the API in the form of the second, which has the parent's id and a count. */
+  #asSecond({ total, results }: Body): Body {
+    /** A Bitcoin operation that failed is counted, and isn't listed. */
+    const isFailedOperation = ({ raw_tx, status }: Body): boolean => raw_tx === '0x00' && status !== 'success';
+    const second = (block: Body, place: number): Body => {
+      const { transactions = [] } = this.#blocks.blocks.get(block.index_block_hash)?.head ?? {};
+      const below = results[place + 1];
+      return {
+        ...block,
+        parent_index_block_hash: below?.hash === block.parent_block_hash ? below?.index_block_hash : null,
+        tx_count: block.txs.length + transactions.filter(isFailedOperation).length,
+      };
+    };
+    return { total, results: results.map(second) };
   }
 
   #isChain({ total, results }: Body, seen: number): void {
