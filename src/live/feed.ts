@@ -221,7 +221,7 @@ export function changeMessages(
    * The message for a mined transaction if the chain has it, or if only orphans have it. A pending or dropped transaction has a
    * change of its own.
    */
-  async function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): AsyncGenerator<Message> {
+  function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): Generator<Message> {
     const topic = transactionTopic(toHex(txId));
     const found = has(topic) ? read.transactions.findInForks(txId, NO_EVENTS) : undefined;
     if (found?.mined !== true || found.transaction.canonical !== canonical) return;
@@ -232,11 +232,7 @@ export function changeMessages(
    * The messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or dropped since,
    * that is a change of its own.
    */
-  async function* ofMempool(
-    read: Reader,
-    txId: Uint8Array,
-    kind: 'admitted' | 'dropped' | 'restored',
-  ): AsyncGenerator<Message> {
+  function* ofMempool(read: Reader, txId: Uint8Array, kind: 'admitted' | 'dropped' | 'restored'): Generator<Message> {
     // Subscribers of the mempool were not notified of the drop that a restored transaction had.
     // The index no longer has the reason of a drop if the transaction is back.
     const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
@@ -248,7 +244,7 @@ export function changeMessages(
     for (const topic of topics) yield new Message({ topic, text });
   }
 
-  async function* ofPrincipal(read: Reader, principal: string, height: number): AsyncGenerator<Message> {
+  function* ofPrincipal(read: Reader, principal: string, height: number): Generator<Message> {
     const transactionsTopic = principalTopic('address-transaction', principal);
     if (has(transactionsTopic)) {
       const heights = { first: height, last: height };
@@ -299,7 +295,7 @@ export function changeMessages(
    * The messages for the parts of an orphan. If the block was on the chain, its earlier messages are sent again with
    * `canonical: false`. The changes after it have the messages of the new blocks.
    */
-  async function* ofOrphan(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): AsyncGenerator<Message> {
+  function* ofOrphan(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): Generator<Message> {
     if (!any('transaction', ...(wasOnChain ? (['address-transaction', ...nftTopics] as const) : []))) return;
     const orphan = read.changes.orphan(indexBlockHash);
     if (orphan === undefined) return;
@@ -333,7 +329,7 @@ export function changeMessages(
   }
 
   /** The messages of a change, in the order in which they are sent. */
-  return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> => {
+  return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> | Generator<Message> => {
     switch (kind) {
       case 'block':
       case 'orphan':

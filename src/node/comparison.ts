@@ -183,7 +183,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** The facts of blocks from one down, each once, until each kind has enough. @throws TipLostError */
-  async function* facts(at: BlockAt, most: number, lowest: number): AsyncGenerator<Fact> {
+  function* facts(at: BlockAt, most: number, lowest: number): Generator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
     const lowestKnown = firstHeight() - 1;
     for (let height = at.height; height >= Math.max(lowest, lowestKnown); height--) {
@@ -227,7 +227,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     ): Promise<KindReport[]> {
       const reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
       let count = 0;
-      for await (const fact of facts(at, most, lowest)) {
+      for (const fact of facts(at, most, lowest)) {
         progress(count, fact.kind);
         await compare(fact, at, reports.get(fact.kind)!);
         count += 1;

@@ -201,7 +201,7 @@ const record = (one: Measured): string =>
   ]);
 
 /** The movements of a walk in batches, each read from its own snapshot. */
-async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): AsyncGenerator<Measured[], void> {
+function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<Measured[], void> {
   if (walk === null) return;
   const known = new Map<string, Unit>();
   try {
@@ -244,7 +244,7 @@ function csv(principal: string, walk: HistoryWalk | null): Streamed {
     fileName(principal, walk ?? { first: 0, last: 0 }),
     async function* (read) {
       yield csvLine(COLUMNS);
-      for await (const moved of batches(walk, read)) yield* texts(moved, record);
+      for (const moved of batches(walk, read)) yield* texts(moved, record);
     },
     (problem) => csvLine([`INCOMPLETE: ${reasonOf(problem)}`]),
   );
@@ -268,7 +268,7 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
     async function* (read) {
       yield `${jsonOf(head).slice(0, -1)},"movements":[`;
       let isFirst = true;
-      for await (const moved of batches(walk, read)) {
+      for (const moved of batches(walk, read)) {
         for (const text of texts(moved, (one) => `,${jsonOf(movement(one))}`)) {
           yield isFirst ? text.slice(1) : text;
           isFirst = false;

@@ -455,7 +455,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
         try {
           const place = resumed === null ? placeIn(asked, changes) : here(resumed, changes);
           return isStream
-            ? await stream(place, wanted, request.signal)
+            ? stream(place, wanted, request.signal)
             : await page(place, wanted, asked.limit, asked.wait, request.signal);
         } catch (error) {
           throw unknownPlace(error);
