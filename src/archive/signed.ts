@@ -11,19 +11,14 @@ import { ArchiveDamagedError, IDENTITY, identityBytes } from './archive.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts';
 import { packedSegment, rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
 
-/** An archive is older than its reader has seen it. */
-export class ArchiveOlderError extends PassingError {
-  override readonly name = 'ArchiveOlderError';
-}
-
 /** The head that a reader has seen of an archive. */
 type SeenHead = Pick<ArchiveHead, 'archive' | 'entry' | 'chain'>;
 
-/** @throws ArchiveOlderError, ArchiveUntrustedError where a head contradicts one that was seen before */
+/** @throws PassingError if a head is older than one that was seen before; ArchiveUntrustedError if it contradicts that */
 function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | null): void {
   if (seen === null || seen.archive.identity !== head.archive.identity) return;
   if (head.entry < seen.entry) {
-    throw new ArchiveOlderError(
+    throw new PassingError(
       `${HEAD} of the archive at ${location} ends with entry ${head.entry}, and an earlier one had entry ${seen.entry}.`,
       'The mirror is older than before: run the command again later, or give another mirror of the same archive.',
     );
@@ -49,7 +44,7 @@ export interface SignedArchiveOptions {
 
 /**
  * Reads an archive by its head: lists what the head names, and reads of the open part what the head proves.
- * @throws (each function) as {@link headIn}; ArchiveOlderError
+ * @throws (each function) as {@link headIn}; PassingError
  */
 export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): PlaceReads {
   let { seen } = options;

@@ -17,17 +17,13 @@ import {
 
 type Log = Pick<SharedLog, 'read' | 'append'>;
 
-/** The log and the journal have different entries at one number: they are different histories. */
-class DivergedLogError extends OperatorError {
-  /** @param id the first entry that differs */
-  constructor(id: number) {
-    super(
-      `Entry ${id} of the cluster's log differs from entry ${id} of this host's journal.`,
-      'Check --cluster and --cluster-prefix. If they are right, the log lost entries that this host had acknowledged, and ' +
-        'accepted others: keep this data directory aside, and start this host with an empty one.',
-    );
-  }
-}
+/** The error for a log and a journal that are different histories. @param id the first entry that differs */
+const divergedLog = (id: number): OperatorError =>
+  new OperatorError(
+    `Entry ${id} of the cluster's log differs from entry ${id} of this host's journal.`,
+    'Check --cluster and --cluster-prefix. If they are right, the log lost entries that this host had acknowledged, and ' +
+      'accepted others: keep this data directory aside, and start this host with an empty one.',
+  );
 
 /**
  * The log is damaged, but this host has the whole journal. Events can't be appended, and this host serves what it has until the
@@ -77,10 +73,10 @@ async function firstDifference(log: Log, own: OwnEntries, before: number, last: 
  * The cause of a different entry at a number: the log is damaged if its first different entry doesn't follow the entry before,
  * which both have. Otherwise log and journal are different histories.
  */
-async function whyOther(log: Log, own: OwnEntries, id: number): Promise<DamagedLogError | DivergedLogError> {
+async function whyOther(log: Log, own: OwnEntries, id: number): Promise<OperatorError> {
   const first = await firstDifference(log, own, LOG_START.id, id);
   const isSound = follows(await entryAt(log, first), (await headAt(log, first - 1)).chain);
-  return isSound ? new DivergedLogError(first) : new DamagedLogError(first, 'is damaged: its chain value is wrong');
+  return isSound ? divergedLog(first) : new DamagedLogError(first, 'is damaged: its chain value is wrong');
 }
 
 /**
@@ -91,7 +87,7 @@ export async function whyForeign(
   log: Log,
   own: OwnEntries,
   { id, last }: Pick<ForeignEntryError, 'id' | 'last'>,
-): Promise<DamagedLogError | DivergedLogError> {
+): Promise<OperatorError> {
   if (id !== last + 1) return new DamagedLogError(last + 1, 'is missing');
   if (isOwn(own, await headAt(log, last))) {
     return new DamagedLogError(id, 'is damaged: its chain value is wrong');
@@ -133,7 +129,7 @@ const GIVEN_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
  * Gives the log the next entries of the journal after the log's `head`.
  * @param last the last entry to give
  * @returns the newest entry given; null if the log has others there, or the journal has none
- * @throws LogUnavailableError, JournalEntryError
+ * @throws LogUnavailableError, OperatorError
  */
 async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Promise<Head | null> {
   const most = { ...GIVEN_TOGETHER, entries: Math.min(GIVEN_TOGETHER.entries, last - head.id) };
@@ -146,7 +142,7 @@ async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Pr
  * Gives the log the next entries that it lost and the host's journal has. The journal must not change meanwhile.
  * @param head the newest entry of the log, which should be in the journal
  * @returns the newest entry given; null if another host gives some
- * @throws DivergedLogError if the log is not a beginning of the journal, UnsoundLogError, LogUnavailableError, JournalEntryError
+ * @throws OperatorError if the log is not a beginning of the journal, UnsoundLogError, LogUnavailableError
  */
 export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head | null> {
   try {
@@ -161,7 +157,7 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
 /**
  * Gives the log entries that are missing between others, if its entries on both sides are those of the host's journal.
  * @returns whether the log has them
- * @throws LogUnavailableError, JournalEntryError
+ * @throws LogUnavailableError, OperatorError
  */
 export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<LogFault, 'fault'>): Promise<boolean> {
   let head = await headAt(log, first - 1);

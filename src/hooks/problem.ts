@@ -26,19 +26,15 @@ export class HookProblem extends ApiError {
     /** What is wrong, with the field's name: `options.decode must be boolean`. */
     details: string,
     readonly title: string = titles[status],
+    headers: ApiError['headers'] = {},
   ) {
-    super(status, details);
+    super(status, details, null, { headers });
   }
 }
 
 /** The caller made too many requests. */
-export class TooManyTries extends HookProblem {
-  override readonly headers: Readonly<Record<string, string>>;
-  constructor(retryAfterSeconds: number, details: string) {
-    super(429, details);
-    this.headers = { 'retry-after': String(retryAfterSeconds) };
-  }
-}
+export const tooManyTries = (retryAfterSeconds: number, details: string): HookProblem =>
+  new HookProblem(429, details, titles[429], { 'retry-after': String(retryAfterSeconds) });
 
 /** @param field its path with dots: `filters.events.0.sender` */
 export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);

@@ -72,22 +72,17 @@ function choice({ anyOf }: TSchema): string {
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** A response body doesn't match its schema. */
-class ResponseMismatch extends Error {
-  override readonly name = 'ResponseMismatch';
-}
-
-/** Checks a JSON body. @throws ResponseMismatch for a wrong or missing value, and for a member that the schema doesn't have */
+/** Checks a JSON body. @throws Error for a wrong or missing value, and for a member that the schema doesn't have */
 export function checkedBody(path: string, schema: TSchema, text: string): void {
   const body: unknown = JSON.parse(text);
   const error = Value.Errors(schema, body).First();
   if (error !== undefined) {
-    throw new ResponseMismatch(`${path} answers at ${error.path || '/'}: ${error.message}, got ${text.slice(0, 500)}`);
+    throw new Error(`${path} answers at ${error.path || '/'}: ${error.message}, got ${text.slice(0, 500)}`);
   }
   const declared = Value.Clean(schema, Value.Clone(body));
   if (!Value.Equal(declared, body)) {
     const extra = JSON.stringify(Value.Diff(declared, body).filter(({ type }) => type === 'insert'));
-    throw new ResponseMismatch(`${path} answers what its schema doesn't name: ${extra}`);
+    throw new Error(`${path} answers what its schema doesn't name: ${extra}`);
   }
 }
 
@@ -95,7 +90,7 @@ export function checkedBody(path: string, schema: TSchema, text: string): void {
  * Checks an error response by the schema that its route declares for the status. No route declares internal errors (5xx).
  * @param responses the route's schemas by status, as in the OpenAPI document
  * @returns the response
- * @throws ResponseMismatch
+ * @throws Error
  */
 export async function checkedError(
   path: string,
@@ -105,7 +100,7 @@ export async function checkedError(
   if (response.status === 500) return response;
   const schema = responses[response.status]?.content?.['application/json']?.schema;
   const text = await response.clone().text();
-  if (schema === undefined) throw new ResponseMismatch(`${path} declares no body for ${response.status}, got ${text}`);
+  if (schema === undefined) throw new Error(`${path} declares no body for ${response.status}, got ${text}`);
   checkedBody(`${path} with ${response.status}`, schema, text);
   return response;
 }

@@ -46,18 +46,19 @@ const NO_HEADERS = Object.freeze({});
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
   /** Additional headers of the response. */
-  readonly headers: Readonly<Record<string, string>> = NO_HEADERS;
+  readonly headers: Readonly<Record<string, string>>;
   constructor(
     readonly status: ErrorStatus,
     message: string,
     /** Error code for programs, where the status alone does not identify the error. */
     readonly code: string | null = null,
-    options?: ErrorOptions,
+    { headers = NO_HEADERS, ...options }: ErrorOptions & Partial<Pick<ApiError, 'headers'>> = {},
   ) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, options);
     Error.stackTraceLimit = stackTraceLimit;
+    this.headers = headers;
   }
 }
 
@@ -118,9 +119,9 @@ export class HistoryError extends ApiError {
     status: 404 | 503,
     code: 'before_history' | 'history_incomplete' | 'asking_node',
     message: string,
-    override readonly headers: Readonly<Record<string, string>>,
+    headers: ApiError['headers'],
   ) {
-    super(status, message, code);
+    super(status, message, code, { headers });
   }
 }
 

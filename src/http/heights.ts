@@ -35,14 +35,10 @@ const RETRY_AFTER_SECONDS = 1;
 const parameter: ParameterLocation = { location: 'headers', path: [MIN_HEIGHT_HEADER] };
 const readMinimum = textReader(MinHeight);
 
-/** The minimum height of a request can't be read here yet. */
-class HeightNotReachedError extends ApiError {
-  override readonly name = 'HeightNotReachedError';
-  override readonly headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
-  constructor(asked: number, readable: number, why: string) {
-    const message = `${parameter.location}/${MIN_HEIGHT_HEADER} is ${asked}, but the highest block here is ${readable}: ${why}`;
-    super(503, message, 'HEIGHT_NOT_REACHED');
-  }
+/** The error for a minimum height that can't be read here yet. */
+function notReached(asked: number, readable: number, why: string): ApiError {
+  const message = `${parameter.location}/${MIN_HEIGHT_HEADER} is ${asked}, but the highest block here is ${readable}: ${why}`;
+  return new ApiError(503, message, 'HEIGHT_NOT_REACHED', { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } });
 }
 
 interface HeightsOptions {
@@ -87,7 +83,7 @@ export class Heights {
   /**
    * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
    * @param noted receives the height of the snapshot
-   * @throws ParameterError for an invalid height, HeightNotReachedError, and the errors of `Snapshots.readLong`
+   * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of `Snapshots.readLong`
    */
   async readLong<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
     const minimum = minimumHeight(request);
@@ -99,7 +95,7 @@ export class Heights {
       });
       if (found !== null) return found.answer;
       const ended = await this.#waiting.wait(minimum, deadline, request.signal);
-      if (ended !== 'reached') throw new HeightNotReachedError(minimum, noted.height ?? 0, refusals[ended]);
+      if (ended !== 'reached') throw notReached(minimum, noted.height ?? 0, refusals[ended]);
       await this.#turns.next();
     }
   }

@@ -45,18 +45,16 @@ const NODE_RETRY_AFTER_SECONDS = 5;
 /**
  * Asks the node for the STX and nonces of an account after a block.
  * @param indexBlockHash of the block
- * @throws NodeAwayError
+ * @throws ApiError if the node doesn't return it
  */
 export type AskAccount = (principal: string, indexBlockHash: Uint8Array) => Promise<StartingAccount>;
 
-/** The node didn't return the state of an account. */
-export class NodeAwayError extends ApiError {
-  override readonly name = 'NodeAwayError';
-  override readonly headers = { 'retry-after': String(NODE_RETRY_AFTER_SECONDS) };
-  constructor(principal: string, reason: string, options?: ErrorOptions) {
-    super(503, `The node didn't return the account ${principal} (${reason}); try again later`, 'node_away', options);
-  }
-}
+/** The error for an account whose state the node didn't return. */
+export const nodeAway = (principal: string, reason: string, options?: ErrorOptions): ApiError =>
+  new ApiError(503, `The node didn't return the account ${principal} (${reason}); try again later`, 'node_away', {
+    headers: { 'retry-after': String(NODE_RETRY_AFTER_SECONDS) },
+    ...options,
+  });
 
 const withFrom = (from: number): Record<string, string> => ({ [HISTORY_HEADER]: String(from) });
 
@@ -75,7 +73,7 @@ export function requireWholeHistory(read: Reader): void {
  * Makes an answer about accounts. The node is asked about those that no block of a partial history concerns.
  * @param answer gets the STX and nonces of each account that only the node knows, and null for the others
  * @returns a promise if the history is partial
- * @throws HistoryError if the index knows an account's blocks and waits for the node's answer about earlier ones; NodeAwayError
+ * @throws HistoryError if the index knows an account's blocks and waits for the node's answer about earlier ones; ApiError if the node doesn't answer
  */
 export function withUntouched<T>(
   read: Reader,

@@ -190,11 +190,8 @@ const quotaHeaders = (client: Client, { perMinute, remaining, reset }: Quota): R
 /** A request beyond the limit of its client. */
 export class RateLimitError extends ApiError {
   override readonly name = 'RateLimitError';
-  constructor(
-    override readonly headers: Readonly<Record<string, string>>,
-    seconds: number,
-  ) {
-    super(429, `Too many requests; the next one is allowed in ${seconds} s`, 'RATE_LIMIT');
+  constructor(headers: ApiError['headers'], seconds: number) {
+    super(429, `Too many requests; the next one is allowed in ${seconds} s`, 'RATE_LIMIT', { headers });
   }
 }
 

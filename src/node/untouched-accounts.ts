@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
-import { type AskAccount, NodeAwayError } from '../http/history.ts';
+import { type AskAccount, nodeAway } from '../http/history.ts';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import { AskedNode, askedAccount, NoAnswer, reached } from './facts.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
@@ -26,16 +26,14 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
   let waiting = 0;
 
   async function ask(principal: string, indexBlockHash: Uint8Array): Promise<StartingAccount> {
-    if (waiting >= MOST_WAITING) throw new NodeAwayError(principal, 'too many requests wait for its answers');
+    if (waiting >= MOST_WAITING) throw nodeAway(principal, 'too many requests wait for its answers');
     waiting += 1;
     try {
       const account = reached(await turn(() => askedAccount(node, principal, indexBlockHash)));
-      if (account instanceof NoAnswer) throw new NodeAwayError(principal, account.reason);
+      if (account instanceof NoAnswer) throw nodeAway(principal, account.reason);
       return { ...account, balance: account.balance + account.locked };
     } catch (error) {
-      throw error instanceof NodeUnreachableError
-        ? new NodeAwayError(principal, error.message, { cause: error })
-        : error;
+      throw error instanceof NodeUnreachableError ? nodeAway(principal, error.message, { cause: error }) : error;
     } finally {
       waiting -= 1;
     }

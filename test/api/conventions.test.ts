@@ -1,7 +1,7 @@
 /** Conventions of all routes, tested with a few of them. */
 import { describe, expect, test } from 'bun:test';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../../src/store/model/read-errors.ts';
+import { IndexUnavailableError, NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { alice, announcement, drop, transfer } from '../support/events/handmade.ts';
@@ -329,8 +329,8 @@ describe('503 while the store', () => {
   test.each([
     ['is busy', failed('database is locked', 'SQLITE_BUSY_SNAPSHOT', 517)],
     ['fails to read', failed('disk I/O error', 'SQLITE_IOERR_READ', 266)],
-    ['is closed', new StoreClosedError('The store is closed')],
-    ['has no time left', new SnapshotCutOffError('The request took too long')],
+    ['is closed', new NoSnapshotError('The store is closed')],
+    ['has no time left', new NoSnapshotError('The request took too long')],
   ])('%s', async (_, failure) => {
     const { json, logged } = testApp(failingIndex(failure));
     const { status, body } = await json('/extended');

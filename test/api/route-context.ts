@@ -8,7 +8,7 @@ import { Heights } from '../../src/http/heights.ts';
 import { responder } from '../../src/http/respond.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { type RouteContext, uncounted } from '../../src/http/route.ts';
-import { StoreClosedError } from '../../src/store/model/read-errors.ts';
+import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 
 /** Without data, unless it is given. */
@@ -17,7 +17,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
   const snapshots =
     given.snapshots ??
     snapshotsBy(() => {
-      throw new StoreClosedError('no data');
+      throw new NoSnapshotError('no data');
     });
   return {
     snapshots,

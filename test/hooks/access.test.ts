@@ -11,7 +11,7 @@ import { type Access, access } from '../../src/hooks/access/access.ts';
 import { adminKeyFile, adminKeyOf, keyOf, readAdminKey, readKeys, wrongKeys } from '../../src/hooks/access/keys.ts';
 import { openSessions } from '../../src/hooks/access/sessions.ts';
 import type { HookEvent } from '../../src/hooks/log-event.ts';
-import { HookProblem, TooManyTries } from '../../src/hooks/problem.ts';
+import { HookProblem } from '../../src/hooks/problem.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { serving } from '../support/servers/serving.ts';
@@ -196,8 +196,8 @@ describe('wrong keys', () => {
     const keyed = withKeys();
     expect(guess(keyed, '192.0.2.1', 12)).toEqual([...new Array(10).fill(401), 429, 429]);
     const slow = refused(() => keyed.callerOf(asks(as(WRONG)), '192.0.2.1'));
-    expect(slow).toBeInstanceOf(TooManyTries);
-    expect((slow as TooManyTries).headers).toEqual({ 'retry-after': '6' });
+    expect(slow).toBeInstanceOf(HookProblem);
+    expect((slow as HookProblem).headers).toEqual({ 'retry-after': '6' });
     // A key that can be guessed isn't looked at: a guess would differ from a miss.
     expect(status(keyed, 'short-key', '192.0.2.1')).toBe(429);
     expect(status(keyed, 'short-key', '192.0.2.2')).toBe(200);

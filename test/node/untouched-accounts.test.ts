@@ -1,7 +1,7 @@
 /** Requests to the node for accounts that a partial history has no blocks of. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { NodeAwayError } from '../../src/http/history.ts';
+import { ApiError } from '../../src/http/errors.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { untouchedAccounts } from '../../src/node/untouched-accounts.ts';
 import { alice, bob } from '../support/events/handmade.ts';
@@ -39,7 +39,7 @@ test('the next request asks again after the node fails or lacks the tip', async 
   for (const status of [404, 500, 503]) {
     node.answer(`/v2/accounts/${bob.address}`, () => new Response('not now', { status }));
     const error = await ask(bob.address, tip).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(NodeAwayError);
+    expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ status: 503, code: 'node_away', headers: { 'retry-after': '5' } });
     expect((error as Error).message).toContain(bob.address);
   }
@@ -62,7 +62,7 @@ test('at most 64 requests wait for a node that does not answer', async () => {
   const all = principals.map((principal) =>
     ask(principal, tip).then(
       () => 'answered',
-      (error: unknown) => (error as NodeAwayError).code,
+      (error: unknown) => (error as ApiError).code,
     ),
   );
   release();

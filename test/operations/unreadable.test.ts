@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import { serverOperations } from '../../src/commands/serve/operations.ts';
-import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
+import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
@@ -16,7 +16,7 @@ const ioError = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR
 
 test.each([
   [ioError, "The index can't be read: disk I/O error."],
-  [new SnapshotCutOffError('The request took too long'), 'The request took too long.'],
+  [new NoSnapshotError('The request took too long'), 'The request took too long.'],
 ])('/ready says why, and /metrics still has the rest', async (error, reason) => {
   using directory = dataDirectory();
   const snapshots = failing(error);

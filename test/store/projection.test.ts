@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';
-import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
+import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { sharedProjection } from '../../src/store/queries/mempool.ts';
 import type { Reader, WorkLimits } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -126,7 +126,7 @@ test('where the request that makes a projection fails, another one of those that
   let tries = 0;
   const make = async () => {
     tries += 1;
-    if (tries === 1) throw new SnapshotCutOffError('The snapshot was cut off');
+    if (tries === 1) throw new NoSnapshotError('The snapshot was cut off');
     return made;
   };
   const asked = await Promise.allSettled([1, 2, 3].map(() => shared.of('state', make)));

@@ -7,7 +7,7 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { type Cursor, type CursorSide, cursorSides, type Page } from '../../src/store/model/page.ts';
-import { StoreClosedError, UnreadableCursorError } from '../../src/store/model/read-errors.ts';
+import { NoSnapshotError, UnreadableCursorError } from '../../src/store/model/read-errors.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
@@ -332,5 +332,5 @@ test(
 test('a store that is closed says so, and opens nothing anew', async () => {
   const closed = openSnapshots(open.directory);
   closed.close();
-  expect(closed.readLong(async () => 1)).rejects.toThrow(StoreClosedError);
+  expect(closed.readLong(async () => 1)).rejects.toThrow(NoSnapshotError);
 });

@@ -5,7 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { startCheckpointer } from '../../src/store/files/checkpointer.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { CommitCount } from '../../src/store/ingest/writer.ts';
-import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
+import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, SNAPSHOT_LIMIT_MS, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data/data-directory.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
@@ -131,7 +131,7 @@ test('nobody joins a snapshot that was cut off, or that is of a file that was re
   shared.look(SNAPSHOT_LIMIT_MS);
   expect(await heightOf(shared.snapshots)).toBeUndefined();
   goOn();
-  await expect(late).rejects.toThrow(SnapshotCutOffError);
+  await expect(late).rejects.toThrow(NoSnapshotError);
   moveIndex(whole.path, open.directory);
   shared.look();
   expect(await heightOf(shared.snapshots)).toBe(8);

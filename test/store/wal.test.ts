@@ -6,7 +6,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { LOOK_MS, startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, type Load, openWriter } from '../../src/store/files/database.ts';
-import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
+import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
@@ -89,7 +89,7 @@ test('a reader that holds its snapshot for too long is cut off, and the log is e
   clock.tick();
   expect(indexWal()).toBe(0);
   held.goOn();
-  await expect(held.answer).rejects.toThrow(SnapshotCutOffError);
+  await expect(held.answer).rejects.toThrow(NoSnapshotError);
   // Others are read as before.
   expect(snapshots.read((read) => read.chain.tip())?.height).toBe(8);
 });

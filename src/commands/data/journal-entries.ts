@@ -14,7 +14,7 @@ const BATCH_ENTRIES = 16;
 
 /**
  * Reads the entries of the batches of a share, and prepares them.
- * @throws JournalEntryError where one is damaged, JournalDamagedError where the file is
+ * @throws OperatorError where one is damaged, JournalDamagedError where the file is
  */
 export function* preparedEntries(
   { directory, upTo }: JournalSource,

@@ -52,11 +52,6 @@ function withProbes(block: EngineBlock, constants: readonly string[]): EngineBlo
   return { ...block, action: { ...block.action, source } };
 }
 
-/** The heights of the engine and of the chain differ. */
-export class EngineAstrayError extends Error {
-  override readonly name = 'EngineAstrayError';
-}
-
 export class EngineChain {
   readonly #engine: ClarityEngine;
   readonly #start: EngineStart;
@@ -80,14 +75,14 @@ export class EngineChain {
     this.#last = session;
     const { epoch, time, funds } = this.#start;
     const answer = await this.#engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
-    if (answer.kind !== 'begun') throw new EngineAstrayError(`the engine answered ${answer.kind}`);
+    if (answer.kind !== 'begun') throw new Error(`the engine answered ${answer.kind}`);
     return answer;
   }
 
   /** Reads from where a chain is. @returns null where there is no such thing @throws as the engine does */
   async readNow(read: EngineRead, session: EngineSession = 'quick'): Promise<string | null> {
     const answer = await this.#engine.ask({ session, kind: 'read', read });
-    if (answer.kind !== 'value') throw new EngineAstrayError(`the engine answered ${answer.kind}`);
+    if (answer.kind !== 'value') throw new Error(`the engine answered ${answer.kind}`);
     return answer.value;
   }
 
@@ -196,7 +191,7 @@ export class EngineChain {
 
   async #make(session: EngineSession, blocks: EngineBlock[]): Promise<Attempt> {
     const answer = await this.#engine.ask({ session, kind: 'blocks', blocks });
-    if (answer.kind !== 'made') throw new EngineAstrayError(`the engine answered ${answer.kind}`);
+    if (answer.kind !== 'made') throw new Error(`the engine answered ${answer.kind}`);
     return answer;
   }
 

@@ -14,7 +14,7 @@ import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { payerOf, type SignedTransaction } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
-import { type Attempt, EngineAstrayError, EngineChain, isProbe } from './engine-chain.ts';
+import { type Attempt, EngineChain, isProbe } from './engine-chain.ts';
 import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
 import { executedOf, vmErrorOf } from './outcome.ts';
 
@@ -125,8 +125,7 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
     sender: networks.testnet.boot,
   };
   const info = decodeClarity(fromHex((await chain.readNow(call)) ?? '0x'));
-  if (!info.ok || info.value.type !== 'ok')
-    throw new EngineAstrayError('pox-4 of the engine says nothing of its cycles');
+  if (!info.ok || info.value.type !== 'ok') throw new Error('pox-4 of the engine says nothing of its cycles');
   const blocks = (name: string) => Number(uintOf(fieldOf((info.value as { value: ClarityValue }).value, name)));
   return rewardCycles(blocks('reward-cycle-length'), blocks('prepare-cycle-length'));
 }
@@ -294,8 +293,7 @@ export class ClarityMiner {
     const isDeployment = transaction.action.kind === 'deploy';
     const result = executedOf(outcome, isDeployment);
     const isTransfer = transaction.action.kind === 'transfer';
-    if (isTransfer && result.status !== 'success')
-      throw new EngineAstrayError(`it refused the transfer ${transaction.id}`);
+    if (isTransfer && result.status !== 'success') throw new Error(`it refused the transfer ${transaction.id}`);
     const broken =
       result.status === 'success'
         ? brokenPostCondition(transaction.postConditions, result.events, transaction.origin.account.address)
@@ -322,7 +320,7 @@ export class ClarityMiner {
   async #tried(parent: Block, block: EngineBlock): Promise<{ attempt: Attempt | null; outcome: EngineOutcome }> {
     try {
       const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
-      if (attempt.outcome === null) throw new EngineAstrayError('the engine executed no transaction');
+      if (attempt.outcome === null) throw new Error('the engine executed no transaction');
       return { attempt, outcome: attempt.outcome };
     } catch (error) {
       if (!(error instanceof EngineEndedError)) throw error;
@@ -338,7 +336,7 @@ export class ClarityMiner {
     const { burnView } = this.#chain!.block(mined.indexBlockHash)!;
     if (mined.height !== height || burnView.height !== burnHeight) {
       const heights = [height, burnHeight, mined.height, burnView.height];
-      throw new EngineAstrayError(`the heights of engine and chain differ: ${heights.join(', ')}`);
+      throw new Error(`the heights of engine and chain differ: ${heights.join(', ')}`);
     }
     this.#engine.keep(mined.indexBlockHash, block === null ? null : parent.indexBlockHash, block);
     this.#rewards.set(mined.indexBlockHash, mined.rewards);

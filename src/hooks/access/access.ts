@@ -4,7 +4,7 @@
  * same one, and headers don't count either. With open access, every client acts as the operator, except pages of other origins.
  */
 import { type HostRules, hostCheck, isFromOtherPage, isFromOwnPage } from '../../http/hosts.ts';
-import { HookProblem, TooManyTries } from '../problem.ts';
+import { HookProblem, tooManyTries } from '../problem.ts';
 import { type Caller, findKey, type Key, keyOf, OPERATOR, type WrongKeys } from './keys.ts';
 import { type Session, type Sessions, sessionCookie } from './sessions.ts';
 
@@ -125,7 +125,7 @@ export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Acces
     if (key !== undefined) return key.caller;
     wrongKeys.count(peer);
     if (waitMs === 0) throw noKey();
-    throw new TooManyTries(Math.ceil(waitMs / 1000), 'Too many requests with wrong API keys came from your address');
+    throw tooManyTries(Math.ceil(waitMs / 1000), 'Too many requests with wrong API keys came from your address');
   }
 
   function sessionOf(request: Request): Session | null {

@@ -153,7 +153,7 @@ interface RequestOptions extends Outgoing {
 /**
  * Sends a body once; a failure is a result.
  * @param text JSON text of the body @param signal ends the request
- * @throws SecretUnreadableError before anything is sent, if the body can't be signed
+ * @throws HookProblem before anything is sent, if the body can't be signed
  */
 export type DeliveryRequest = (
   record: HookRecord,

@@ -79,15 +79,8 @@ export function sealingWith(...texts: readonly string[]): Sealing {
   };
 }
 
-/** This host lacks the key of a consumer's secret, so it can't send deliveries that need it. */
-class SecretUnreadableError extends HookProblem {
-  constructor() {
-    super(
-      409,
-      "The signing secret can't be read with the key that this server has. Make a new secret or delete it, or have the operator give the server its key",
-    );
-  }
-}
+const UNREADABLE =
+  "The signing secret can't be read with the key that this server has. Make a new secret or delete it, or have the operator give the server its key";
 
 /** Maximum consumers in a log line. */
 const MOST_NAMED = 10;
@@ -129,12 +122,12 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
       if (!reported.has(consumer)) report();
       return false;
     },
-    /** The previous secret is omitted if it can't be opened. @throws SecretUnreadableError */
+    /** The previous secret is omitted if it can't be opened. @throws HookProblem if the secret can't be opened */
     find(consumer: string, { find }: Pick<HookReads['secrets'], 'find'> = stored): Secrets | undefined {
       const found = find(consumer);
       if (found === undefined) return undefined;
       const secret = open(consumer, found.secret);
-      if (secret === null) throw new SecretUnreadableError();
+      if (secret === null) throw new HookProblem(409, UNREADABLE);
       return { ...found, secret, previous: found.previous === null ? null : open(consumer, found.previous) };
     },
   };

@@ -261,13 +261,15 @@ interface Serving extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
   stopping: AbortSignal;
 }
 
-class TooManyReadersError extends ApiError {
-  override readonly name = 'TooManyReadersError';
-  override readonly headers = { 'retry-after': '1' };
-  constructor() {
-    super(503, `${MOST_READERS} readers of changes are connected already; ask again, or ask another server`);
-  }
-}
+const tooManyReaders = (): ApiError =>
+  new ApiError(
+    503,
+    `${MOST_READERS} readers of changes are connected already; ask again, or ask another server`,
+    null,
+    {
+      headers: { 'retry-after': '1' },
+    },
+  );
 
 /** Makes a page. What it holds is a function of the log, unless it reaches its end. */
 async function pageOf(
@@ -311,7 +313,7 @@ async function waitedPage(
     while (made.texts.length === 0 && !signal.aborted) {
       const { place, hasMore } = made;
       const how = hasMore ? 'reached' : await room.wait(place.step + 1, deadline, signal);
-      if (how === 'full') throw new TooManyReadersError();
+      if (how === 'full') throw tooManyReaders();
       if (how === 'late' || clock.monotonic() >= deadline) break;
       made = await page(place);
     }
@@ -356,7 +358,7 @@ async function* events(
       }
       if (passed > 0) yield `id: ${cursorAt(place)}\n\n`;
       const how = await room.wait(place.step + 1, clock.monotonic() + ALIVE_MS, signal);
-      if (how === 'full') throw new TooManyReadersError();
+      if (how === 'full') throw tooManyReaders();
       if (signal.aborted) return;
       if (how === 'late') yield ':\n\n';
       else await turns.next();
@@ -387,7 +389,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   let streams = 0;
 
   function stream(place: ChangePlace, wanted: Wanted, signal: AbortSignal): Streamed {
-    if (streams >= MOST_READERS) throw new TooManyReadersError();
+    if (streams >= MOST_READERS) throw tooManyReaders();
     const first = changes.next(place, wanted);
     const parts = async function* () {
       streams += 1;

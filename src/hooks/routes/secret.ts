@@ -13,7 +13,7 @@ export function consumerSecrets(
   { secrets, commands, sealing }: Pick<Chainhooks, 'secrets' | 'commands' | 'sealing'>,
   read: ReadHooks,
 ) {
-  /** @throws SecretUnreadableError */
+  /** @throws HookProblem */
   function get({ hooks }: HookReader, consumer: string) {
     const found = secrets.find(consumer, hooks.secrets);
     return {
@@ -23,7 +23,7 @@ export function consumerSecrets(
   }
 
   return {
-    /** The secret as hex and in the form of Standard Webhooks; nulls without a secret. @throws SecretUnreadableError */
+    /** The secret as hex and in the form of Standard Webhooks; nulls without a secret. @throws HookProblem */
     get,
     /** Makes a new secret; the former one signs as well for a day. @throws HookProblem 409 without a key to seal it */
     async rotate(consumer: string) {

@@ -113,19 +113,12 @@ export class JournalDamagedError extends OperatorError {
   }
 }
 
-/** An entry is missing or damaged. It is never applied, exported or served. */
-export class JournalEntryError extends OperatorError {
-  constructor(
-    file: string,
-    /** Id of the entry. */
-    readonly id: number,
-    /** What is wrong, as the end of a sentence that begins with the entry. */
-    readonly fault: string,
-    options?: ErrorOptions,
-  ) {
-    super(`Entry ${id} of ${file} ${fault}.`, REMEDY, options);
-  }
-}
+/**
+ * The error for an entry that is missing or damaged, which is never applied, exported or served.
+ * @param fault the end of a sentence that begins with the entry
+ */
+const entryError = (file: string, id: number, fault: string, options?: ErrorOptions): OperatorError =>
+  new OperatorError(`Entry ${id} of ${file} ${fault}.`, REMEDY, options);
 
 /** An entry as the journal's file stores it. */
 interface EntryRow {
@@ -141,11 +134,11 @@ interface EntryRow {
 
 function checked(file: string, row: EntryRow): EntryRow & { previous: Uint8Array } {
   const { id, received_at, path, payload, previous } = row;
-  if (previous === null) throw new JournalEntryError(file, id - 1, 'is missing');
-  if (previous.length !== HASH_BYTES) throw new JournalEntryError(file, id - 1, 'is damaged: its chain value is wrong');
+  if (previous === null) throw entryError(file, id - 1, 'is missing');
+  if (previous.length !== HASH_BYTES) throw entryError(file, id - 1, 'is damaged: its chain value is wrong');
   // A damaged file may hold anything in a column.
   if (!Number.isSafeInteger(received_at) || typeof path !== 'string' || !(payload instanceof Uint8Array)) {
-    throw new JournalEntryError(file, id, 'is damaged: a column holds another type');
+    throw entryError(file, id, 'is damaged: a column holds another type');
   }
   return { ...row, previous };
 }
@@ -155,16 +148,16 @@ function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
     return zstdDecompressSync(payload);
   } catch (cause) {
     // An error of any kind means damaged bytes.
-    throw new JournalEntryError(file, id, "is damaged: its payload can't be decompressed", { cause });
+    throw entryError(file, id, "is damaged: its payload can't be decompressed", { cause });
   }
 }
 
-/** @param file name of the journal in errors @throws JournalEntryError where the row is damaged */
+/** @param file name of the journal in errors @throws OperatorError where the row is damaged */
 function entryOfRow(file: string, row: EntryRow): Entry {
   const { id, received_at, path, previous, chain } = checked(file, row);
   const bytes = unpacked(file, row);
   if (chain === null || !sameChain(nextChain(previous, { id, receivedAt: received_at, path, text: bytes }), chain)) {
-    throw new JournalEntryError(file, id, 'is damaged: its chain value is wrong');
+    throw entryError(file, id, 'is damaged: its chain value is wrong');
   }
   const text = decoded(bytes);
   discard(bytes);
@@ -257,7 +250,7 @@ function journalReads(db: Database, file: string) {
       }),
 
     /** The error of a missing entry. */
-    missing: (id: number): JournalEntryError => new JournalEntryError(file, id, 'is missing'),
+    missing: (id: number): OperatorError => entryError(file, id, 'is missing'),
 
     /** The chain value of an event; null if there is no such event. */
     chainAt: (id: number): Uint8Array | null =>
@@ -275,7 +268,7 @@ function journalReads(db: Database, file: string) {
 
     /**
      * The entry, or undefined where the id is unknown.
-     * @throws JournalEntryError where it is damaged, JournalDamagedError where it can't be read
+     * @throws OperatorError where it is damaged, JournalDamagedError where it can't be read
      */
     read(id: number): Entry | undefined {
       const row = reading(() => byId.get(id));
@@ -284,13 +277,13 @@ function journalReads(db: Database, file: string) {
 
     /**
      * All entries after `id`, oldest first, including those appended meanwhile.
-     * @throws JournalEntryError at a missing or damaged entry, JournalDamagedError at one that can't be read
+     * @throws OperatorError at a missing or damaged entry, JournalDamagedError at one that can't be read
      */
     *entriesAfter(id: number): Generator<Entry> {
       let at = id;
       const nextRow = () => reading(() => next.get(at));
       for (let row = nextRow(); row !== null; row = nextRow()) {
-        if (row.id !== at + 1) throw new JournalEntryError(file, at + 1, 'is missing');
+        if (row.id !== at + 1) throw entryError(file, at + 1, 'is missing');
         at = row.id;
         yield entryOfRow(file, row);
       }

@@ -26,7 +26,7 @@ export const deliveryColumns = shown.join(', ');
 export const isOpen = `state <= ${storedState.numberOf('failed')}`;
 export const isFinished = `state IN (${storedState.numberOf('delivered')}, ${storedState.numberOf('cancelled')})`;
 
-/** @throws UnknownNumberError */
+/** @throws Error for a number without a name */
 export const deliveryOf = (row: DeliveryRow): Delivery => ({
   id: row.id,
   webhookId: row.webhook_id,

@@ -10,7 +10,7 @@ import type { Cursor, HookProgress, HookRecord } from './model.ts';
 /** A hook as it is read; a live one with the cursor and counts of `hook_progress`. */
 type RecordRow = Omit<Stored<'hooks'>, 'url' | 'joined' | 'expires_at' | 'deleted_at'>;
 
-/** @throws UnknownNumberError */
+/** @throws Error for a number without a name */
 const recordOf = (row: RecordRow): HookRecord => ({
   id: row.id,
   uuid: row.uuid,

@@ -1,6 +1,6 @@
 /** Finds the journal's entries with the payloads of blocks, to revert a block or to apply it again. */
 import type { Database } from 'bun:sqlite';
-import { type EntryReader, MissingPayloadError } from '../files/payload-source.ts';
+import { type EntryReader, missingPayload } from '../files/payload-source.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { blockPayloadsTable } from '../rows/tables.ts';
@@ -29,12 +29,12 @@ export function blockPayloads(db: Database, journal: EntryReader) {
 
     /**
      * The JSON text of a block's payload.
-     * @throws MissingPayloadError
+     * @throws OperatorError if the journal doesn't have it
      */
     read(indexBlockHash: Uint8Array): string {
       const row = find.get(indexBlockHash);
       const text = row === null ? undefined : journal.read(row.journal_id)?.text;
-      if (text === undefined) throw new MissingPayloadError(indexBlockHash);
+      if (text === undefined) throw missingPayload(indexBlockHash);
       return text;
     },
   };

@@ -75,16 +75,12 @@ export const commandsOf = <R extends CommandRegistry>({ run, runBatches }: Comma
   runBatches: (type, args) => runBatches({ type, args }),
 });
 
-/** An entry with a command that only a newer program applies. Without it, all that follows would be another state. */
-export class UnknownCommandError extends OperatorError {
-  override readonly name = 'UnknownCommandError';
-  constructor(type: string) {
-    super(
-      `The log has the command ${type}, which this program doesn't know.`,
-      'Run the newer Stackside that wrote it, or restore an archive of the log up to an entry before it (stackside restore --until-entry).',
-    );
-  }
-}
+/** The error for a command that only a newer program applies. Without the command, all that follows would be another state. */
+const unknownCommand = (type: string): OperatorError =>
+  new OperatorError(
+    `The log has the command ${type}, which this program doesn't know.`,
+    'Run the newer Stackside that wrote it, or restore an archive of the log up to an entry before it (stackside restore --until-entry).',
+  );
 
 /** The commands of all registries. */
 export function knownCommands() {
@@ -245,11 +241,11 @@ export function entryCommands(db: Database, known: KnownCommands) {
 
     /**
      * Applies an entry.
-     * @throws PayloadError for a text that is no command, UnknownCommandError, and what the command's function throws
+     * @throws PayloadError for a text that is no command, OperatorError for an unknown command, and what the command's function throws
      */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
-      if (!known.has(command.type)) throw new UnknownCommandError(command.type);
+      if (!known.has(command.type)) throw unknownCommand(command.type);
       results.note(command.uuid, applied(command, millisecondsOf(entry)));
     },
 

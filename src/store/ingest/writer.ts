@@ -619,7 +619,7 @@ export class Writer {
 
   /**
    * Applies entries of the journal that were read ahead, in groups; for a new index. The last group is committed by `catchUp`.
-   * @throws JournalEntryError where one doesn't follow the one before, StoreUnavailableError
+   * @throws OperatorError where one doesn't follow the one before, StoreUnavailableError
    */
   replay(entries: Iterable<PreparedEntry>): void {
     const { index, journal, report } = this.#options;

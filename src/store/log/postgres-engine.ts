@@ -215,11 +215,11 @@ export class PostgresEngine {
     }
   }
 
-  /** Waits for an answer until its time is over. @throws NoAnswerError then */
+  /** Waits for an answer. @throws Error once the time is over */
   #within<T>(answer: Promise<T>, bytes: number): Promise<T> {
     const limit = Math.min(LONGEST_MS, STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS);
     return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(limit, () => reject(new NoAnswerError(limit)));
+      const cancel = this.#clock.after(limit, () => reject(new Error(`no answer within ${limit} ms`)));
       answer.then(resolve, reject).finally(cancel);
     });
   }
@@ -232,14 +232,6 @@ const runOf =
     sql.unsafe(statement, [...parameters]);
 
 // ── What a failure means ──
-
-/** The engine did not answer in time. */
-class NoAnswerError extends Error {
-  override readonly name = 'NoAnswerError';
-  constructor(milliseconds: number) {
-    super(`no answer within ${milliseconds} ms`);
-  }
-}
 
 /** SQLSTATEs of severity ERROR with an unknown outcome: of connections, and of statements that may have completed. */
 const isSilent = (state: string): boolean => state.startsWith('08') || state === '40003';

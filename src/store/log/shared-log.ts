@@ -84,6 +84,6 @@ export interface OwnEntries {
   lastId(): number;
   /** The chain value of an entry; null where it isn't stored. */
   chainAt(id: number): Uint8Array | null;
-  /** The entries after one. @throws JournalEntryError, JournalDamagedError */
+  /** The entries after one. @throws OperatorError, JournalDamagedError */
   entriesAfter(id: number): Iterable<Entry>;
 }

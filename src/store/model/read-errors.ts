@@ -1,6 +1,6 @@
 /** Errors of reads from the index. */
 
-/** There is no snapshot to read, or it was cut off. */
+/** There is no snapshot to read: the store is closed, or the snapshot was in use for longer than allowed. */
 export class NoSnapshotError extends Error {
   override readonly name: string = 'NoSnapshotError';
 }
@@ -10,19 +10,9 @@ export class UnreadableCursorError extends Error {
   override readonly name = 'UnreadableCursorError';
 }
 
-/** The store is closed, as when the process is stopping. */
-export class StoreClosedError extends NoSnapshotError {
-  override readonly name = 'StoreClosedError';
-}
-
 /** There is no readable index, as while it is replaced; the message says why. */
 export class IndexUnavailableError extends NoSnapshotError {
   override readonly name = 'IndexUnavailableError';
-}
-
-/** The snapshot was in use for longer than allowed. */
-export class SnapshotCutOffError extends NoSnapshotError {
-  override readonly name = 'SnapshotCutOffError';
 }
 
 /** A walk over several snapshots can't continue: a fork or a rebuild replaced its chain. */

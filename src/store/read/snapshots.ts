@@ -5,7 +5,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Turns } from '../../base/turns.ts';
 import { indexPath } from '../files/database.ts';
-import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../model/read-errors.ts';
+import { IndexUnavailableError, NoSnapshotError } from '../model/read-errors.ts';
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
 import type { Reader, WorkLimits } from './index-reader.ts';
 
@@ -201,7 +201,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   }
 
   function begin(): InUse {
-    if (closed) throw new StoreClosedError('The store is closed');
+    if (closed) throw new NoSnapshotError('The store is closed');
     before();
     const commits = sharing?.commits() ?? null;
     const joined = shared.join(commits);
@@ -241,7 +241,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
       try {
         return await request(one.connection.reader);
       } catch (error) {
-        if (one.cutOff) throw new SnapshotCutOffError('The request took too long', { cause: error });
+        if (one.cutOff) throw new NoSnapshotError('The request took too long', { cause: error });
         throw error;
       } finally {
         end(one);

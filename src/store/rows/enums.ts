@@ -1,6 +1,6 @@
 /**
  * Enum names and the numbers that columns store for them. Each list is declared once; reads, writes and SQL texts use it. A
- * stored number without a name throws an UnknownNumberError.
+ * stored number without a name throws an Error.
  */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
 import { nameOperations } from '../../chain/name-system.ts';
@@ -9,20 +9,13 @@ import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
 
-/** A row has a number without a name: the row is damaged, or another program wrote it. */
-export class UnknownNumberError extends Error {
-  override readonly name = 'UnknownNumberError';
-  constructor(
-    readonly table: string,
-    readonly column: string,
-    readonly number: number,
-    /** Id of the row; undefined where it wasn't read. */
-    readonly row?: number,
-  ) {
-    super(
-      `${row === undefined ? 'A row' : `Row ${row}`} of ${table} has ${column} ${number}, which stands for nothing that this program knows`,
-    );
-  }
+/**
+ * The error for a number without a name: the row is damaged, or another program wrote it.
+ * @param row id of the row; undefined if it wasn't read
+ */
+function unknownNumber(table: string, column: string, number: number, row?: number): Error {
+  const where = row === undefined ? 'A row' : `Row ${row}`;
+  return new Error(`${where} of ${table} has ${column} ${number}, which stands for nothing that this program knows`);
 }
 
 export interface EnumNames<W extends string> {
@@ -30,7 +23,7 @@ export interface EnumNames<W extends string> {
   numberOf(name: W): number;
   /**
    * @param row id of the row with the number
-   * @throws UnknownNumberError where the number has no name
+   * @throws Error where the number has no name
    */
   nameOf(number: number, row?: number): W;
 }
@@ -55,7 +48,7 @@ export function enumNames<const W extends string>(table: string, column: string,
     },
     nameOf(number, row) {
       const name = names.get(number);
-      if (name === undefined) throw new UnknownNumberError(table, column, number, row);
+      if (name === undefined) throw unknownNumber(table, column, number, row);
       return name;
     },
   };
@@ -111,7 +104,7 @@ export const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, Mempoo
   replaced_and_dropped: 'dropped_replace_by_fee',
 };
 
-/** @throws UnknownNumberError */
+/** @throws Error */
 export const mempoolStatus = (state: number): MempoolStatus => mempoolStatuses[storedMempoolState.nameOf(state)];
 
 /** The node's names of reasons for a drop. */
@@ -159,7 +152,7 @@ export const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType
   unknown: 'unknown',
 };
 
-/** @param number the payload's wire id @throws UnknownNumberError */
+/** @param number the payload's wire id @throws Error */
 export const typeName = (number: number): TransactionType => payloadTypes[storedPayload.nameOf(number)];
 
 /** The wire ids of a type's payloads. */
@@ -210,10 +203,10 @@ const assetEvents: ReadonlyMap<number, AssetEventKind> = new Map(
 export const assetEventKind = ({ kind, action }: Extract<ChainEvent, { action: AssetAction }>): number =>
   EVENT_KIND[`${kind}_${action}`];
 
-/** Asset and action of an event's kind. @throws UnknownNumberError where the kind is not that of an asset */
+/** Asset and action of an event's kind. @throws Error where the kind is not that of an asset */
 export function assetEventOf(kind: number): AssetEventKind {
   const found = assetEvents.get(kind);
-  if (found === undefined) throw new UnknownNumberError('events', 'kind', kind);
+  if (found === undefined) throw unknownNumber('events', 'kind', kind);
   return found;
 }
 

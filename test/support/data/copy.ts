@@ -18,7 +18,7 @@ export function copyData(directory: string, into: string): void {
   for (const path of [indexPath, journalPath]) if (existsSync(path(directory))) copyFile(path(directory), path(into));
 }
 
-/** Withholds entries of a path in the journal of a directory that nobody writes. @throws JournalEntryError where one is damaged */
+/** Withholds entries of a path in the journal of a directory that nobody writes. @throws OperatorError where one is damaged */
 export function withholdEntries(directory: string, path: string, isWithheld = (_text: string): boolean => true): void {
   const journal = openJournalReader(directory);
   using db = openToWrite(journalPath(directory), 'FULL');

@@ -9,7 +9,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../../chain/block.ts';
 import type { Network } from '../../../chain/network.ts';
-import { blockOfPayload, type EntryReader, MissingPayloadError } from '../../files/payload-source.ts';
+import { blockOfPayload, type EntryReader, missingPayload } from '../../files/payload-source.ts';
 import type { BlockChange, ChangePlace } from '../../model/block.ts';
 import { UnknownPlaceError } from '../../model/read-errors.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
@@ -186,11 +186,11 @@ export function stepQueries(
     /** The orphans of a block's branch, from the fork up to the block, and the height of the fork. @throws UnknownPlaceError */
     branchOf: (block: Uint8Array): Pick<Branch, 'fork' | 'orphans'> => branchOf(block),
 
-    /** Returns a block as the node sent it. @throws MissingPayloadError */
+    /** Returns a block as the node sent it. @throws OperatorError if the journal doesn't have it */
     block(hash: Uint8Array): Block {
       const entry = payload.get(hash);
       const text = entry === null ? undefined : journal.read(entry.journal_id)?.text;
-      if (text === undefined) throw new MissingPayloadError(hash);
+      if (text === undefined) throw missingPayload(hash);
       return blockOfPayload(text, hash, network());
     },
   };
