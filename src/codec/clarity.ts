@@ -131,10 +131,10 @@ export function readPrincipal(reader: BytesReader, prefix: number): string {
 }
 
 /** A whole Clarity value that must be a principal (SIP-005: recipients). */
-export function readPrincipalValue(reader: BytesReader, expected: string): string {
-  const prefix = reader.u8(expected);
+export function readPrincipalValue(reader: BytesReader): string {
+  const prefix = reader.u8('a recipient');
   if (prefix !== PREFIX.standardPrincipal && prefix !== PREFIX.contractPrincipal) {
-    throw reader.unknown(`${expected} (prefix 0x05 or 0x06)`, prefix);
+    throw reader.unknown('a recipient (prefix 0x05 or 0x06)', prefix);
   }
   return readPrincipal(reader, prefix);
 }

@@ -79,7 +79,7 @@ export function readPayload(reader: BytesReader): Payload {
       return {
         type: 'token_transfer',
         typeId,
-        recipient: readPrincipalValue(reader, 'a recipient'),
+        recipient: readPrincipalValue(reader),
         amount: reader.u64('an amount'),
         memo: reader.span(MEMO_LENGTH, 'a memo'),
       };
@@ -131,7 +131,7 @@ function readCoinbase(reader: BytesReader, typeId: 4 | 5 | 8): Payload {
   const data = reader.span(COINBASE_LENGTH, 'a coinbase');
   if (typeId === 4) return { type: 'coinbase', typeId, data, altRecipient: null, vrfProof: null };
   if (typeId === 5) {
-    const altRecipient = readPrincipalValue(reader, 'a recipient');
+    const altRecipient = readPrincipalValue(reader);
     return { type: 'coinbase', typeId, data, altRecipient, vrfProof: null };
   }
   const altRecipient = readOptionalPrincipal(reader);
@@ -143,7 +143,7 @@ function readOptionalPrincipal(reader: BytesReader): string | null {
   const prefix = reader.u8('an optional recipient');
   if (prefix === PREFIX.none) return null;
   if (prefix !== PREFIX.some) throw reader.unknown('an optional recipient (0x09 or 0x0a)', prefix);
-  return readPrincipalValue(reader, 'a recipient');
+  return readPrincipalValue(reader);
 }
 
 function readTenureChange(reader: BytesReader): Payload {

@@ -261,15 +261,16 @@ export const amountCodes = {
 } as const;
 type AmountCode = (typeof amountCodes)[keyof typeof amountCodes];
 
-const modes = { allow: 0x01, deny: 0x02 } as const;
+const ALLOW = 0x01;
+const DENY = 0x02;
 const nftCodes = { sent: 0x10, notSent: 0x11 } as const;
 
 /** Mode `allow` without conditions: all transfers are allowed. */
-const noPostConditions: PostConditions = concat(u8(modes.allow), u32(0));
+const noPostConditions: PostConditions = concat(u8(ALLOW), u32(0));
 
-/** Serializes the conditions, and whether other assets may be transferred. */
-export function postConditions(mode: keyof typeof modes, items: readonly Uint8Array[]): PostConditions {
-  return concat(u8(modes[mode]), u32(items.length), ...items);
+/** Serializes the conditions; other assets may not be transferred. */
+export function postConditions(items: readonly Uint8Array[]): PostConditions {
+  return concat(u8(DENY), u32(items.length), ...items);
 }
 
 /** Condition on the micro-STX that `principal` sends. */

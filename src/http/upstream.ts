@@ -3,6 +3,9 @@ import { directFetch } from './direct-fetch.ts';
 import { ApiError } from './errors.ts';
 import { BodyError, bodyBytes } from './request-body.ts';
 
+/** Maximum bytes of a request body that is passed on to the node or to another service. */
+export const MAX_PROXY_BODY_BYTES = 10_000_000;
+
 /** Timeout in milliseconds until the other server's response begins. */
 const UPSTREAM_TIMEOUT_MS = 60_000;
 
@@ -75,13 +78,12 @@ export function headersWithout(headers: Headers, names: readonly string[]): Head
 
 /**
  * The body of a request that is forwarded; null for a method without one.
- * @param limit maximum size in bytes
- * @throws ApiError if it is too large or incomplete
+ * @throws ApiError if it has more than {@link MAX_PROXY_BODY_BYTES} or is incomplete
  */
-export async function bodyToPassOn(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer> | null> {
+export async function bodyToPassOn(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
   if (request.method === 'GET' || request.method === 'HEAD') return null;
   try {
-    return await bodyBytes(request, limit);
+    return await bodyBytes(request, MAX_PROXY_BODY_BYTES);
   } catch (error) {
     if (!(error instanceof BodyError)) throw error;
     const words = error.reason === 'too_large' ? 'Request body is too large' : 'Request body is not complete';

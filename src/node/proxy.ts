@@ -30,9 +30,6 @@ export interface ProxyOptions {
   log: (event: BroadcastEvent) => void;
 }
 
-/** Maximum bytes of a request body that is passed on to the node or to another service. */
-export const MAX_PROXY_BODY_BYTES = 10_000_000;
-
 /** Maximum retries of a read that a busy node answers with 503. */
 const BUSY_RETRIES = 10;
 const BUSY_WAIT_MS = 50;
@@ -74,7 +71,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
   return async (request) => {
     const path = pathAndQuery(request.url);
     const route = path.split('?')[0];
-    const body = await bodyToPassOn(request, MAX_PROXY_BODY_BYTES);
+    const body = await bodyToPassOn(request);
     if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
       // Not awaited: only the node's answer counts, and failures of other endpoints are logged.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
@@ -234,6 +231,6 @@ export function prefixProxy({ prefix, url, via, timeoutMs }: PrefixProxyOptions)
   });
   return async (request) => {
     const target = pathAndQuery(withPlainPath(request.url));
-    return passedBack(await ask(target, request, await bodyToPassOn(request, MAX_PROXY_BODY_BYTES)));
+    return passedBack(await ask(target, request, await bodyToPassOn(request)));
   };
 }

@@ -68,7 +68,7 @@ const payloads: Record<string, { bytes: Uint8Array; type: PayloadType }> = {
 
 for (const [name, { bytes, type }] of Object.entries(payloads)) {
   test(`${name} is read back by another library, with the same id and both signers`, () => {
-    const conditions = postConditions('deny', [
+    const conditions = postConditions([
       stxCondition(alice.address, amountCodes.lessOrEqual, 9n),
       fungibleCondition(contract, `${contract}::coin`, amountCodes.equal, 1n),
       nonFungibleCondition(alice.address, `${contract}::card`, clarity.uint(1), 'sent'),

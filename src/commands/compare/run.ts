@@ -1,6 +1,6 @@
 /** `stackside compare`: its requests, its file and its output. */
 import { systemChance } from '../../base/chance.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { noFaucets } from '../../faucets/faucets.ts';
 import type { OutputFormat } from '../cli/command.ts';
@@ -58,7 +58,6 @@ function requireUrl(text: string, api: string): string {
 
 /**
  * Compares, and prints what was found, also where the comparison breaks off.
- * @param clock for waits between requests
  * @returns whether nothing differs but for known reasons
  * @throws OperatorError for bad input or another chain; PassingError where a server can't be reached, or the two are apart
  */
@@ -66,11 +65,10 @@ export async function runCompare(
   { url: api, compareKey }: CompareSettings,
   text: string,
   { rate, requests, seed, resume, format }: CompareCommandOptions,
-  clock: Clock = systemClock,
 ): Promise<boolean> {
   const url = requireUrl(text, api);
   const earlier = resume === undefined ? null : readTally(resume, { url, api, seed: seed ?? null });
-  const common = { clock, userAgent: `${serverVersion} compare` };
+  const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
   const progress = progressLines(process.stderr);
   let now: { standing: Standing; tally: Tally } | null = null;
   let unwritten = 0;
@@ -92,8 +90,8 @@ export async function runCompare(
       compare({
         ours: new AskedServer({ url: api, rate: null, key: null, ...common }),
         theirs: new AskedServer({ url, rate, key: compareKey, ...common }),
-        clock,
-        plans: plansOf(resources(serverVersion, clock.now, noFaucets).flat()),
+        clock: systemClock,
+        plans: plansOf(resources(serverVersion, systemClock.now, noFaucets).flat()),
         requests,
         seed: seed ?? Math.floor(systemChance.number() * SEEDS),
         earlier,

@@ -107,9 +107,9 @@ export async function subjectsOf(
   const some = <T>(items: readonly T[], most = MOST): T[] => prng.shuffle([...items]).slice(0, most);
 
   /** Rows of a list, from a random place on. */
-  async function rows(path: string, limit: number): Promise<readonly unknown[]> {
+  async function rows(path: string): Promise<readonly unknown[]> {
     const list = async (offset: number) => {
-      const body = await get(`${path}?limit=${limit}&offset=${offset}`);
+      const body = await get(`${path}?limit=${MOST}&offset=${offset}`);
       return listOf(Array.isArray(body) ? body : fieldOf(body, 'results'));
     };
     const deep = await list(prng.below(DEEPEST));
@@ -179,8 +179,8 @@ export async function subjectsOf(
     if (hash !== null && hash !== '') zonefiles.push([name, hash]);
   }
 
-  const rewarded = columnOf(await rows('/extended/v1/burnchain/rewards', MOST), 'reward_recipient');
-  const slotHolders = columnOf(await rows('/extended/v1/burnchain/reward_slot_holders', MOST), 'address');
+  const rewarded = columnOf(await rows('/extended/v1/burnchain/rewards'), 'reward_recipient');
+  const slotHolders = columnOf(await rows('/extended/v1/burnchain/reward_slot_holders'), 'address');
   const paid: string[] = [];
   for (const { burnHeight } of blocks.slice(0, 3)) {
     const body = await get(`/extended/v2/burn-blocks/${burnHeight}/pox-transactions?limit=${MOST}`);
@@ -214,7 +214,7 @@ export async function subjectsOf(
   const poxStackers: Pair[] = [];
   const poxPools: Pair[] = [];
   for (const pox of POX) {
-    const prints = (await rows(`/extended/v1/${pox}/events`, MOST)).filter(
+    const prints = (await rows(`/extended/v1/${pox}/events`)).filter(
       (one) => Number(fieldOf(one, 'block_height')) <= highest,
     );
     poxTransactions.push(...pairsOf(pox, columnOf(prints, 'tx_id')));
@@ -241,7 +241,7 @@ export async function subjectsOf(
     names,
     zonefiles,
     namespaces: some(listOf(fieldOf(await get('/v1/namespaces'), 'namespaces')).map(String), 6),
-    microblocks: columnOf(await rows('/extended/v1/microblock', MOST), 'microblock_hash'),
+    microblocks: columnOf(await rows('/extended/v1/microblock'), 'microblock_hash'),
     rewarded,
     slotHolders,
     paid: [...new Set(paid)],

@@ -14,18 +14,13 @@ import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type ApiServer, startApi } from '../../http/server.ts';
+import { MAX_PROXY_BODY_BYTES } from '../../http/upstream.ts';
 import { type ClientLimits, startRealtime } from '../../live/realtime.ts';
 import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import { changeMetrics, liveMetrics } from '../../metrics/live.ts';
 import { requestMetrics } from '../../metrics/requests.ts';
-import {
-  MAX_PROXY_BODY_BYTES,
-  nodeProxy,
-  parseProxyPrefixes,
-  prefixProxy,
-  requireOtherServers,
-} from '../../node/proxy.ts';
+import { nodeProxy, parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node/proxy.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import { untouchedAccounts } from '../../node/untouched-accounts.ts';
 import type { Settings } from '../../settings/config.ts';

@@ -49,9 +49,9 @@ export interface PresenterOptions {
 }
 
 /** stdout and stderr of the process, whose errors a server ignores. */
-export const serverOutputs = ({ stdout, stderr } = lossyOutputs): Pick<PresenterOptions, 'stdout' | 'stderr'> => ({
-  stdout: outputTo(process.stdout, stdout),
-  stderr: outputTo(process.stderr, stderr),
+export const serverOutputs = (): Pick<PresenterOptions, 'stdout' | 'stderr'> => ({
+  stdout: outputTo(process.stdout, lossyOutputs.stdout),
+  stderr: outputTo(process.stderr, lossyOutputs.stderr),
 });
 
 const outputTo = ({ isTTY }: NodeJS.WriteStream, output: LossyOutput): Output => ({

@@ -175,7 +175,7 @@ function transfer(
       clarity.principal(recipient),
       memo === undefined ? clarity.none() : clarity.some(clarity.buffer(memo)),
     ],
-    postConditions: postConditions('deny', [fungibleCondition(from, asset, amountCodes.equal, amount)]),
+    postConditions: postConditions([fungibleCondition(from, asset, amountCodes.equal, amount)]),
     run: transferred(tokenName, amount, from, recipient, memo),
   };
 }

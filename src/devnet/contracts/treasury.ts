@@ -118,7 +118,7 @@ function deposit(amount: bigint, from: string): ContractCall {
   return {
     functionName: 'deposit',
     args: [clarity.uint(amount)],
-    postConditions: postConditions('deny', [stxCondition(from, amountCodes.lessOrEqual, amount)]),
+    postConditions: postConditions([stxCondition(from, amountCodes.lessOrEqual, amount)]),
     run: deposited(amount),
   };
 }

@@ -198,7 +198,7 @@ export function declarations(
   orphaned: () => readonly Block[] = () => [],
 ): FindFunction {
   const interfaceOf = (contractId: string): string =>
-    deployedIn(orphaned(), contractId) ?? candidates.contractInterface(contractId, height + 1, 0) ?? '{}';
+    deployedIn(orphaned(), contractId) ?? candidates.contractInterface(contractId, height) ?? '{}';
   const functionsOf = memoize((contractId) => contractFunctions(interfaceOf(contractId)));
   return (contractId, functionName) => functionsOf(contractId).get(functionName);
 }

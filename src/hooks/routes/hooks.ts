@@ -37,7 +37,7 @@ function interfacesOf({ hooks, height }: HookReader): InterfaceOf {
   return (contractId) => {
     const found = known.get(contractId);
     if (found !== undefined || known.size === MOST_CONTRACTS) return found ?? null;
-    const json = hooks.candidates.contractInterface(contractId, height() + 1, 0);
+    const json = hooks.candidates.contractInterface(contractId, height());
     known.set(contractId, json);
     return json;
   };

@@ -156,7 +156,8 @@ export function tokenRows(db: Database) {
 export type TokenRows = ReturnType<typeof tokenRows>;
 
 /** Appliers of effects on contracts of tokens and their tokens, by kind of effect. */
-export function metadataWriters(db: Database, { principals, assets }: Dictionaries, rows = tokenRows(db)) {
+export function metadataWriters(db: Database, { principals, assets }: Dictionaries) {
+  const rows = tokenRows(db);
   const addContract = inserter(db, tokenContractsTable);
   const dropContract = db.prepare<null, [number]>('DELETE FROM token_contracts WHERE contract_id = ?1');
   const drop = ['tokens', 'token_events', 'token_jobs'].map((table) =>

@@ -61,11 +61,11 @@ export function hookCandidates(db: Database) {
       return heights(rows).reduce<number | null>((most, one) => (most === null || one > most ? one : most), null);
     },
     /**
-     * The interface of the contract deployed before a transaction of a block, or in block 0, which is in every branch: JSON;
-     * null where there is none.
+     * The interface of the contract deployed up to a height, or in block 0, which is in every branch: JSON; null where there is
+     * none.
      */
-    contractInterface: (contractId: string, height: number, txIndex: number): string | null =>
-      contractInterface.get(contractId, positionOf(height, txIndex))?.text ?? null,
+    contractInterface: (contractId: string, height: number): string | null =>
+      contractInterface.get(contractId, positionOf(height + 1, 0))?.text ?? null,
   };
 }
 export type HookCandidates = ReturnType<typeof hookCandidates>;

@@ -121,13 +121,10 @@ export class PostgresEngine {
     }
   }
 
-  /**
-   * Runs statements that change nothing.
-   * @param bytes about how many they carry @throws LogUnavailableError
-   */
-  async read<T>(work: (run: Run) => Promise<T>, bytes = 0): Promise<T> {
+  /** Runs statements that change nothing. @throws LogUnavailableError */
+  async read<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const writable = await this.writable();
-    return this.#answered(writable, unavailable, work(runOf(writable.sql)), bytes);
+    return this.#answered(writable, unavailable, work(runOf(writable.sql)), 0);
   }
 
   /**
@@ -135,7 +132,7 @@ export class PostgresEngine {
    * another server would prove nothing.
    * @param bytes of the rows, approximately @throws LogUnavailableError
    */
-  async readDurably<Row>(read: (run: Run) => Promise<Row[]>, bytes = 0): Promise<Row[]> {
+  async readDurably<Row>(read: (run: Run) => Promise<Row[]>, bytes: number): Promise<Row[]> {
     return this.#inSession(async ({ run }, writable) => {
       const rows = await this.#answered(writable, unavailable, read(run), bytes);
       if (rows.length > 0) await this.#answered(writable, unavailable, run(WAITING_COMMIT), 0);

@@ -33,9 +33,8 @@ export class DamagedLogError extends OperatorError {
     /** The number of the entry. */
     readonly entry: number,
     readonly fault: EntryFault,
-    options?: ErrorOptions,
   ) {
-    super(`Entry ${entry} of the cluster's log ${fault}.`, UNSOUND_REMEDY, options);
+    super(`Entry ${entry} of the cluster's log ${fault}.`, UNSOUND_REMEDY);
   }
 }
 
