@@ -1,9 +1,10 @@
 /** Snapshots whose long reads take time, so that the writer continues meanwhile. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { type Pause, Turns } from '../../src/base/turns.ts';
 import { type OpenSnapshots, openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { World } from './world.ts';
 
-/** How often a long read is delayed, per cent; and for how long at most, in milliseconds. */
+/** How often a long read is delayed at its begin, at its end and between two of its batches, per cent; and for how long at most, in milliseconds. */
 const LONG = 40;
 const LONGEST = 120;
 /** Milliseconds between two looks of a request that hangs at whether its process is still there. */
@@ -27,14 +28,18 @@ interface SlowReads {
 
 /**
  * Nothing else of the server can happen during a read of one turn, so only long reads are delayed: after the snapshot has
- * begun, and before it ends.
+ * begun, where they yield, and before it ends.
  * @returns a function that opens such snapshots
  */
 export function slowReads(world: World, { isSlow, isOver, inUse }: SlowReads): OpenSnapshots {
   const prng = world.prng('reads');
 
-  async function delay(): Promise<void> {
-    if (isSlow() && prng.below(100) < LONG) await world.pause(prng.below(LONGEST));
+  const delay: Pause = () => (isSlow() && prng.below(100) < LONG ? world.pause(prng.below(LONGEST)) : undefined);
+
+  class SlowTurns extends Turns {
+    override longWork(): Pause {
+      return delay;
+    }
   }
 
   async function hang(): Promise<void> {
@@ -46,7 +51,7 @@ export function slowReads(world: World, { isSlow, isOver, inUse }: SlowReads): O
   }
 
   return (directory, options) => {
-    const snapshots = openSnapshots(directory, options);
+    const snapshots = openSnapshots(directory, { ...options, turns: new SlowTurns(world.clock) });
     return {
       ...snapshots,
       async readLong(request) {
