@@ -10,8 +10,8 @@
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { unavailable } from '../base/store-failure.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
-import { unavailable } from '../store/files/store-failure.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';

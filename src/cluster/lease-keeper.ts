@@ -5,7 +5,7 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
-import { unavailable } from '../store/files/store-failure.ts';
+import { unavailable } from '../base/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { LeaseEngine, LeaseHolder } from '../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';

@@ -1,7 +1,7 @@
 /** Verifies the log in the background, one range at a time, on the host that has the lease, and fills its holes. */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { unavailable } from '../store/files/store-failure.ts';
+import { unavailable } from '../base/store-failure.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { LOG_START } from '../store/log/entry.ts';
 import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';

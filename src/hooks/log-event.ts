@@ -1,5 +1,5 @@
 /** Log events of chainhooks. Of a URL only the host is logged, since users put secrets into the rest. */
-import { StoreUnavailableError } from '../store/files/store-failure.ts';
+import { StoreUnavailableError } from '../base/store-failure.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 
 export type HookEvent =

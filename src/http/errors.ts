@@ -3,7 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
-import { unavailable } from '../store/files/store-failure.ts';
+import { unavailable } from '../base/store-failure.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { IndexUnavailableError, NoSnapshotError, UnreadableCursorError } from '../store/model/read-errors.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';

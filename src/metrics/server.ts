@@ -3,8 +3,8 @@
 import { readdirSync } from 'node:fs';
 import { Gauge, type Registry } from 'prom-client';
 import { droppedBy, type LossyOutputs } from '../base/lossy-output.ts';
+import { storeFailures } from '../base/store-failure.ts';
 import { unknownKinds } from '../chain/effect.ts';
-import { storeFailures } from '../store/files/store-failure.ts';
 import type { UnknownCounts } from '../store/ingest/event-router.ts';
 import type { WriterHealth } from '../store/ingest/writer.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';

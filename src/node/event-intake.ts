@@ -1,7 +1,7 @@
 /** The intake of events, from whichever source: accepts, logs and counts them; and the rate of recent events. */
 import { type Clock, systemClock } from '../base/clock.ts';
+import { StoreUnavailableError } from '../base/store-failure.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
-import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';

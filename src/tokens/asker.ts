@@ -4,10 +4,10 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
+import { unavailable } from '../base/store-failure.ts';
 import { toHex } from '../codec/hex.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
-import { unavailable } from '../store/files/store-failure.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';

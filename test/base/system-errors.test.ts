@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
+import { StoreUnavailableError, unavailable } from '../../src/base/store-failure.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { openReader, openWriter } from '../../src/store/files/database.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { lockWriter } from '../../src/store/files/lock.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
-import { StoreUnavailableError, unavailable } from '../../src/store/files/store-failure.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
 let directory: DataDirectory;

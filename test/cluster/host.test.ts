@@ -1,13 +1,13 @@
 /** The laws of a host that shares a log, one by one. */
 import { beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
+import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { VERIFY_INTERVAL_MS, verifying } from '../../src/cluster/verifying.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';

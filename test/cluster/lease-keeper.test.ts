@@ -4,9 +4,9 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ASK_MS, LACKING_MS, LEASE_SECONDS, LeaseKeeper } from '../../src/cluster/lease-keeper.ts';
-import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { World } from '../simulation/world.ts';
 import type { MemoryLeases } from '../support/data/memory-leases.ts';
 import { directWay, MemoryLog, type Way } from '../support/data/memory-log.ts';

@@ -1,6 +1,7 @@
 /** A host in a simulated world: its process may end at any call or await, its disk may fail, its log may be unavailable. */
 
 import type { OperatorError } from '../../src/base/errors.ts';
+import { unavailable } from '../../src/base/store-failure.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ClusterHost } from '../../src/cluster/host.ts';
 import { deliveryLease } from '../../src/cluster/lease-keeper.ts';
@@ -9,7 +10,6 @@ import type { HookCommands, HookMachine } from '../../src/hooks/machine.ts';
 import { openWithHooks } from '../../src/hooks/machine.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { type Chainhooks, startChainhooks } from '../../src/hooks/service.ts';
-import { unavailable } from '../../src/store/files/store-failure.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';

@@ -1,8 +1,8 @@
 /** Accepts events over a copy of a directory while calls of SQLite fail, as a node sends them: again, until they are accepted. */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
+import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { everything } from '../support/data/tables.ts';

@@ -4,8 +4,8 @@
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
+import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { image } from '../support/data/crash-image.ts';

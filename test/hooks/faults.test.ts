@@ -1,11 +1,11 @@
 /** Concurrent changes of hooks, and failures of the database under hooks. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import type { TargetGuard } from '../../src/http/outgoing.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { received } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';

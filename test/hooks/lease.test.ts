@@ -1,10 +1,10 @@
 /** Hooks of a host that gains and loses the lease: it starts and stops the work that one host does at a time. */
 import { expect, test } from 'bun:test';
+import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import type { DeliveryResult, DeliveryResults } from '../../src/hooks/commands/deliveries.ts';
 import { resultWriter } from '../../src/hooks/delivery/results.ts';
 import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
-import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';

@@ -8,6 +8,7 @@ import type { Environment } from '../../src/commands/serve/environment.ts';
 
 // Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
 import '../../src/live/socket-io.ts';
+import { unavailable } from '../../src/base/store-failure.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
 import type { Running } from '../../src/commands/terminal/presenter.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
@@ -18,7 +19,6 @@ import type { LogEvent } from '../../src/log.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { unavailable } from '../../src/store/files/store-failure.ts';
 import { type RebuildOptions, rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { LossyWay } from '../cluster/lossy-way.ts';
 import { MemoryLog, whileAlive } from '../support/data/memory-log.ts';

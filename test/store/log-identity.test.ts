@@ -2,10 +2,10 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
+import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { COMMAND_PATH, LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
 import type { Outcome } from '../../src/store/ingest/event.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';

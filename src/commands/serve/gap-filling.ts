@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { unavailable } from '../../base/store-failure.ts';
 import { networkOf } from '../../chain/network.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -13,7 +14,6 @@ import { type FillEvent, fillTo } from '../../node/fill.ts';
 import { nodeToken } from '../../node/node-config.ts';
 import { IncompleteBlockError } from '../../node/replay.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
-import { unavailable } from '../../store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
 import { DeepForkError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';

@@ -5,6 +5,7 @@
 import type { Registry } from 'prom-client';
 import { type Clock, pause } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
+import { unavailable } from '../../base/store-failure.ts';
 import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';
 import { AskedNode, NoAnswer } from '../../node/facts.ts';
@@ -16,7 +17,6 @@ import {
 } from '../../node/history.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
-import { unavailable } from '../../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../../store/ingest/event.ts';
 import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';

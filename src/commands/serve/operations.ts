@@ -1,10 +1,10 @@
 /** Answers /health, /ready and /metrics. */
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
+import { unavailable } from '../../base/store-failure.ts';
 import { processMetrics, type ServerState, stateMetrics } from '../../metrics/server.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { fileSizes } from '../../store/files/status.ts';
-import { unavailable } from '../../store/files/store-failure.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { ThreadMetrics } from './api-threads.ts';

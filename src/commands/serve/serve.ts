@@ -1,11 +1,11 @@
 /** `stackside serve`: accepts the node's events and serves the API, until a signal. */
 import { pause } from '../../base/clock.ts';
 import { DiskFullError, OperatorError, PassingError } from '../../base/errors.ts';
+import { unavailable } from '../../base/store-failure.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
 import { isOffered } from '../../store/files/new-index.ts';
-import { unavailable } from '../../store/files/store-failure.ts';
 import { interruptible, stopSignals } from '../cli/output.ts';
 import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
 import { watchOf } from './base.ts';

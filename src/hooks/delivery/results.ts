@@ -4,7 +4,7 @@
  */
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { unavailable } from '../../store/files/store-failure.ts';
+import { unavailable } from '../../base/store-failure.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { LogUnavailableError } from '../../store/log/shared-log.ts';
 import type { DeliveryResult, DeliveryResults } from '../commands/deliveries.ts';

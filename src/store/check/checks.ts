@@ -1,7 +1,7 @@
 /** A run of checks with its results. */
 import { SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import { unavailable } from '../files/store-failure.ts';
+import { unavailable } from '../../base/store-failure.ts';
 
 export interface CheckResult {
   /** What was checked, as shown to the operator. */

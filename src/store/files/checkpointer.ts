@@ -5,9 +5,9 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Every, systemClock } from '../../base/clock.ts';
+import { unavailable } from '../../base/store-failure.ts';
 import { openToCheckpoint, WAL_LIMIT_BYTES } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
-import { unavailable } from './store-failure.ts';
 
 export interface WalEvent {
   event: 'wal_held';

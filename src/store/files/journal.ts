@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
+import { unavailable } from '../../base/store-failure.ts';
 import { CHAIN_START, compressed, decoded, type Entry, HASH_BYTES, nextChain, sameChain } from '../log/entry.ts';
 import {
   type Connect,
@@ -25,7 +26,6 @@ import {
 } from './connection.ts';
 import { journalPath } from './database.ts';
 import { makePrivateDirectory } from './private-files.ts';
-import { unavailable } from './store-failure.ts';
 
 export const JOURNAL: FileKind = { name: 'a journal', id: 0x53_54_4a_4e };
 export const JOURNAL_VERSION = 2;

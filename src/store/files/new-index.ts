@@ -8,6 +8,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
+import { type StoreFailure, unavailable } from '../../base/store-failure.ts';
 import {
   checkpoint,
   kindOf,
@@ -23,7 +24,6 @@ import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './dat
 import { openJournalReader } from './journal.ts';
 import { fitOf, positionIn } from './journal-link.ts';
 import { LockHeldError, lockRebuild } from './lock.ts';
-import { type StoreFailure, unavailable } from './store-failure.ts';
 
 /** Name of the staging directory, inside the data directory. */
 const STAGING = 'rebuild';

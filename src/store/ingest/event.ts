@@ -1,9 +1,10 @@
 /** Events as they are received, their outcomes, the log events of ingest, and the transaction listener. */
+
+import type { StoreFailure } from '../../base/store-failure.ts';
 import type { UnknownKind } from '../../chain/effect.ts';
 import type { PreparedPayload } from '../../chain/prepared.ts';
 import type { Imported } from '../files/journal.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
-import type { StoreFailure } from '../files/store-failure.ts';
 import { decompressed, type Entry, type PackedText } from '../log/entry.ts';
 
 /** An event as the node posted it. */

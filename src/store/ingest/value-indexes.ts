@@ -5,10 +5,10 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
+import { StoreUnavailableError } from '../../base/store-failure.ts';
 import { positionsOf } from '../../chain/position.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entryWriter } from '../effects/value-index-writer.ts';
-import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/contract.ts';
 import { storedSubject, valueIndexes } from '../queries/contracts/value-search.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
