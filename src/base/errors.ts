@@ -32,6 +32,9 @@ export class PassingError extends OperatorError {
   override readonly exitCode = EXIT.again;
 }
 
+/** A failure that passes by itself, or once the operator has acted: the same work may succeed when it is tried again. */
+export abstract class TransientError extends Error {}
+
 /** An OperatorError of another thread, as a message. */
 export interface ErrorMessage {
   problem: string;

@@ -2,7 +2,7 @@
  * Failures of the store itself, and not of the requested work: the same call may succeed once the disk has room, the lock is
  * free, or the operator has acted.
  */
-import { SQLiteError } from 'bun:sqlite';
+import { DiskFullError, PassingError, TransientError } from './errors.ts';
 
 const reasons = {
   busy: 'the database is busy',
@@ -19,7 +19,7 @@ export type StoreFailure = keyof typeof reasons;
 export const storeFailures = Object.keys(reasons) as StoreFailure[];
 
 /** The store can't be used now. The message contains neither SQL nor paths. */
-export class StoreUnavailableError extends Error {
+export class StoreUnavailableError extends TransientError {
   override readonly name = 'StoreUnavailableError';
   constructor(
     readonly failure: StoreFailure,
@@ -72,6 +72,9 @@ export function unavailable(error: unknown): StoreUnavailableError | null {
   return failure === null ? null : new StoreUnavailableError(failure, error);
 }
 
-/** Whether the database itself failed, so that nothing is known about the requested read or write. */
-export const isStorageError = (error: unknown): boolean =>
-  error instanceof StoreUnavailableError || error instanceof SQLiteError;
+/** Whether a failure passes by itself, or once the operator has acted, without a restart. */
+export const isTransient = (error: unknown): error is Error =>
+  error instanceof TransientError ||
+  error instanceof PassingError ||
+  error instanceof DiskFullError ||
+  unavailable(error) !== null;

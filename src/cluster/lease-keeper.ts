@@ -5,10 +5,9 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
-import { unavailable } from '../base/store-failure.ts';
+import { isTransient, unavailable } from '../base/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { LeaseEngine, LeaseHolder } from '../store/log/leases.ts';
-import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
 import type { ClusterLog, LeaseStatus } from './events.ts';
 import type { ClusterHost } from './host.ts';
 
@@ -103,7 +102,7 @@ const noWork: LeasedWork = { start() {}, async stop() {}, lacks: () => null };
 
 /** Returns an error that passes by itself. @throws any other error */
 function requirePassing(error: unknown): Error {
-  if (error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError) return error;
+  if (isTransient(error)) return error;
   throw error;
 }
 

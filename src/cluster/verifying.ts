@@ -1,10 +1,9 @@
 /** Verifies the log in the background, one range at a time, on the host that has the lease, and fills its holes. */
 import type { Clock } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
-import { unavailable } from '../base/store-failure.ts';
+import { startLoop } from '../base/service.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { LOG_START } from '../store/log/entry.ts';
-import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
+import { type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyRange } from './comparing.ts';
 import type { ClusterLog, VerificationState } from './events.ts';
 
@@ -20,7 +19,7 @@ interface VerifyingOptions {
   entries: HostEntries;
   /** Whether this host has the lease. */
   isHeld: () => boolean;
-  clock: Pick<Clock, 'every'>;
+  clock: Clock;
   say: ClusterLog;
 }
 
@@ -33,8 +32,6 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   let verified = 0;
   let filled = 0;
   let rest = 0;
-  let underWay: Promise<void> = Promise.resolve();
-  let isBusy = false;
 
   /** Fills a hole, or records a fault. */
   async function handle(fault: LogFault): Promise<void> {
@@ -76,38 +73,23 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
     faults.clear();
   }
 
-  async function tick(): Promise<void> {
+  async function turn(): Promise<void> {
     if (!isHeld()) return reset();
     if (rest > 0) {
       rest -= 1;
       return;
     }
-    try {
-      await verifyBatch();
-    } catch (error) {
-      // The range is tried again: the log is unavailable, or the missing entries can't be read from the journal, or changed.
-      const isPassing = error instanceof LogUnavailableError || error instanceof OperatorError;
-      if (!isPassing && unavailable(error) === null) throw error;
-    }
+    await verifyBatch();
   }
 
-  const end = clock.every(VERIFY_INTERVAL_MS, () => {
-    if (isBusy) return;
-    isBusy = true;
-    underWay = tick().finally(() => {
-      isBusy = false;
-    });
-  });
-
+  // A range that fails is tried again: the log is unavailable, or the missing entries can't be read from the journal.
+  const loop = startLoop({ clock, everyMs: VERIFY_INTERVAL_MS, turn });
   return {
     state: (): VerificationState => ({
       verified,
       filled,
       unsound: [...faults.values()].reduce((sum, { first, last }) => sum + last - first + 1, 0),
     }),
-    async stop(): Promise<void> {
-      end();
-      await underWay;
-    },
+    stop: () => loop.stop(),
   };
 }

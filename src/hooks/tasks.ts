@@ -2,8 +2,8 @@
  * Tasks that take longer than a request: backfills, and hooks that catch up. They run in short turns between the events of
  * the node, each in a transaction of its own, so that neither waits for the other.
  */
-
 import type { Clock } from '../base/clock.ts';
+import { type Loop, startLoop } from '../base/service.ts';
 import type { HookReads } from '../store/hooks/store.ts';
 import { type CommandsOf, turnOrFailure } from '../store/ingest/commands.ts';
 import type { Task } from './commands/backfills.ts';
@@ -29,13 +29,7 @@ interface TaskOptions {
 export function hookTasks(options: TaskOptions) {
   const { store, commands, log, clock } = options;
   const { records, backfills } = store;
-  let running = false;
-  let stopped = true;
-  let again = false;
-  /** The failure that was logged last; empty after a success. */
-  let said = '';
-  let finished: Promise<void> = Promise.resolve();
-  let cancelRetry = () => {};
+  let loop: Loop | null = null;
 
   /**
    * Gives a task a turn.
@@ -65,60 +59,43 @@ export function hookTasks(options: TaskOptions) {
   }
 
   /** Gives each task a turn, and lets others have theirs in between. @returns whether there is more to do now */
-  async function round(): Promise<boolean> {
+  async function round(signal: AbortSignal): Promise<boolean> {
     let more = false;
     for (const id of records.catchingUp()) {
-      if (stopped) return true;
+      if (signal.aborted) return false;
       more = !(await catchUpTurn(id)) || more;
       await clock.turn();
     }
     for (const id of backfills.next()) {
-      if (stopped) return true;
+      if (signal.aborted) return false;
       more = !(await backfillTurn(id)) || backfills.get(id)?.finishedAt !== null || more;
       await clock.turn();
     }
     return more;
   }
 
-  async function run(): Promise<void> {
-    running = true;
-    try {
-      // Let the caller finish first.
-      await clock.turn();
-      do {
-        again = false;
-        while (!stopped && (await round())) await clock.turn();
-        said = '';
-      } while (again && !stopped);
-    } catch (error) {
-      // What is away, such as an archive, is tried again every second.
-      if (`${error}` !== said) logTaskFailure(log, error);
-      said = `${error}`;
-      if (!stopped) cancelRetry = clock.after(RETRY_MS, wake);
-    } finally {
-      running = false;
-    }
-  }
-
-  function wake(): void {
-    if (stopped) return;
-    if (running) again = true;
-    else finished = run();
+  /** Works until nothing is left to do now; then the tasks wait until they are woken. */
+  async function work(signal: AbortSignal): Promise<null> {
+    while (await round(signal)) await clock.turn();
+    return null;
   }
 
   return {
     /** Tasks may have work. */
-    wake,
+    wake: () => loop?.wake(),
     /** Also starts again after `stop`. */
     start(): void {
-      stopped = false;
-      wake();
+      loop = startLoop({
+        clock,
+        everyMs: RETRY_MS,
+        firstMs: 0,
+        turn: work,
+        // A task that fails must not keep the others from their work, whatever the error is.
+        passes: (error) => error instanceof Error,
+        failed: (error) => logTaskFailure(log, error),
+      });
     },
     /** Resolves when the present turn is over. */
-    async stop(): Promise<void> {
-      stopped = true;
-      cancelRetry();
-      await finished;
-    },
+    stop: async (): Promise<void> => loop?.stop(),
   };
 }

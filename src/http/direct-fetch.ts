@@ -1,7 +1,8 @@
 /** Requests of this process to other servers: the node, a Bitcoin node, another thread. */
+import { TransientError } from '../base/errors.ts';
 
 /** Another server can't be reached, or doesn't answer in time. */
-export class UnreachableError extends Error {
+export class UnreachableError extends TransientError {
   override readonly name: string = 'UnreachableError';
 }
 

@@ -3,9 +3,8 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
-import { unavailable } from '../base/store-failure.ts';
-import { LogUnavailableError } from '../store/log/shared-log.ts';
-import { IndexUnavailableError, NoSnapshotError, UnreadableCursorError } from '../store/model/read-errors.ts';
+import { isTransient } from '../base/store-failure.ts';
+import { IndexUnavailableError, UnreadableCursorError } from '../store/model/read-errors.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 import type { ListenerEvent } from './listener.ts';
 import { pathAndQuery, pathOf } from './request-url.ts';
@@ -207,7 +206,7 @@ export function failures(respond: Responder, log: Log): Failure {
     if (error instanceof TooMuchWorkError) return answered(new ApiError(400, error.message, 'TOO_MUCH_WORK'), shape);
     if (error instanceof UnreadableCursorError) return answered(invalidCursor(), shape);
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
-    if (isStoreUnavailable(error)) {
+    if (isTransient(error)) {
       // A missing index was logged once, when it was noticed.
       if (!(error instanceof IndexUnavailableError)) log({ event: 'store_unavailable', ...where });
       return respond.json(503, shape.unavailable);
@@ -216,13 +215,6 @@ export function failures(respond: Responder, log: Log): Failure {
     return respond.json(500, shape.failed);
   };
 }
-
-/**
- * Whether an error is temporary: there is no snapshot, the database was busy or failed, or the shared log did not accept a
- * command.
- */
-const isStoreUnavailable = (error: unknown): boolean =>
-  error instanceof NoSnapshotError || error instanceof LogUnavailableError || unavailable(error) !== null;
 
 /** The 404 for a path without a route. A route can throw it, too, for a path that its pattern matches but that isn't one. */
 export class UnknownRouteError extends ShapedError {

@@ -5,6 +5,7 @@
  */
 import rulesText from '../../packaging/prometheus/alerts.yml' with { type: 'text' };
 import type { Clock } from '../base/clock.ts';
+import { type Service, startLoop } from '../base/service.ts';
 
 interface Rule {
   alert: string;
@@ -288,19 +289,21 @@ const EVERY_MS = 60_000;
  * Evaluates the alerts each minute.
  * @param metrics reads all metrics in Prometheus' text format
  * @param failed is told why they can't be read
- * @returns the last alerts with their time in Unix seconds, null before the first, and a function that ends the evaluation
+ * @returns the last alerts with their time in Unix seconds; null before the first
  */
 export function watchAlerts(
-  clock: Pick<Clock, 'now' | 'every'>,
+  clock: Clock,
   metrics: () => Promise<string>,
   failed: (cause: unknown) => void,
-): { last: () => { at: number; alerts: readonly Alert[] } | null; stop: () => void } {
+): Service & { last: () => { at: number; alerts: readonly Alert[] } | null } {
   const alerts = new Alerts();
   let last: { at: number; alerts: readonly Alert[] } | null = null;
-  const look = async () => {
+  async function turn(): Promise<void> {
     const series = seriesIn(await metrics());
     const at = Math.floor(clock.now() / 1_000);
     last = { at, alerts: alerts.add(at, series) };
-  };
-  return { last: () => last, stop: clock.every(EVERY_MS, () => void look().catch(failed)) };
+  }
+  const passes = (error: unknown) => error instanceof Error;
+  const { stop } = startLoop({ clock, everyMs: EVERY_MS, turn, passes, failed });
+  return { last: () => last, stop };
 }

@@ -3,15 +3,14 @@
  * came of it as commands. Whatever ends this in between, the work is still in the queue.
  */
 import type { Chance } from '../base/chance.ts';
-import { type Clock, pause } from '../base/clock.ts';
-import { unavailable } from '../base/store-failure.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Loop, startLoop } from '../base/service.ts';
+import { isTransient } from '../base/store-failure.ts';
 import { toHex } from '../codec/hex.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
-import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
-import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { askedFacts, askedLastToken, ClarityError, JOB_MS, NoAnswerError } from './node-answers.ts';
@@ -74,13 +73,6 @@ function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem>
   }
 }
 
-/** Whether the index, its disk or the log of hosts is away for now. */
-const isAway = (error: unknown): boolean =>
-  error instanceof NoSnapshotError ||
-  error instanceof LogUnavailableError ||
-  error instanceof LogUnknownOutcomeError ||
-  unavailable(error) !== null;
-
 /** Starts to ask. */
 export function startTokenAsker(options: TokenAskerOptions) {
   const { snapshots, node, isHeld, clock, chance, log } = options;
@@ -103,8 +95,8 @@ export function startTokenAsker(options: TokenAskerOptions) {
     try {
       return await work();
     } catch (error) {
-      if (!isAway(error)) throw error;
-      rest((error as Error).message);
+      if (!isTransient(error)) throw error;
+      rest(error.message);
       return undefined;
     }
   }
@@ -158,7 +150,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
   const canWork = (): boolean => isHeld() && clock.monotonic() >= restsUntil;
 
   /** Works on the queue, several items at a time. */
-  function workers(): Promise<unknown> {
+  function workers(): Loop[] {
     let ready: TokenJobItem[] = [];
     let tip: TokenQueue['tip'] = null;
     /** What is under way, until its answer is written. */
@@ -209,33 +201,30 @@ export function startTokenAsker(options: TokenAskerOptions) {
       taken.delete(key);
     }
 
-    async function worker(): Promise<void> {
-      while (!signal.aborted) {
-        const item = canWork() ? await next() : null;
-        if (item === null || tip === null) await pause(clock, LOOK_MS, signal);
-        else await work(item, tip);
-      }
+    async function turn(): Promise<number> {
+      const item = canWork() ? await next() : null;
+      if (item === null || tip === null) return LOOK_MS;
+      await work(item, tip);
+      return 0;
     }
-    return Promise.all(Array.from({ length: AT_ONCE }, worker));
+    return Array.from({ length: AT_ONCE }, () => startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn }));
   }
 
   /** Lists and queues the tokens of contracts, a turn after the other. */
-  async function spread(): Promise<void> {
-    while (!signal.aborted) {
-      const contract = canWork()
-        ? await unlessAway(async () => snapshots.read((reader) => reader.tokenMetadata.toSpread()))
-        : null;
-      if (contract != null) await unlessAway(() => commands.runBatches('tokens.spread', { contract }));
-      await pause(clock, contract == null ? LOOK_MS : SPREAD_MS, signal);
-    }
+  async function spread(): Promise<number> {
+    const contract = canWork()
+      ? await unlessAway(async () => snapshots.read((reader) => reader.tokenMetadata.toSpread()))
+      : null;
+    if (contract != null) await unlessAway(() => commands.runBatches('tokens.spread', { contract }));
+    return contract == null ? LOOK_MS : SPREAD_MS;
   }
 
-  const running = Promise.all([workers(), spread()]);
+  const loops = [...workers(), startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn: spread })];
   return {
     counters,
     async stop(): Promise<void> {
       stopping.abort();
-      await running;
+      await Promise.all(loops.map((loop) => loop.stop()));
       await results.flush();
     },
   };

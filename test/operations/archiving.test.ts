@@ -130,7 +130,7 @@ test.each(['before', 'while'] as const)('a round that never ends is ended %s the
     await until(() => rounds.length === 1, 'a round');
   }
   const stopped = stop();
-  await until(() => clock.waiting(2_000) === 1);
+  await until(() => clock.waiting(2_000) === 1 && rounds.length === 1);
   expect(isStopped()).toBe(false);
   clock.pass(2_000);
   // As the thread does when it is ended.

@@ -15,7 +15,7 @@ import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.
 import { tableSizes } from '../../src/store/check/tables.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
-import { manualClock } from '../support/time/manual-clock.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 /** The password in two settings: a secret, and a URL. */
@@ -361,31 +361,34 @@ test('the latency of events is that of the last thousand', () => {
 });
 
 test('the alerts are evaluated each minute over the metrics of the server', async () => {
-  const { every, tick } = manualClock();
   let metrics = async () => 'stackside_store_writable 1';
   const failures: unknown[] = [];
   let seconds = 100;
-  const clock = { every, now: () => seconds * 1_000 };
+  const clock = heldClock([60_000], () => seconds * 1_000);
+  const minute = async () => {
+    await until(() => clock.waiting(60_000) === 1);
+    clock.pass(60_000);
+  };
   const watched = watchAlerts(
     clock,
     () => metrics(),
     (cause) => failures.push(cause),
   );
   expect(alertsState(watched.last())).toEqual({ evaluated_at: null, alerts: [] });
-  tick();
+  await minute();
   await until(() => watched.last()?.at === 100);
   expect(watched.last()?.alerts.map(({ state }) => state)).not.toContain('pending');
   metrics = async () => 'stackside_store_writable 0';
   seconds = 160;
-  tick();
+  await minute();
   await until(() => watched.last()?.at === 160);
   expect(alertsState(watched.last()).alerts[0]).toMatchObject({
     ...{ name: 'StacksideCannotWrite', state: 'pending', since: 160 },
     summaries: ["Stackside on this server can't write events"],
   });
   metrics = () => Promise.reject(new Error('no metrics'));
-  tick();
+  await minute();
   await until(() => failures.length === 1);
   expect(watched.last()?.at).toBe(160);
-  watched.stop();
+  await watched.stop();
 });

@@ -31,7 +31,7 @@ function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<n
     made = before;
     throw error;
   };
-  const stop = startValueIndexing({
+  const indexing = startValueIndexing({
     write,
     batch() {
       const next = batches[made];
@@ -42,7 +42,7 @@ function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<n
     clock,
     log: (event) => said.push(event),
   });
-  return { clock, said, stop, made: () => made };
+  return { clock, said, stop: () => indexing.stop(), made: () => made };
 }
 
 const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', field: 'amount' } as const;

@@ -6,6 +6,7 @@ import type { ClusterLog, HostsState } from '../../api/stackside/server.ts';
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
+import { type Service, startLoop } from '../../base/service.ts';
 import { spanText } from '../../base/span-text.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
@@ -20,7 +21,7 @@ import { lastWithheldIn } from '../../store/files/journal.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../store/log/cluster-status.ts';
 import type { LeaseEngine } from '../../store/log/leases.ts';
-import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../store/log/shared-log.ts';
+import { LogUnavailableError, type SharedLog } from '../../store/log/shared-log.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
 /** Milliseconds between two reports of this host. */
@@ -120,9 +121,8 @@ async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' |
 /** Maximum difference between a host's clock and PostgreSQL's, in seconds: webhooks are signed with the host's time. */
 const MOST_CLOCK_DIFFERENCE = 10;
 
-/** Reports this host at intervals. @returns a function that ends the reports */
-function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): () => Promise<void> {
-  let underWay: Promise<void> | null = null;
+/** Reports this host at intervals. */
+function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): Service {
   let isFirst = true;
   const said = { name: false, clock: false };
 
@@ -142,29 +142,16 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
     }
   }
 
-  async function once(): Promise<void> {
+  async function turn(): Promise<void> {
     const host = current();
     const asked = clock.now();
-    try {
-      const answer = await report(host, isFirst);
-      isFirst = false;
-      judge(answer, host, asked);
-    } catch (error) {
-      // The reports are for people; the host itself logs that the log is unavailable, and another report follows.
-      if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
-    } finally {
-      underWay = null;
-    }
+    const answer = await report(host, isFirst);
+    isFirst = false;
+    judge(answer, host, asked);
   }
-  const reportNow = () => {
-    underWay ??= once();
-  };
-  const end = clock.every(REPORT_MS, reportNow);
-  reportNow();
-  return async () => {
-    end();
-    await underWay;
-  };
+
+  // The reports are for people: the host itself logs that the log is unavailable, and another report follows.
+  return startLoop({ clock, everyMs: REPORT_MS, firstMs: 0, turn });
 }
 
 export interface JoinOptions {
@@ -258,7 +245,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     const { position, lagSeconds } = host.state();
     return { name, entry: position, version: serverVersion, lagSeconds, process };
   };
-  const stopReporting = reporting(opened, clock, report, say);
+  const reports = reporting(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.status() ?? null);
   return {
     receive: (event) => host.receive(event),
@@ -283,7 +270,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     failed: failed.promise,
     async stop() {
       await host.stop();
-      await Promise.all([stopReporting(), verification?.stop()]);
+      await Promise.all([reports.stop(), verification?.stop()]);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { archiveMetrics } from '../../metrics/archive.ts';
@@ -103,7 +104,6 @@ export interface Archiving {
 /** Begins to archive. */
 export function startArchiving(options: ArchivingOptions): Archiving {
   const { directory, location, seconds, host, lease, newestBase, rounds, ingest, clock, registry, log } = options;
-  const stopping = new AbortController();
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
   let isHeld = false;
@@ -112,36 +112,18 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   /** Milliseconds of the monotonic clock at which the archive last had every entry, or this host began to write it. */
   let levelAt = clock.monotonic();
   let failures = 0;
-  let failuresInARow = 0;
-  /** The problem that was logged; null while there is none. */
-  let said: string | null = null;
 
   function status(): ReturnType<Archiving['status']> {
     if (!isHeld) return null;
     const behind = Math.max(0, ingest.lastEntry() - entry);
     const seconds = behind === 0 ? 0 : (clock.monotonic() - levelAt) / 1_000;
-    return { entry, behind_entries: behind, behind_seconds: seconds, failing: said !== null };
+    return { entry, behind_entries: behind, behind_seconds: seconds, failing: loop.failure() !== null };
   }
 
   archiveMetrics(registry, () => {
     const { entry: last = 0, behind_entries: behind = 0, behind_seconds: since = 0 } = status() ?? {};
     return { entry: last, behind, seconds: since, failures };
   });
-
-  function failedWith(error: OperatorError): void {
-    failures += 1;
-    failuresInARow += 1;
-    if (error.message === said) return;
-    said = error.message;
-    const { message: problem, remedy, cause } = error;
-    log({ event: 'archive_failing', place: location, problem, remedy, ...(cause === undefined ? {} : { cause }) });
-  }
-
-  function succeeded(): void {
-    if (said !== null) log({ event: 'archive_resumed', place: location, failures: failuresInARow });
-    said = null;
-    failuresInARow = 0;
-  }
 
   async function archive(signal: AbortSignal): Promise<void> {
     const held = lease();
@@ -164,44 +146,56 @@ export function startArchiving(options: ArchivingOptions): Archiving {
       AbortSignal.any([ending.signal, signal]),
     );
     if (!ending.signal.aborted && !signal.aborted) levelAt = began;
-    succeeded();
   }
 
-  /** @param signal ends it early @returns whether nothing failed */
-  async function round(signal: AbortSignal): Promise<boolean> {
+  /** @throws OperatorError */
+  async function round(signal: AbortSignal): Promise<void> {
     try {
       await archive(signal);
-      return true;
     } catch (error) {
-      const known = operatorErrorOf(error, directory);
-      if (known === null) throw error;
-      if (!ended.signal.aborted) failedWith(known);
-      return false;
+      failures += 1;
+      throw operatorErrorOf(error, directory) ?? error;
     }
   }
 
-  async function run(): Promise<void> {
-    const every = seconds * 1_000;
-    for (let wait = every; !stopping.signal.aborted; ) {
-      await pause(clock, wait, stopping.signal);
-      if (stopping.signal.aborted) break;
-      wait = (await round(stopping.signal)) ? every : Math.min(2 * wait, LONGEST_WAIT_MS);
-    }
-    // What came last is archived, too, if the archive can be written.
-    if (said === null && !ended.signal.aborted) await round(ended.signal);
+  function failed({ message: problem, remedy, cause }: OperatorError): void {
+    log({ event: 'archive_failing', place: location, problem, remedy, ...(cause === undefined ? {} : { cause }) });
   }
 
-  const running = run();
+  const everyMs = seconds * 1_000;
+  const loop = startLoop({
+    clock,
+    everyMs,
+    waits: { firstMs: 2 * everyMs, mostMs: LONGEST_WAIT_MS },
+    turn: round,
+    passes: (error) => error instanceof OperatorError,
+    failed,
+    recovered(inARow) {
+      if (isHeld) log({ event: 'archive_resumed', place: location, failures: inARow });
+    },
+  });
+
+  /** Archives what came last, too, if the archive can be written. */
+  async function lastRound(): Promise<void> {
+    await loop.stop();
+    if (loop.failure() !== null || ended.signal.aborted) return;
+    try {
+      await round(ended.signal);
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      if (!ended.signal.aborted) failed(error);
+    }
+  }
+
   return {
     status,
     async stop() {
-      stopping.abort();
       const isDone = new AbortController();
-      void running.then(() => isDone.abort());
+      const last = lastRound().finally(() => isDone.abort());
       await pause(clock, LAST_ROUND_MS, isDone.signal);
       ended.abort();
       await rounds.stop();
-      await running;
+      await last;
     },
   };
 }

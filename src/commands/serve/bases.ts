@@ -5,8 +5,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
-import { type Clock, pause } from '../../base/clock.ts';
-import { errorOfMessage, type OperatorError, PassingError } from '../../base/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { baseMetrics } from '../../metrics/archive.ts';
@@ -105,9 +106,6 @@ export interface Bases {
 /** Begins to make bases. */
 export function startBases(options: BasesOptions): Bases {
   const { directory, location, hours, lease, archive, making, clock, registry, log } = options;
-  const stopping = new AbortController();
-  /** Ends the present wait. */
-  let waking = new AbortController();
   /** The newest base; undefined where it isn't known, as at the start and after another host wrote. */
   let newest: BaseSummary | null | undefined;
   /** Since when this host has written the archive without a base, in Unix milliseconds. */
@@ -117,8 +115,6 @@ export function startBases(options: BasesOptions): Bases {
   let archived = 0;
   let isWanted = false;
   let step: BaseStep | null = null;
-  /** The problem that was logged; null while there is none. */
-  let said: string | null = null;
 
   /** Milliseconds since the newest base, whatever the clock was when it was made. */
   const age = (): number => Math.abs(clock.now() - (newest?.madeAt ?? since));
@@ -155,15 +151,8 @@ export function startBases(options: BasesOptions): Bases {
     });
   }
 
-  function failedWith(error: OperatorError): void {
-    if (error.message === said) return;
-    said = error.message;
-    const { message: problem, remedy, cause } = error;
-    log({ event: 'archive_base_failing', place: location, problem, remedy, ...(cause === undefined ? {} : { cause }) });
-  }
-
   /** Looks at the newest base, and makes one if it is due. @returns whether a base was due and couldn't be made yet */
-  async function work(): Promise<boolean> {
+  async function work(stopping: AbortSignal): Promise<boolean> {
     const held = lease();
     const state = archive();
     if (held?.epoch !== epoch) [newest, epoch, since] = [undefined, held?.epoch, clock.now()];
@@ -177,40 +166,41 @@ export function startBases(options: BasesOptions): Bases {
       // What another host writes from now on, this one must not.
       if (lease()?.epoch !== epoch) ending.abort();
     };
-    const signal = AbortSignal.any([ending.signal, stopping.signal]);
+    const signal = AbortSignal.any([ending.signal, stopping]);
     if (newest === undefined) await making.run(false, tell, signal);
     if (!isDue() || signal.aborted) return false;
     await making.run(true, tell, signal);
     if (signal.aborted) return false;
-    [isWanted, said] = [false, null];
+    isWanted = false;
     return isDue();
   }
 
-  /** @returns whether the next look comes at the usual time, and not later */
-  async function attempt(): Promise<boolean> {
+  let wait = LOOK_MS;
+
+  async function turn(signal: AbortSignal): Promise<number> {
     try {
-      return !(await work());
+      // An index that can't give the base that is due is asked ever more rarely.
+      wait = (await work(signal)) ? Math.min(2 * wait, LONGEST_WAIT_MS) : LOOK_MS;
+      return wait;
     } catch (error) {
       // The journal is read, too: how far the archive is behind.
-      const known = operatorErrorOf(error, directory);
-      if (known === null) throw error;
-      if (!stopping.signal.aborted) failedWith(known);
-      return false;
+      throw operatorErrorOf(error, directory) ?? error;
     } finally {
       step = null;
     }
   }
 
-  async function run(): Promise<void> {
-    for (let wait = LOOK_MS; !stopping.signal.aborted; ) {
-      waking = new AbortController();
-      await pause(clock, wait, AbortSignal.any([waking.signal, stopping.signal]));
-      if (stopping.signal.aborted) break;
-      wait = (await attempt()) ? LOOK_MS : Math.min(2 * wait, LONGEST_WAIT_MS);
-    }
-  }
-
-  const running = run();
+  const loop = startLoop({
+    clock,
+    everyMs: LOOK_MS,
+    waits: { firstMs: 2 * LOOK_MS, mostMs: LONGEST_WAIT_MS },
+    turn,
+    passes: (error) => error instanceof OperatorError,
+    failed({ message: problem, remedy, cause }) {
+      const why = { problem, remedy, ...(cause === undefined ? {} : { cause }) };
+      log({ event: 'archive_base_failing', place: location, ...why });
+    },
+  });
   return {
     newest: () => newest?.entry ?? null,
     state: () => ({
@@ -218,7 +208,7 @@ export function startBases(options: BasesOptions): Bases {
       height: newest?.height ?? null,
       made_at: newest == null ? null : Math.floor(newest.madeAt / 1_000),
       overdue_seconds: overdueSeconds(),
-      failing: said !== null,
+      failing: loop.failure() !== null,
       making:
         step === null ? null : { table: step.table, number: step.number, of: step.of, sent_bytes: step.sentBytes },
     }),
@@ -226,13 +216,11 @@ export function startBases(options: BasesOptions): Bases {
       if (lease() === null) return 'another host writes the archive';
       if (step !== null) return 'a base is being made';
       isWanted = true;
-      waking.abort();
+      loop.wake();
       return null;
     },
     async stop() {
-      stopping.abort();
-      await making.stop();
-      await running;
+      await Promise.all([loop.stop(), making.stop()]);
     },
   };
 }

@@ -4,7 +4,8 @@
  */
 import { entryBefore, entryBelow, type FollowEvent } from '../../archive/follow.ts';
 import { heightOf, segmentsFrom } from '../../archive/restore.ts';
-import { type Clock, pause } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
 import type { PlaceReads } from '../../places/files.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
@@ -15,7 +16,7 @@ import type { Entry } from '../../store/log/entry.ts';
 import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
 import { opened } from './from.ts';
-import { always, reasonOf } from './gap-filling.ts';
+import { always, isChainFailure } from './gap-filling.ts';
 
 /** Milliseconds between two looks at the archive. */
 const LOOK_MS = 5_000;
@@ -97,12 +98,9 @@ const MICROSECONDS_PER_MILLISECOND = 1_000;
 export function archiveFollowing(options: FollowingOptions) {
   const { location: place, open, ingest, receive, node, claim, clock, log } = options;
   const { history } = ingest;
-  const stopping = new AbortController();
-  const { signal } = stopping;
   /** Number of the archive's next entry; null until it is found by the height of the tip. */
   let next: number | null = null;
   let isFollowing = false;
-  let lastReason = '';
 
   /** @returns whether the archive may be read on: false for a block above the node's tip */
   async function offer({ path, text }: Entry): Promise<boolean> {
@@ -118,7 +116,7 @@ export function archiveFollowing(options: FollowingOptions) {
   }
 
   /** Offers the events of the archive, from the next one on. */
-  async function read(archive: PlaceReads, from: number): Promise<void> {
+  async function read(archive: PlaceReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
     for await (const segment of segmentsFrom(archive, from)) {
       for (const entry of segment.entries) {
@@ -130,12 +128,12 @@ export function archiveFollowing(options: FollowingOptions) {
   }
 
   /** {@link read}, from ever earlier segments while the parent of a block is missing: the archive left this chain below. */
-  async function readAll(): Promise<void> {
+  async function readAll(signal: AbortSignal): Promise<void> {
     const archive = await open();
     let from = next ?? (await entryBelow(archive, history.tip().height - BELOW_TIP));
     for (let steps = 0; ; steps++) {
       try {
-        return await read(archive, from);
+        return await read(archive, from, signal);
       } catch (error) {
         if (!(error instanceof UnknownParentError) || steps === MOST_STEPS_BACK) throw error;
         const before = await entryBefore(archive, from);
@@ -145,49 +143,37 @@ export function archiveFollowing(options: FollowingOptions) {
     }
   }
 
-  async function round(): Promise<void> {
+  async function turn(signal: AbortSignal): Promise<void> {
+    if (!node.needsArchive()) {
+      isFollowing = false;
+      return;
+    }
     const lease = await claim();
     if (lease === null) return;
     try {
       const before = history.tip().height;
-      await readAll();
+      await readAll(signal);
       const { height } = history.tip();
-      if (!isFollowing || lastReason !== '') log({ event: 'archive_followed', place, blocks: height - before, height });
+      if (!isFollowing || loop.failure() !== null) {
+        log({ event: 'archive_followed', place, blocks: height - before, height });
+      }
       isFollowing = true;
-      lastReason = '';
     } finally {
       await lease.release();
     }
   }
 
-  async function run(): Promise<void> {
-    for (;;) {
-      await pause(clock, LOOK_MS, signal);
-      if (signal.aborted) return;
-      if (!node.needsArchive()) {
-        isFollowing = false;
-        continue;
-      }
-      try {
-        await round();
-      } catch (error) {
-        const reason = reasonOf(error);
-        if (reason !== lastReason) log({ event: 'archive_not_followed', place, reason });
-        lastReason = reason;
-      }
-    }
-  }
-
-  const running = run().catch((error: unknown) => {
-    if (!signal.aborted) throw error;
+  const loop = startLoop({
+    clock,
+    everyMs: LOOK_MS,
+    turn,
+    passes: isChainFailure,
+    failed: ({ message: reason }) => log({ event: 'archive_not_followed', place, reason }),
   });
   return {
     /** Why the archive can't be followed now; null if it can. */
-    state: () => ({ failure: lastReason === '' ? null : lastReason }),
-    async stop(): Promise<void> {
-      stopping.abort();
-      await running;
-    },
+    state: () => ({ failure: loop.failure() }),
+    stop: () => loop.stop(),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { isTransient } from '../../base/store-failure.ts';
 import { networkOf } from '../../chain/network.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -13,13 +13,11 @@ import { AskedNode } from '../../node/facts.ts';
 import { type FillEvent, fillTo } from '../../node/fill.ts';
 import { nodeToken } from '../../node/node-config.ts';
 import { IncompleteBlockError } from '../../node/replay.ts';
-import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import type { NodeRpc } from '../../node/rpc.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
 import { DeepForkError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
-import { LogUnavailableError, LogUnknownOutcomeError } from '../../store/log/shared-log.ts';
-import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
@@ -45,26 +43,12 @@ const PAUSE_MS = 10_000;
 /** The lease of a host that shares no log. */
 export const always: Claim = { renew: async () => true, release: async () => {} };
 
-/** What passes by itself, or needs the operator: none of it ends the server. */
-const failures = [
-  ...[
-    DeepForkError,
-    IncompleteBlockError,
-    PayloadError,
-    NodeUnreachableError,
-    OperatorError,
-    UnknownParentError,
-    NoSnapshotError,
-  ],
-  ...[LogUnavailableError, LogUnknownOutcomeError],
-];
+/** The node or the archive has what can't be added, or lacks what is needed. */
+const unfit = [DeepForkError, IncompleteBlockError, PayloadError, UnknownParentError];
 
-/** Why blocks can't be added now, in words. @throws an error that isn't of the node, the archive, the index or the log */
-export function reasonOf(error: unknown): string {
-  const isKnown = failures.some((known) => error instanceof known);
-  if (!isKnown && unavailable(error) === null) throw error;
-  return (error as Error).message;
-}
+/** Whether an error says why blocks can't be added now: it doesn't end the server. */
+export const isChainFailure = (error: unknown): error is Error =>
+  isTransient(error) || error instanceof OperatorError || unfit.some((kind) => error instanceof kind);
 
 /** A fill of an index without a block. */
 interface Start {
@@ -133,7 +117,8 @@ export function gapFilling(options: GapFillingOptions) {
       await fill(parent, start);
     } catch (error) {
       if (signal.aborted || (error instanceof DOMException && error.name === 'AbortError')) return;
-      const reason = reasonOf(error);
+      if (!isChainFailure(error)) throw error;
+      const { message: reason } = error;
       if (reason !== lastReason) log({ event: 'gap_not_filled', reason });
       lastReason = reason;
       restsUntil = clock.monotonic() + PAUSE_MS;

@@ -3,9 +3,9 @@
  * block touches, and the answer becomes an entry.
  */
 import type { Registry } from 'prom-client';
-import { type Clock, pause } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { startLoop } from '../../base/service.ts';
 import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';
 import { AskedNode, NoAnswer } from '../../node/facts.ts';
@@ -20,7 +20,6 @@ import type { Settings } from '../../settings/config.ts';
 import type { Outcome, ReceivedEvent } from '../../store/ingest/event.ts';
 import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { gapFilling } from './gap-filling.ts';
 
@@ -107,9 +106,6 @@ interface AskingOptions {
 
 /** Asks the node in the background for the accounts at the start of a partial history. */
 export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: AskingOptions) {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const node = askedAt(rpc, clock, signal);
   const counts = { asked: 0, waiting: 0 };
   /** Why the node gave no answer; null after one. */
   let hindrance: string | null = null;
@@ -121,7 +117,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
   }
 
   /** @returns whether the node said what the account had */
-  async function ask(principal: string, below: Uint8Array): Promise<boolean> {
+  async function ask(node: AskedNode, principal: string, below: Uint8Array): Promise<boolean> {
     const account = await askedStartingAccount(node, principal, below);
     if (account instanceof NoAnswer) {
       hinder(account.reason);
@@ -141,8 +137,9 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
   }
 
   /** Asks about the accounts that wait. @returns the milliseconds until it is to be called again */
-  async function askAll(): Promise<number> {
+  async function askAll(signal: AbortSignal): Promise<number> {
     if (ingest.history.bottom() === 0) return LOOK_MS;
+    const node = askedAt(rpc, clock, signal);
     const start = snapshots.read((reader) => reader.chain.start());
     let pauseMs = LOOK_MS;
     for (let after = 0; start !== null; ) {
@@ -150,7 +147,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
       counts.waiting = waiting;
       for (let at = 0; at < accounts.length; at += AT_ONCE) {
         const together = accounts.slice(at, at + AT_ONCE);
-        const said = await Promise.all(together.map(({ principal }) => ask(principal, start.indexBlockHash)));
+        const said = await Promise.all(together.map(({ principal }) => ask(node, principal, start.indexBlockHash)));
         if (said.includes(false)) pauseMs = AWAY_MS;
       }
       const last = accounts.at(-1);
@@ -160,29 +157,14 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
     return pauseMs;
   }
 
-  async function run(): Promise<void> {
-    for (let wait = LOOK_MS; ; ) {
-      await pause(clock, wait, signal);
-      if (signal.aborted) return;
-      try {
-        wait = await askAll();
-      } catch (error) {
-        // Others say that the index or the disk is away.
-        const isAway = error instanceof NoSnapshotError || unavailable(error) !== null;
-        if (!isAway && !(error instanceof NodeUnreachableError)) throw error;
-        if (error instanceof NodeUnreachableError) hinder(error.message);
-        wait = AWAY_MS;
-      }
-    }
-  }
-
-  const running = run().catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
-  return {
-    async stop(): Promise<void> {
-      stopping.abort();
-      await running;
+  return startLoop({
+    clock,
+    everyMs: LOOK_MS,
+    waits: { firstMs: AWAY_MS, mostMs: AWAY_MS },
+    turn: askAll,
+    failed(error) {
+      // Others say that the index or the disk is away.
+      if (error instanceof NodeUnreachableError) hinder(error.message);
     },
-  };
+  });
 }

@@ -6,7 +6,7 @@ import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { isTransient } from '../../base/store-failure.ts';
 import { LONGEST } from '../../chain/name-system.ts';
 import { bitcoinToStacks } from '../../codec/bitcoin-address.ts';
 import type { Log } from '../../log.ts';
@@ -14,7 +14,6 @@ import type { Settings } from '../../settings/config.ts';
 import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../store/ingest/old-names.ts';
-import { LogUnavailableError } from '../../store/log/shared-log.ts';
 import { openInput } from '../data/input.ts';
 
 const FILES = {
@@ -196,7 +195,7 @@ export async function importOldNames(
       try {
         return await run('names.add', part);
       } catch (error) {
-        if (!(error instanceof LogUnavailableError) && unavailable(error) === null) throw error;
+        if (!isTransient(error)) throw error;
         await pause(clock, RETRY_MS, signal);
       }
     }

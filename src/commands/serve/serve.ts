@@ -1,7 +1,7 @@
 /** `stackside serve`: accepts the node's events and serves the API, until a signal. */
 import { pause } from '../../base/clock.ts';
 import { DiskFullError, OperatorError, PassingError } from '../../base/errors.ts';
-import { unavailable } from '../../base/store-failure.ts';
+import { isTransient } from '../../base/store-failure.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Reading, Settings } from '../../settings/config.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
@@ -20,10 +20,6 @@ const LOOK_FOR_INDEX_MS = 2_000;
 
 /** Milliseconds until a server that a full disk stopped starts again. */
 const START_AGAIN_MS = 1_000;
-
-/** Whether the error passes by itself, or needs no restart after the operator's remedy. */
-const passes = (error: unknown): boolean =>
-  unavailable(error) !== null || error instanceof PassingError || error instanceof DiskFullError;
 
 const portOf = (url: string | null): number | null => (url === null ? null : Number(new URL(url).port));
 
@@ -62,7 +58,7 @@ export async function startServing(
         server = await startServer(again, environment, watch, started);
         return follow(server);
       } catch (error) {
-        if (!passes(error)) throw error;
+        if (!isTransient(error)) throw error;
         log({ event: 'start_failed', cause: error });
         await pause(environment.clock, START_AGAIN_MS, stopping.signal);
       }

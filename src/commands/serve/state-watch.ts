@@ -9,6 +9,7 @@ import {
   stateWords,
 } from '../../api/server-state.ts';
 import type { Clock } from '../../base/clock.ts';
+import { type Loop, type Service, startLoop } from '../../base/service.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { BEING_FILLED, blocksText, type Refusal } from '../../node/refusal.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
@@ -151,11 +152,9 @@ class Movement {
 }
 
 /** Follows the state. It is read with each request of `/ready` and, once started, also every few seconds. */
-export function watchState(options: StateWatchOptions): {
-  readiness: () => Promise<Readiness>;
-  start: () => void;
-  stop: () => void;
-} {
+export function watchState(
+  options: StateWatchOptions,
+): Service & { readiness: () => Promise<Readiness>; start: () => void } {
   const { snapshots, node, nodeRpc, clock, log } = options;
   const seconds = () => clock.monotonic() / 1_000;
   const movement = new Movement(seconds());
@@ -232,25 +231,12 @@ export function watchState(options: StateWatchOptions): {
     };
   }
 
-  let isStopped = false;
-  let cancel = () => {};
-
-  function look(): void {
-    readiness().catch((error: unknown) => {
-      // The index was closed during the reading.
-      if (!isStopped) throw error;
-    });
-  }
-
+  let loop: Loop | null = null;
   return {
     readiness,
     start() {
-      look();
-      cancel = clock.every(EVERY_MS, look);
+      loop = startLoop({ clock, everyMs: EVERY_MS, firstMs: 0, turn: async () => void (await readiness()) });
     },
-    stop() {
-      isStopped = true;
-      cancel();
-    },
+    stop: async () => loop?.stop(),
   };
 }

@@ -66,7 +66,7 @@ export function openWriting(options: WritingOptions): Writing | null {
   services.use('checkpoints', {
     stop: startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
   });
-  services.use('value indexes', { stop: startValueIndexing({ write, batch: valueIndexes.batch, clock, log }) });
+  services.use('value indexes', startValueIndexing({ write, batch: valueIndexes.batch, clock, log }));
   storeMetrics(registry, ingest.health, ingest.unknownCounts);
   services.use('test writes', { stop: probeWrites(ingest, every) });
   return { ingest, machine };

@@ -3,10 +3,10 @@
  * outbox, and its rows in the ledger of blocks that the hook was notified of.
  */
 
-import { isStorageError } from '../../base/store-failure.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
 import { toHex } from '../../codec/hex.ts';
+import { isStorageError } from '../../store/files/connection.ts';
 import type { Cursor, DeliveryBody, HookRecord, NotifiedBlocks } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { QueueName, Reason } from '../../store/rows/enums.ts';

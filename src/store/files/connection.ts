@@ -5,7 +5,12 @@ import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
+import { StoreUnavailableError } from '../../base/store-failure.ts';
 import { makePrivateFile } from './private-files.ts';
+
+/** Whether the database itself failed, so that nothing is known about the requested read or write. */
+export const isStorageError = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError || error instanceof SQLiteError;
 
 /** Milliseconds that a statement waits for a lock of another connection. */
 export const BUSY_TIMEOUT_MS = 5_000;

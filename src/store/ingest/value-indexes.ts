@@ -5,6 +5,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
+import { type Service, startLoop } from '../../base/service.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import { positionsOf } from '../../chain/position.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
@@ -183,11 +184,9 @@ const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
 
 /**
  * Starts the work on the indexes, in turns between the events of the node.
- * @returns a function that ends it, and resolves when the present turn is over
+ * @returns a service that stops when the present turn is over
  */
-export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOptions): () => Promise<void> {
-  let stopped = false;
-  let cancelRetry = () => {};
+export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOptions): Service {
   /** Indexes that the batches of a turn filled or removed: reported once they are committed. */
   let ended: ValueIndex[] = [];
   const applyBatches = batchTurns(write, clock);
@@ -212,23 +211,22 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
     return done;
   }
 
-  async function run(): Promise<void> {
-    try {
-      await clock.turn();
-      while (!stopped && !(await turn())) await clock.turn();
-    } catch (cause) {
-      if (!(cause instanceof StoreUnavailableError)) log({ event: 'value_index_failed', cause });
-      if (!stopped) cancelRetry = clock.after(RETRY_MS, again);
-    }
+  /** Works until nothing is left, for good: more needs a restart with other settings. */
+  async function work(signal: AbortSignal): Promise<null> {
+    while (!signal.aborted && !(await turn())) await clock.turn();
+    return null;
   }
 
-  let running = run();
-  function again(): void {
-    running = run();
-  }
-  return async () => {
-    stopped = true;
-    cancelRetry();
-    await running;
-  };
+  const loop = startLoop({
+    clock,
+    everyMs: RETRY_MS,
+    firstMs: 0,
+    turn: work,
+    // An index that can't be made must not end the server, whatever the error is.
+    passes: (error) => error instanceof Error,
+    failed(cause) {
+      if (!(cause instanceof StoreUnavailableError)) log({ event: 'value_index_failed', cause });
+    },
+  });
+  return loop;
 }

@@ -2,16 +2,16 @@
  * The log that several hosts share: entries without a gap, each with its chain value (`entry.ts`). A host's journal is a copy
  * of it. This interface doesn't depend on the engine.
  */
-import { OperatorError } from '../../base/errors.ts';
+import { OperatorError, TransientError } from '../../base/errors.ts';
 import type { Entry, Head } from './entry.ts';
 
 /** The engine did not accept the entries, and nothing was written. */
-export class LogUnavailableError extends Error {
+export class LogUnavailableError extends TransientError {
   override readonly name: string = 'LogUnavailableError';
 }
 
 /** The engine may have written the entries, and its answer was lost: compare with the log's last entry. */
-export class LogUnknownOutcomeError extends Error {
+export class LogUnknownOutcomeError extends TransientError {
   override readonly name: string = 'LogUnknownOutcomeError';
 }
 

@@ -1,7 +1,8 @@
 /** Errors of reads from the index. */
+import { TransientError } from '../../base/errors.ts';
 
 /** There is no snapshot to read: the store is closed, or the snapshot was in use for longer than allowed. */
-export class NoSnapshotError extends Error {
+export class NoSnapshotError extends TransientError {
   override readonly name: string = 'NoSnapshotError';
 }
 

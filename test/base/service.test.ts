@@ -1,0 +1,156 @@
+/** Services and loops: what is called when, what is reported, and what a stop ends. */
+import { expect, test } from 'bun:test';
+import { OperatorError, TransientError } from '../../src/base/errors.ts';
+import { backoff, Services, startLoop } from '../../src/base/service.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
+
+class Away extends TransientError {}
+
+const EVERY = 1_000;
+const WAITS = { firstMs: 2_000, mostMs: 5_000 };
+
+/** A loop whose turns do as a test says. */
+function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {
+  const clock = heldClock([EVERY, 2_000, 4_000, 5_000, 7_000]);
+  const told: string[] = [];
+  let count = 0;
+  const loop = startLoop({
+    clock,
+    everyMs: EVERY,
+    firstMs,
+    waits: WAITS,
+    async turn() {
+      return (turns[count++] ?? (() => undefined))() as number;
+    },
+    failed: (error) => told.push(`failed: ${error.message}`),
+    recovered: (failures) => told.push(`recovered after ${failures}`),
+  });
+  return {
+    ...{ clock, told, loop },
+    count: () => count,
+    /** Lets a wait pass, once the loop waits that long. */
+    async pass(milliseconds: number): Promise<void> {
+      await until(() => clock.waiting(milliseconds) === 1, `a wait of ${milliseconds} ms`);
+      clock.pass(milliseconds);
+    },
+  };
+}
+
+const fail = (error: Error) => () => {
+  throw error;
+};
+
+test('services stop in reverse, and one that fails to stop is named and does not keep the others', async () => {
+  const stopped: string[] = [];
+  const services = new Services();
+  for (const name of ['first', 'second', 'third']) {
+    const service = {
+      async stop() {
+        stopped.push(name);
+        if (name === 'second') throw new Error('it hangs');
+      },
+    };
+    expect(services.use(name, service)).toBe(service);
+  }
+  expect(services.use('none', null)).toBeNull();
+  await expect(services.stop()).rejects.toMatchObject({
+    message: 'The service "second" failed to stop.',
+    cause: new Error('it hangs'),
+  });
+  expect(stopped).toEqual(['third', 'second', 'first']);
+  await services.stop();
+  expect(stopped).toHaveLength(3);
+});
+
+test('waits double after each failure, up to the longest, however many failures there were', () => {
+  expect([1, 2, 3, 10, 5_000].map((failures) => backoff(failures, WAITS))).toEqual([2_000, 4_000, 5_000, 5_000, 5_000]);
+});
+
+test('a loop waits before each turn as long as the turn before said', async () => {
+  const { pass, loop, count } = looping([() => undefined, () => 7_000, () => 0, () => null]);
+  expect(count()).toBe(0);
+  for (const wait of [EVERY, EVERY, 7_000]) await pass(wait);
+  await until(() => count() === 4);
+  loop.wake();
+  await until(() => count() === 5);
+  await loop.stop();
+});
+
+test('a failure is tried again after growing waits, reported once for each message, and so is its end', async () => {
+  const [away, other] = [new Away('nobody answers'), new OperatorError('The disk is full.', 'Make room.')];
+  const { pass, told, loop, count } = looping([fail(away), fail(away), fail(away), fail(other), () => undefined]);
+  await pass(EVERY);
+  await pass(2_000);
+  expect([told, loop.failure()]).toEqual([['failed: nobody answers'], 'nobody answers']);
+  for (const wait of [4_000, 5_000, 5_000]) await pass(wait);
+  await until(() => count() === 5);
+  await until(() => loop.failure() === null);
+  expect(told).toEqual(['failed: nobody answers', 'failed: The disk is full.', 'recovered after 4']);
+  await loop.stop();
+});
+
+test('a loop that is woken begins a turn after its caller, and another one if it was woken during a turn', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let turns = 0;
+  const loop = startLoop({
+    clock: heldClock([EVERY]),
+    everyMs: EVERY,
+    turn: async () => {
+      turns += 1;
+      if (turns === 1) await promise;
+      return null;
+    },
+  });
+  loop.wake();
+  expect(turns).toBe(0);
+  await until(() => turns === 1);
+  loop.wake();
+  loop.wake();
+  resolve();
+  await until(() => turns === 2);
+  await loop.stop();
+  expect(turns).toBe(2);
+});
+
+test('a stop ends a wait at once, waits for a turn under way, and hides a failure that the stop caused', async () => {
+  const waiting = looping([]);
+  await waiting.loop.stop();
+  expect([waiting.count(), waiting.clock.waiting(EVERY)]).toEqual([0, 0]);
+  const told: string[] = [];
+  const steps: string[] = [];
+  const loop = startLoop({
+    clock: heldClock([EVERY]),
+    everyMs: EVERY,
+    firstMs: 0,
+    async turn(signal) {
+      steps.push('begun');
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      steps.push('over');
+      signal.throwIfAborted();
+    },
+    failed: (error) => told.push(error.message),
+  });
+  await until(() => steps.length === 1);
+  await loop.stop();
+  expect([steps, told]).toEqual([['begun', 'over'], []]);
+});
+
+test('an error that is not known to pass ends the loop, also while it stops', async () => {
+  const bug = new TypeError('a bug');
+  const { promise, reject } = Promise.withResolvers<void>();
+  let turns = 0;
+  const loop = startLoop({
+    clock: heldClock([EVERY]),
+    everyMs: EVERY,
+    firstMs: 0,
+    turn() {
+      turns += 1;
+      return promise;
+    },
+  });
+  await until(() => turns === 1);
+  const stopped = loop.stop();
+  reject(bug);
+  await expect(stopped).rejects.toBe(bug);
+});
