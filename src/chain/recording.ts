@@ -32,22 +32,19 @@ export class RowError extends Error {
   override readonly name = 'RowError';
 }
 
-/** A row that is a valid event in both formats, and no row before it shows the format. */
-export class UndecidedFormatError extends Error {
-  override readonly name = 'UndecidedFormatError';
-  constructor(readonly row: number) {
-    super(`row ${row} can be read with and without the escapes of COPY`);
-  }
-}
-
-/** Rows that show different formats. */
-export class MixedFormatsError extends Error {
-  override readonly name = 'MixedFormatsError';
+/** A row that is a valid event in both formats while no row before it shows the format, or only in another one than they show. */
+export class FormatError extends Error {
+  override readonly name = 'FormatError';
   constructor(
     readonly row: number,
-    readonly earlier: ShownFormat,
+    /** Null if no row shows the format. */
+    readonly shown: ShownFormat | null,
   ) {
-    super(`row ${row} is not written in the format that row ${earlier.row} shows, ${earlier.format}`);
+    super(
+      shown === null
+        ? `row ${row} can be read with and without the escapes of COPY`
+        : `row ${row} is not written in the format that row ${shown.row} shows, ${shown.format}`,
+    );
   }
 }
 
@@ -153,7 +150,7 @@ export interface RecordingReader {
    * Reads the next line, without its end.
    * @param row its number in the recording, counted from 1
    * @returns its event; null for an empty line and COPY's end mark
-   * @throws RowError, UndecidedFormatError (which {@link RecordingReader.decide} ends), MixedFormatsError
+   * @throws RowError, FormatError (which {@link RecordingReader.decide} ends), FormatError
    */
   read(line: string, row: number): RecordedEvent | null;
   /** Sets the format, which a later row shows; the line that could not be read may then be read again. */
@@ -175,8 +172,7 @@ export function recordingReader(given: RecordingFormat | null = null): Recording
     const [only] = formats;
     if (only === undefined) throw new RowError('payload is not JSON');
     if (formats.length === 1) shown ??= { format: only, row };
-    if (shown === null) throw new UndecidedFormatError(row);
-    if (!formats.includes(shown.format)) throw new MixedFormatsError(row, shown);
+    if (shown === null || !formats.includes(shown.format)) throw new FormatError(row, shown);
     return shown.format === 'raw' ? column : unescaped(column);
   }
 

@@ -187,14 +187,6 @@ const quotaHeaders = (client: Client, { perMinute, remaining, reset }: Quota): R
   ratelimit: `${policyOf(client)};r=${remaining};t=${reset}`,
 });
 
-/** A request beyond the limit of its client. */
-export class RateLimitError extends ApiError {
-  override readonly name = 'RateLimitError';
-  constructor(headers: ApiError['headers'], seconds: number) {
-    super(429, `Too many requests; the next one is allowed in ${seconds} s`, 'RATE_LIMIT', { headers });
-  }
-}
-
 const BEARER = /^Bearer\s+(\S+)$/i;
 
 /** Counts the requests of clients, and refuses those beyond their limits. */
@@ -232,7 +224,7 @@ export class RateLimiter {
    * Counts a request.
    * @param cost requests that it counts as
    * @returns headers for the response; null for a client without a limit
-   * @throws RateLimitError 429
+   * @throws ApiError 429
    */
   charge(client: Client, cost: number): Record<string, string> | null {
     const { table, metrics } = this.#options;
@@ -242,6 +234,8 @@ export class RateLimiter {
     if (quota === null) return null;
     const headers = quotaHeaders(client, quota);
     if (quota.isAllowed) return headers;
-    throw new RateLimitError({ ...headers, 'retry-after': String(quota.retryAfter) }, quota.retryAfter);
+    throw new ApiError(429, `Too many requests; the next one is allowed in ${quota.retryAfter} s`, 'RATE_LIMIT', {
+      headers: { ...headers, 'retry-after': String(quota.retryAfter) },
+    });
   }
 }

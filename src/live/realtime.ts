@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
 import { ApiError, problem } from '../http/errors.ts';
-import { RateLimitError, type RateLimiter } from '../http/rate-limit.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
 import type { Pushed } from '../http/server.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -126,7 +126,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       try {
         limiter.charge(client, 1);
       } catch (error) {
-        if (!(error instanceof RateLimitError)) throw error;
+        if (!(error instanceof ApiError)) throw error;
         throw new MessageError(`a client must NOT send more than ${client.perMinute} messages a minute`);
       }
     };

@@ -2,13 +2,12 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_FOREIGN_DEPTH } from '../../src/base/json.ts';
 import {
+  FormatError,
   formatShownBy,
-  MixedFormatsError,
   RowError,
   recordingFormats,
   recordingReader,
   recordingRow,
-  UndecidedFormatError,
 } from '../../src/chain/recording.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -90,7 +89,7 @@ test('a row that can be read either way is not guessed at, and is read once a la
     ['copy', '{"a":"C:\\new"}'],
   ] as const) {
     const reader = recordingReader();
-    expect(() => readAll(['{}', EITHER], reader)).toThrow(new UndecidedFormatError(2));
+    expect(() => readAll(['{}', EITHER], reader)).toThrow(new FormatError(2, null));
     reader.decide({ format, row: 9 });
     expect(reader.read(line(EITHER), 2)?.text).toBe(text);
   }
@@ -108,8 +107,8 @@ test('a row that is an event only in the other format than those before it is re
     } catch (thrown) {
       error = thrown;
     }
-    expect(error).toBeInstanceOf(MixedFormatsError);
-    expect(error).toMatchObject({ row: 3, earlier: { row: 1 } });
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error).toMatchObject({ row: 3, shown: { row: 1 } });
   }
 });
 
@@ -148,7 +147,7 @@ test('a recording of unescaped texts is never altered: it is read as it is, or r
           expect(reader.read(line(text), index + 1)?.text).toBe(text);
           seen.add('read unescaped');
         } catch (error) {
-          if (!(error instanceof UndecidedFormatError)) throw error;
+          if (!(error instanceof FormatError)) throw error;
           return;
         }
       }

@@ -7,14 +7,13 @@ import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import {
+  FormatError,
   formatShownBy,
-  MixedFormatsError,
   type RecordedEvent,
   type RecordingFormat,
   RowError,
   recordingReader,
   type ShownFormat,
-  UndecidedFormatError,
 } from '../../chain/recording.ts';
 import { strictText } from '../../codec/utf8.ts';
 
@@ -243,10 +242,15 @@ async function firstThatShows(file: string): Promise<ShownFormat | null> {
 export function rowReader(file: string, again: boolean, given: RecordingFormat | null) {
   const reader = recordingReader(given);
 
-  async function decideFormat(cause: UndecidedFormatError): Promise<void> {
+  async function decideFormat(cause: FormatError): Promise<void> {
+    const { row, shown: earlier } = cause;
+    if (earlier !== null) {
+      const format = `the format that row ${earlier.row} shows, ${earlier.format}`;
+      throw new OperatorError(`Row ${row} of ${file} is not written in ${format}.`, REMEDY, { cause });
+    }
     const shown = again ? await firstThatShows(file) : null;
     if (shown !== null) return reader.decide(shown);
-    const problem = `Row ${cause.row} of ${file} can be read in two ways`;
+    const problem = `Row ${row} of ${file} can be read in two ways`;
     const why = again ? 'no row shows which is meant' : 'no row before it shows which is meant';
     throw new OperatorError(`${problem}, and ${why}.`, REMEDY, { cause });
   }
@@ -256,19 +260,9 @@ export function rowReader(file: string, again: boolean, given: RecordingFormat |
     try {
       return reader.read(line, row);
     } catch (error) {
-      if (error instanceof MixedFormatsError) throw mixed(file, error);
-      if (!(error instanceof UndecidedFormatError)) throw error;
+      if (!(error instanceof FormatError)) throw error;
       await decideFormat(error);
       return reader.read(line, row);
     }
   };
-}
-
-function mixed(file: string, cause: MixedFormatsError): OperatorError {
-  const { row, earlier } = cause;
-  return new OperatorError(
-    `Row ${row} of ${file} is not written in the format that row ${earlier.row} shows, ${earlier.format}.`,
-    REMEDY,
-    { cause },
-  );
 }

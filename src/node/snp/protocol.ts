@@ -5,7 +5,7 @@
  */
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { LARGE_NUMBERS } from '../../chain/payload-schemas.ts';
-import type { Command } from './redis.ts';
+import { type Command, RedisError } from './redis.ts';
 
 /** Name of this program for the broker. */
 const APP_NAME = 'stackside';
@@ -42,10 +42,9 @@ export interface Message {
   timestamp: string | null;
 }
 
-/** Redis sent something that is not a message of this protocol. */
-export class SnpProtocolError extends Error {
-  override readonly name = 'SnpProtocolError';
-}
+/** The error for something from Redis that is not a message of this protocol. */
+const protocolError = (problem: string): RedisError =>
+  new RedisError(problem, 'Check that --snp and --snp-key-prefix name the streams of stacks-node-publisher.');
 
 const reading = (count: number) => ['XREADGROUP', 'GROUP', GROUP, CONSUMER, 'COUNT', String(count)] as const;
 
@@ -87,12 +86,12 @@ export function clientCommands(prefix: string, client: string) {
     /**
      * Parses Redis's reply to a read.
      * @returns messages by id; null for a deleted message
-     * @throws SnpProtocolError
+     * @throws RedisError
      */
     messagesOf(reply: unknown): { id: string; message: Message | null }[] {
       if (reply === null) return [];
       const entries = typeof reply === 'object' ? (reply as Record<string, unknown>)[stream] : undefined;
-      if (!Array.isArray(entries)) throw new SnpProtocolError('Redis answers a read with something else than a stream');
+      if (!Array.isArray(entries)) throw protocolError('Redis answers a read with something else than a stream');
       return entries.map(entryOf);
     },
   };
@@ -101,14 +100,14 @@ export type ClientCommands = ReturnType<typeof clientCommands>;
 
 function entryOf(entry: unknown): { id: string; message: Message | null } {
   const [id, fields] = Array.isArray(entry) ? entry : [];
-  if (typeof id !== 'string') throw new SnpProtocolError('An entry of the stream has no id');
+  if (typeof id !== 'string') throw protocolError('An entry of the stream has no id');
   return { id, message: fields === null ? null : messageOf(id, fields) };
 }
 
 function messageOf(id: string, fields: unknown): Message {
   const sequence = Number(/^(\d{1,15})-\d+$/.exec(id)?.[1] ?? Number.NaN);
-  if (Number.isNaN(sequence)) throw new SnpProtocolError(`The id ${id} of a message has no sequence number`);
-  if (!Array.isArray(fields)) throw new SnpProtocolError(`Message ${id} has no fields`);
+  if (Number.isNaN(sequence)) throw protocolError(`The id ${id} of a message has no sequence number`);
+  if (!Array.isArray(fields)) throw protocolError(`Message ${id} has no fields`);
   const fieldOf = (name: string): string | null => {
     const at = fields.findIndex((field, index) => index % 2 === 0 && field === name);
     const value: unknown = at < 0 ? undefined : fields[at + 1];
@@ -116,7 +115,7 @@ function messageOf(id: string, fields: unknown): Message {
   };
   const [path, body] = [fieldOf('path'), fieldOf('body')];
   if (path === null || body === null) {
-    throw new SnpProtocolError(`Message ${id} has no field ${path === null ? 'path' : 'body'}`);
+    throw protocolError(`Message ${id} has no field ${path === null ? 'path' : 'body'}`);
   }
   return { id, sequence, path, body, timestamp: fieldOf('timestamp') };
 }

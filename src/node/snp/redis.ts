@@ -6,27 +6,32 @@ import type { Clock } from '../../base/clock.ts';
 
 export type Command = readonly [name: string, ...arguments_: string[]];
 
-/** Redis can't be reached, the connection ended, or no answer came in time: whether a command was done is unknown. */
-export class RedisConnectionError extends Error {
-  override readonly name = 'RedisConnectionError';
-}
+const CONNECTION_REMEDY =
+  'Start Redis, or correct the address, user and password of --snp. Stackside tries again by itself.';
+const REFUSAL_REMEDY = 'Correct the URL of --snp, or the rights of its user in Redis. Stackside tries again by itself.';
 
-/** Redis refused a command. */
-export class RedisRefusalError extends Error {
-  override readonly name = 'RedisRefusalError';
-  /** The first word of Redis's answer, its error code, such as `NOGROUP`. */
-  readonly code: string;
-  constructor(answer: string) {
-    super(answer);
-    this.code = answer.split(' ', 1)[0] ?? '';
+/** Redis can't be reached, refuses a command, or sends something that isn't a message of the protocol. */
+export class RedisError extends Error {
+  override readonly name = 'RedisError';
+  constructor(
+    message: string,
+    readonly remedy: string,
+    /** The first word of the answer that refuses a command, such as `NOGROUP`; null for other errors. */
+    readonly code: string | null = null,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
   }
 }
+
+const refusal = (answer: string): RedisError =>
+  new RedisError(`Redis refuses a command: ${answer}`, REFUSAL_REMEDY, answer.split(' ', 1)[0]);
 
 export interface Redis {
   /**
    * Runs a command.
    * @param waitMs milliseconds for which Redis may block before it answers
-   * @throws RedisConnectionError, RedisRefusalError
+   * @throws RedisError; whether the command was done is then unknown, unless it was refused
    */
   run(command: Command, waitMs?: number): Promise<unknown>;
   /** Runs all commands, or none if the connection ends first. @throws like `run` */
@@ -46,15 +51,16 @@ const REFUSED: ReadonlySet<unknown> = new Set(['ERR_REDIS_SERVER_ERROR', 'ERR_RE
 function errorOf(error: unknown, where: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!(error instanceof Error) || typeof code !== 'string' || !DRIVER.test(code)) return error;
-  if (REFUSED.has(code)) return new RedisRefusalError(error.message);
-  return new RedisConnectionError(`Redis at ${where} can't be reached, or ends the connection`, { cause: error });
+  if (REFUSED.has(code)) return refusal(error.message);
+  const problem = `Redis at ${where} can't be reached, or ends the connection`;
+  return new RedisError(problem, CONNECTION_REMEDY, null, { cause: error });
 }
 
 /**
  * Connects to Redis.
  * @param url may have user and password, which no error repeats
  * @param signal ends the attempt
- * @throws RedisConnectionError, RedisRefusalError
+ * @throws RedisError
  */
 export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, signal: AbortSignal): Promise<Redis> {
   const { host } = new URL(url);
@@ -75,7 +81,8 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
     try {
       return await answer;
     } catch (error) {
-      if (isLate) throw new RedisConnectionError(`Redis at ${host} did not answer for ${longestMs / 1_000} seconds`);
+      if (isLate)
+        throw new RedisError(`Redis at ${host} did not answer for ${longestMs / 1_000} seconds`, CONNECTION_REMEDY);
       throw errorOf(error, host);
     } finally {
       cancel();
@@ -92,7 +99,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
     const done = others.at(-1);
     const results: unknown = done?.status === 'fulfilled' ? done.value : [];
     const failed = Array.isArray(results) ? results.find((result) => result instanceof Error) : undefined;
-    if (failed !== undefined) throw new RedisRefusalError(failed.message);
+    if (failed !== undefined) throw refusal(failed.message);
   }
 
   const close = () => client.close();

@@ -18,10 +18,9 @@ import {
   MOST_AT_ONCE,
   receivedAtOf,
   SILENCE_MS,
-  SnpProtocolError,
   withinRange,
 } from './protocol.ts';
-import { connectRedis, type Redis, RedisConnectionError, RedisRefusalError } from './redis.ts';
+import { connectRedis, type Redis, RedisError } from './redis.ts';
 
 export type TroubleEvent =
   /** `failures`: attempts since the trouble began. */
@@ -140,10 +139,6 @@ const MOST_BYTES = 8_000_000;
 
 const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
 
-const CONNECTION_REMEDY =
-  'Start Redis, or correct the address, user and password of --snp. Stackside tries again by itself.';
-const REFUSAL_REMEDY = 'Correct the URL of --snp, or the rights of its user in Redis. Stackside tries again by itself.';
-const PROTOCOL_REMEDY = 'Check that --snp and --snp-key-prefix name the streams of stacks-node-publisher.';
 const PARENT_REMEDY =
   'The publisher has lost events, or began after the first block, or the block before was skipped (--snp-skip). Either import a recording that has the missing blocks into a new --data directory, or let the publisher take the chain from an empty chainstate.';
 const eventRemedy = (sequence: number): string =>
@@ -154,16 +149,6 @@ const skipRemedy = (path: string): string =>
   path === '/new_block'
     ? 'Later blocks wait until this one is there: import a recording that has it into a new --data directory.'
     : 'The data lacks the changes of this event; stackside check names them.';
-
-/** Describes an error of Redis; null for other errors. */
-function troubleOf(error: unknown): { reason: string; remedy: string } | null {
-  if (error instanceof RedisConnectionError) return { reason: error.message, remedy: CONNECTION_REMEDY };
-  if (error instanceof RedisRefusalError) {
-    return { reason: `Redis refuses a command: ${error.message}`, remedy: REFUSAL_REMEDY };
-  }
-  if (error instanceof SnpProtocolError) return { reason: error.message, remedy: PROTOCOL_REMEDY };
-  return null;
-}
 
 /** Name under which the position in a stream is stored; another Redis, database or prefix has other numbers. */
 function sourceOf(url: string, prefix: string): string {
@@ -243,16 +228,15 @@ export class SnpSubscriber {
         await this.#follow();
       } catch (error) {
         if (this.#isStopping) return;
-        const trouble = troubleOf(error);
-        if (trouble === null) throw error;
+        if (!(error instanceof RedisError)) throw error;
         if (this.#sequence !== before) failures = 0;
-        this.#trouble.failed(trouble);
+        this.#trouble.failed({ reason: error.message, remedy: error.remedy });
         await this.#wait(failures);
       }
     }
   }
 
-  /** Follows the stream over one connection. @throws RedisConnectionError, RedisRefusalError, SnpProtocolError */
+  /** Follows the stream over one connection. @throws RedisError */
   async #follow(): Promise<void> {
     const redis = await connectRedis(this.#options.url, this.#options.clock, this.#stopping.signal);
     try {
@@ -325,7 +309,7 @@ export class SnpSubscriber {
       this.#count = nextCount(this.#count, entries);
       return entries;
     } catch (error) {
-      if (error instanceof RedisRefusalError && error.code === 'NOGROUP') return null;
+      if (error instanceof RedisError && error.code === 'NOGROUP') return null;
       throw error;
     } finally {
       this.#endRead = null;

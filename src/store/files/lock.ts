@@ -12,16 +12,11 @@ export class LockHeldError extends OperatorError {
   override readonly name = 'LockHeldError';
 }
 
-/** The lock's file was removed or replaced, so another process may hold a lock of the same name. */
-export class LockLostError extends OperatorError {
-  override readonly name = 'LockLostError';
-}
-
 /** A lock that is held until it is disposed of. */
 export interface Lock extends Disposable {
   /**
    * Reads the status of the lock's file, which takes microseconds.
-   * @throws LockLostError if the file is no longer the locked one
+   * @throws OperatorError if the file was removed or replaced, so that another process may hold a lock of the same name
    */
   requireHeld(): void;
 }
@@ -39,7 +34,7 @@ function lock(directory: string, file: string, problem: string, remedy: string):
       requireHeld() {
         const found = status();
         if (found !== undefined && found.ino === own?.ino && found.dev === own.dev) return;
-        throw new LockLostError(
+        throw new OperatorError(
           `${path} was removed or replaced while Stackside held its lock. Another process may write to ${directory}.`,
           'Start Stackside again. Never remove a lock file: the lock ends with its process.',
         );

@@ -6,6 +6,7 @@
 import { statfsSync } from 'node:fs';
 import { type Chance, systemChance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import type { Network } from '../../chain/network.ts';
 import { whyNotEmptied } from '../files/checkpointer.ts';
@@ -13,7 +14,7 @@ import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
 import type { Imported } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
-import { type Lock, LockLostError, lockWriter } from '../files/lock.ts';
+import { type Lock, lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
 import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { clearDone } from '../files/staged-files.ts';
@@ -71,7 +72,7 @@ export interface IngestOptions {
   /** The random numbers of commands; the system's if omitted. */
   chance?: Pick<Chance, 'uuid'>;
   /** Called if the directory's lock is lost: the process must end, and nothing is written any more. */
-  lockLost?: (error: LockLostError) => void;
+  lockLost?: (error: OperatorError) => void;
 }
 
 /** Opens a data directory for writing, and brings the index up to its journal. */
@@ -372,14 +373,14 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
  * Makes the check before each commit. It reports a lost lock once.
  * @param lock null if the caller locked the directory
  */
-function lockCheck(lock: Lock | null, lost: (error: LockLostError) => void): () => void {
-  let loss: LockLostError | null = null;
+function lockCheck(lock: Lock | null, lost: (error: OperatorError) => void): () => void {
+  let loss: OperatorError | null = null;
   return () => {
     try {
       if (loss !== null) throw loss;
       lock?.requireHeld();
     } catch (error) {
-      if (!(error instanceof LockLostError)) throw error;
+      if (!(error instanceof OperatorError)) throw error;
       if (loss === null) lost(error);
       loss = error;
       throw new StoreUnavailableError('busy', error);

@@ -99,7 +99,7 @@ interface Rebuilt {
  * Replays the journal into a new index, and installs it in place of the old one. If this fails or is stopped, the old index
  * is unchanged.
  * @throws OperatorError if the journal lacks data of the index and `force` is false; LockHeldError while
- *   another process writes, or makes an index; LockLostError
+ *   another process writes, or makes an index, or the lock is lost
  */
 export function rebuildIndex(options: RebuildOptions): Rebuilt {
   const steps = rebuilding(options);
