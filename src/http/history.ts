@@ -10,8 +10,10 @@ import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError, HistoryError, ShapedError } from './errors.ts';
 
 /**
- * What the answers of a route need to be right where the index began at a block:
- * - `none`: nothing that is older, such as pending transactions, fees, or the state of the server.
+ * What the answers of a route need to be right where the index began at a block. All but `none` need to know the chain
+ * (`known-chain.ts`).
+ * - `none`: nothing of the chain, such as constants, or the state of the server.
+ * - `pending`: nothing that is older, such as pending transactions or fees.
  * - `thing`: one block, transaction or contract, which is complete if it is found. If it isn't found, it may be older: the 404
  *   has the code `before_history`.
  * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header
@@ -19,7 +21,7 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link withUntouched}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `history_incomplete`.
  */
-export type HistoryNeed = 'none' | 'thing' | 'since' | 'account' | 'whole';
+export type HistoryNeed = 'none' | 'pending' | 'thing' | 'since' | 'account' | 'whole';
 
 /** Response header: height of the first block that the index knows, where that isn't the chain's first. */
 export const HISTORY_HEADER = 'stackside-history-from';

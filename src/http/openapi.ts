@@ -46,10 +46,10 @@ interface Body {
   content?: Record<string, { schema: TSchema; example?: unknown }>;
 }
 
-/** The 503 response: the index can't be read now, or hasn't the minimum height yet, or hasn't the blocks that the answer needs. */
+/** The 503 response: the index can't be read now, or lacks the minimum height, the chain, or the blocks that the answer needs. */
 const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
   json(
-    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks: ask again after Retry-After; or the answer needs blocks from before the server's first (code \`history_incomplete\`) or an account that the node is yet to be asked for (\`asking_node\`), or about which it doesn't answer (\`node_away\`); or the data can't be read now`,
+    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks: ask again after Retry-After; or the answer needs blocks from before the server's first (code \`history_incomplete\`) or an account that the node is yet to be asked for (\`asking_node\`), or about which it doesn't answer (\`node_away\`); or the server doesn't know its chain yet (\`chain_unknown\`); or the data can't be read now`,
     unavailableSchema ?? schema,
   );
 

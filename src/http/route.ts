@@ -21,6 +21,7 @@ import {
   withoutPayouts,
 } from './history.ts';
 import { jsonParts } from './json.ts';
+import { ChainUnknownError, isChainKnown } from './known-chain.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -206,6 +207,8 @@ export interface RouteContext {
   mainThread?: Forward;
   /** Asks the node about untouched accounts; null if there is no node. */
   askAccount: AskAccount | null;
+  /** Returns the state of the server in sentences; null if it isn't known. */
+  standing: () => Promise<string | null>;
   /** Whether each body is checked by its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
@@ -377,6 +380,7 @@ function answering(
     failure,
     askAccount,
     clientAddress,
+    standing,
     checkResponses,
   }: RouteContext,
   readers: () => ReturnType<typeof readersOf>,
@@ -426,13 +430,18 @@ function answering(
     return json instanceof Promise ? json.then(sent) : sent(json);
   }
 
+  const chainUnknown: MakeResponse = async () => {
+    throw new ChainUnknownError(await standing());
+  };
+
   /** Begins to read for an answer. @returns the tag, and a response that needs no handler; null if there is none */
   function begun(read: Reader, asked: AnyAsked, noted: NotedSnapshot) {
-    noted.from = history === 'none' ? null : read.chain.historyFrom();
+    noted.from = history === 'none' || history === 'pending' ? null : read.chain.historyFrom();
     if (history === 'whole') requireWholeHistory(read);
     const tag = currentTag(read, asked.params);
     // A rebuilt index may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
+    if (history !== 'none' && !isChainKnown(read)) return { tag: null, cacheTag, kept: chainUnknown };
     return { tag, cacheTag, kept: tag === null ? null : keptAnswer(asked, tag, cacheTag) };
   }
 

@@ -1,6 +1,7 @@
 /** The routes of tokens' metadata: what they answer, word by word, whatever became of asking for it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
+import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
@@ -76,7 +77,7 @@ const families = Object.keys(interfaces) as Family[];
 
 /** An index with contracts of tokens, about which the test says what the node answered. */
 function tokenChain() {
-  const open: OpenIngest = openNew();
+  const open: OpenIngest = openNew({ chainId: TESTNET_CHAIN_ID });
   const { run, runBatches } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now: () => time }));
   let time = 1_800_000_000_000;
   let tip: MadeBlock | null = null;

@@ -35,6 +35,7 @@ export function routeContext(given: Partial<RouteContext> = {}): RouteContext {
     clientAddress: () => '',
     limiter: null,
     askAccount: null,
+    standing: async () => null,
     checkResponses: true,
     ...given,
   };

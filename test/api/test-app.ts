@@ -1,5 +1,6 @@
 /** The application over the sample chain, or over whatever a test gives it, without a server. */
 import { systemClock } from '../../src/base/clock.ts';
+import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
@@ -20,8 +21,8 @@ export function sampleIndex(): Snapshots {
   return sample;
 }
 
-/** An index that has no block yet. */
-export const emptyIndex = (): Snapshots => memoryIndex([]);
+/** An index of a known chain that has no block yet. */
+export const emptyIndex = (): Snapshots => memoryIndex([], {}, TESTNET_CHAIN_ID);
 
 /** Snapshots that fail with an error whatever they are asked for. */
 export const failingIndex = (error: Error): Snapshots =>

@@ -179,7 +179,7 @@ export const mempoolState = [
     tag: 'Stackside',
     response: Spread,
     etag: mempoolTag,
-    history: 'none',
+    history: 'pending',
     handle: ({ read }) => {
       const [offered, oldest] = [read.mempool.fees(), read.mempool.oldest()];
       return {

@@ -128,7 +128,7 @@ export const mempool = [
     tag,
     response: MempoolStats,
     etag: mempoolTag,
-    history: 'none',
+    history: 'pending',
     handle: ({ read }) => {
       const tip = read.chain.tip();
       return mempoolStats(read.mempool.feesAndSizes(), (tip?.height ?? 0) + 1);

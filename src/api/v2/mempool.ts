@@ -89,7 +89,7 @@ export const mempoolFees = [
     tag: 'Mempool',
     response: Fees,
     etag: mempoolTag,
-    history: 'none',
+    history: 'pending',
     handle: ({ read }) => fees(read.mempool.fees()),
   }),
 ];

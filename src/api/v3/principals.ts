@@ -197,7 +197,7 @@ export const principals = [
     query: cursorQuery,
     response: CursorPage(PendingSummary),
     etag: principalAndMempool,
-    history: 'none',
+    history: 'pending',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
       const page = read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));

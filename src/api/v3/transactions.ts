@@ -327,7 +327,7 @@ export const mempool = [
     query: cursorQuery,
     response: CursorPage(PendingSummary),
     etag: mempoolTag,
-    history: 'none',
+    history: 'pending',
     handle: ({ query: { limit, cursor }, read }) => {
       const page = read.mempool.page(limit, pageCursor(LIST, cursor));
       return cursorPage(LIST, limit, page, listedPending);
@@ -348,7 +348,7 @@ export const mempool = [
     },
     response: UncountedCursorPage(PendingSummary),
     etag: mempoolTag,
-    history: 'none',
+    history: 'pending',
     handle: ({ query, read }) => {
       const { limit, cursor, sort_by = 'fee', ...given } = query;
       const conditions = conditionsOf(given);

@@ -237,6 +237,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     clientAddress,
     limiter,
     askAccount: options.askAccount ?? null,
+    standing: async () => (await operations?.readiness())?.reason ?? null,
     ...(toMainThread === null ? {} : { mainThread: toMainThread }),
     checkResponses,
   };
