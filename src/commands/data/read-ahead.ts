@@ -3,9 +3,9 @@
  * nothing of each other; the writer takes the batches in their order. What waits for it is bounded.
  */
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
 import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
 import { valueOfBytes } from '../../base/plain-values.ts';
+import { startThread, type Thread } from '../../base/thread.ts';
 import type { PreparedEntry } from '../../store/ingest/event.ts';
 import { readingThreadUrl } from '../../thread-urls.ts';
 import type { JournalSource } from './journal-entries.ts';
@@ -37,27 +37,28 @@ const MOST_THREADS = 8;
 export const threadsOfCores = (): number => Math.min(MOST_THREADS, availableParallelism() - 1);
 
 class Reader {
-  readonly #worker: Worker;
+  readonly #thread: Thread<null>;
   readonly #messages: FromReader[] = [];
   #failure: Error | null = null;
   #wake = (): void => undefined;
 
   constructor(start: ReaderStart, module: URL) {
-    this.#worker = new Worker(module, { workerData: start });
-    this.#worker.on('message', (message: FromReader) => {
-      this.#messages.push(message);
-      this.#wake();
+    this.#thread = startThread<FromReader, null>({
+      module,
+      start,
+      heard: (message) => {
+        this.#messages.push(message);
+        this.#wake();
+      },
+      ended: (cause) => {
+        this.#failure = new PassingError(
+          'A thread that reads ahead ended before the end of what it reads.',
+          'Repeat the command.',
+          { cause },
+        );
+        this.#wake();
+      },
     });
-    const ended = (cause: unknown): void => {
-      this.#failure ??= new PassingError(
-        'A thread that reads ahead ended before the end of what it reads.',
-        'Repeat the command.',
-        { cause },
-      );
-      this.#wake();
-    };
-    this.#worker.on('error', ended);
-    this.#worker.on('exit', ended);
   }
 
   /** The next message of the thread. @throws PassingError if it ended without one */
@@ -74,11 +75,11 @@ class Reader {
 
   /** Lets the thread hand over one more batch. */
   allowNext(): void {
-    this.#worker.postMessage(null);
+    this.#thread.say(null);
   }
 
-  async stop(): Promise<void> {
-    await this.#worker.terminate();
+  stop(): Promise<void> {
+    return this.#thread.stop();
   }
 }
 

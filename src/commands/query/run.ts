@@ -1,7 +1,7 @@
 /** Runs a query on a thread of its own, with limits of time and memory; and the messages between the threads. */
-import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type ErrorMessage, errorOfMessage, OperatorError } from '../../base/errors.ts';
+import { startThread } from '../../base/thread.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
 import type { AskedHeights, ExportedBlocks } from '../../store/sql/view-rows.ts';
 import { queryThreadUrl } from '../../thread-urls.ts';
@@ -109,23 +109,25 @@ export async function runQuery(
   machine: Watched = thisProcess,
 ): Promise<QueryEnd> {
   const { promise, resolve, reject } = Promise.withResolvers<QueryEnd>();
-  const worker = new Worker(queryThreadUrl, { workerData: start });
-  const endWatch = watched(limits, machine, reject);
-  worker.on('error', reject);
-  worker.on('exit', () => reject(new Error('the thread of the query ended before the query')));
-  worker.on('message', (message: FromQuery) => {
-    if (message.kind === 'end') {
-      resolve(message.end);
-    } else if (message.kind === 'refused') {
-      reject(errorOfMessage(message));
-    } else {
-      write(message.bytes).then(() => worker.postMessage('written'), reject);
-    }
+  const thread = startThread<FromQuery, 'written'>({
+    module: queryThreadUrl,
+    start,
+    heard(message) {
+      if (message.kind === 'end') {
+        resolve(message.end);
+      } else if (message.kind === 'refused') {
+        reject(errorOfMessage(message));
+      } else {
+        write(message.bytes).then(() => thread.say('written'), reject);
+      }
+    },
+    ended: (cause) => reject(new Error('the thread of the query ended before the query', { cause })),
   });
+  const endWatch = watched(limits, machine, reject);
   try {
     return await promise;
   } finally {
     endWatch();
-    void worker.terminate();
+    void thread.stop();
   }
 }

@@ -1,13 +1,12 @@
 /** Starts, watches and stops the API threads from the main thread; and the messages between them. */
-import { Worker } from 'node:worker_threads';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
+import { startThread, type Thread } from '../../base/thread.ts';
 import { listenHttp } from '../../http/listener.ts';
 import { apiListener } from '../../http/server.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import type { Settings } from '../../settings/config.ts';
-
 import type { CommitCount } from '../../store/ingest/writer.ts';
 import { apiThreadUrl } from '../../thread-urls.ts';
 import type { Environment } from './environment.ts';
@@ -116,7 +115,7 @@ class Questions<Answer> {
 }
 
 class ApiThread {
-  readonly #worker: Worker;
+  readonly #thread: Thread<ToThread>;
   readonly #listening = Promise.withResolvers<string>();
   readonly #stopped = Promise.withResolvers<void>();
   readonly #metrics: Questions<ThreadMetrics>;
@@ -125,13 +124,11 @@ class ApiThread {
   constructor(start: ThreadStart, { clock, crashed, lines }: Pick<ApiThreadsOptions, 'clock' | 'crashed' | 'lines'>) {
     this.#metrics = new Questions(clock);
     this.#logs = new Questions(clock);
-    this.#worker = new Worker(apiThreadUrl, { workerData: start });
     const ended = (cause: unknown) => {
       this.#listening.reject(cause);
       crashed(cause);
     };
-    this.#worker.on('error', ended);
-    this.#worker.on('message', (message: FromThread) => {
+    const heard = (message: FromThread): void => {
       switch (message.kind) {
         case 'listening':
           this.#listening.resolve(message.url);
@@ -154,11 +151,12 @@ class ApiThread {
         case 'stopped':
           this.#stopped.resolve();
       }
-    });
+    };
+    this.#thread = startThread<FromThread, ToThread>({ module: apiThreadUrl, start, heard, ended });
   }
 
   #say(message: ToThread): void {
-    this.#worker.postMessage(message);
+    this.#thread.say(message);
   }
 
   /** Resolves with the URL at which the thread listens. */
@@ -177,12 +175,12 @@ class ApiThread {
   async stop(): Promise<void> {
     this.#say({ kind: 'stop' });
     await this.#stopped.promise;
-    await this.#worker.terminate();
+    await this.#thread.stop();
   }
 
   /** Kills the thread. */
-  async kill(): Promise<void> {
-    await this.#worker.terminate();
+  kill(): Promise<void> {
+    return this.#thread.stop();
   }
 }
 

@@ -37,11 +37,13 @@ export type BaseNews =
   | { kind: 'made'; base: BaseSummary; sentParts: number; sentBytes: number }
   | ({ kind: 'retained' } & Retained);
 
-export type ToArchiveThread =
+/** A piece of work. */
+export type ArchiveWork =
   | { kind: 'round'; round: Round }
   /** `make`: whether to make a base, or only to look at the newest. `keepDays`: days after which older bases are removed. */
-  | { kind: 'base'; make: boolean; keepDays: number | null }
-  | { kind: 'end' };
+  | { kind: 'base'; make: boolean; keepDays: number | null };
+
+export type ToArchiveThread = ArchiveWork | { kind: 'end' };
 export type FromArchiveThread =
   | { kind: 'archived'; entry: number }
   | { kind: 'base'; news: BaseNews }

@@ -1,10 +1,9 @@
 /** Archives the log beside the server: a round every few seconds, on a thread of its own. A failure is tried again for ever. */
-import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
@@ -12,8 +11,8 @@ import { archiveMetrics } from '../../metrics/archive.ts';
 import { placeAt } from '../../places/place.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import { archiveThreadUrl } from '../../thread-urls.ts';
-import type { ArchiveThreadStart, FromArchiveThread, ToArchiveThread } from './archive-messages.ts';
+import { archiveClient } from './archive-client.ts';
+import type { ArchiveThreadStart } from './archive-messages.ts';
 
 /** Archives what the journal has. */
 export interface ArchiveRounds {
@@ -28,43 +27,12 @@ export interface ArchiveRounds {
 }
 
 /** Rounds on a thread of their own, which is started anew if it ends. */
-export function archiveThread(workerData: ArchiveThreadStart): ArchiveRounds {
-  let worker: Worker | null = null;
-  let current = { archived: (_entry: number): void => {}, done: Promise.withResolvers<void>() };
-
-  function start(): Worker {
-    const started = new Worker(archiveThreadUrl, { workerData });
-    const ended = (cause: unknown): void => {
-      if (worker !== started) return;
-      worker = null;
-      current.done.reject(new PassingError('The thread that archives ended.', 'Another one begins.', { cause }));
-    };
-    started.on('error', ended).on('exit', ended);
-    started.on('message', (message: FromArchiveThread) => {
-      if (message.kind === 'archived') current.archived(message.entry);
-      else if (message.kind === 'done') current.done.resolve();
-      else if (message.kind === 'failed') current.done.reject(errorOfMessage(message));
-    });
-    return started;
-  }
-
+export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
+  const { run, stop } = archiveClient(start);
   return {
-    async run(round, archived, signal) {
-      worker ??= start();
-      const say = (message: ToArchiveThread) => worker?.postMessage(message);
-      const end = () => say({ kind: 'end' });
-      current = { archived, done: Promise.withResolvers() };
-      signal.addEventListener('abort', end, { once: true });
-      say({ kind: 'round', round });
-      try {
-        await current.done.promise;
-      } finally {
-        signal.removeEventListener('abort', end);
-      }
-    },
-    async stop() {
-      await worker?.terminate();
-    },
+    run: (round, archived, signal) =>
+      run({ kind: 'round', round }, (told) => told.kind === 'archived' && archived(told.entry), signal),
+    stop,
   };
 }
 

@@ -2,24 +2,16 @@
  * Makes bases of the archive beside the server, every so many hours and when the operator asks, on a thread of its own: it may read one
  * snapshot of the index for minutes, while rounds go on. What it sent before a failure or a restart is found again by its content.
  */
-import { Worker } from 'node:worker_threads';
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Clock } from '../../base/clock.ts';
-import { errorOfMessage, OperatorError, PassingError } from '../../base/errors.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { baseMetrics } from '../../metrics/archive.ts';
-import { archiveThreadUrl } from '../../thread-urls.ts';
-import type {
-  ArchiveThreadStart,
-  BaseNews,
-  BaseStep,
-  BaseSummary,
-  FromArchiveThread,
-  ToArchiveThread,
-} from './archive-messages.ts';
+import { archiveClient } from './archive-client.ts';
+import type { ArchiveThreadStart, BaseNews, BaseStep, BaseSummary } from './archive-messages.ts';
 import type { ArchiveLease } from './archiving.ts';
 
 /** Looks at the bases of an archive, and makes one. */
@@ -35,37 +27,18 @@ export interface BaseMaking {
   stop(): Promise<void>;
 }
 
-/** Bases on a thread of their own, which ends with each. */
-export function baseThread(workerData: ArchiveThreadStart, keepDays: number | null): BaseMaking {
-  let worker: Worker | null = null;
+/** Bases on a thread of their own, which ends with each, since it may need much memory. */
+export function baseThread(start: ArchiveThreadStart, keepDays: number | null): BaseMaking {
+  const { run, stop } = archiveClient(start);
   return {
     async run(make, tell, signal) {
-      const done = Promise.withResolvers<void>();
-      const started = new Worker(archiveThreadUrl, { workerData });
-      worker = started;
-      const ended = (cause: unknown): void =>
-        done.reject(new PassingError('The thread that makes a base ended.', 'Another one begins.', { cause }));
-      started.on('error', ended).on('exit', ended);
-      started.on('message', (message: FromArchiveThread) => {
-        if (message.kind === 'base') tell(message.news);
-        else if (message.kind === 'done') done.resolve();
-        else if (message.kind === 'failed') done.reject(errorOfMessage(message));
-      });
-      const say = (message: ToArchiveThread) => started.postMessage(message);
-      const end = () => say({ kind: 'end' });
-      signal.addEventListener('abort', end, { once: true });
-      say({ kind: 'base', make, keepDays });
       try {
-        await done.promise;
+        await run({ kind: 'base', make, keepDays }, (told) => told.kind === 'base' && tell(told.news), signal);
       } finally {
-        signal.removeEventListener('abort', end);
-        worker = null;
-        await started.terminate();
+        await stop();
       }
     },
-    async stop() {
-      await worker?.terminate();
-    },
+    stop,
   };
 }
 

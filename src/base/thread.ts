@@ -1,0 +1,43 @@
+/** Threads of this process. */
+import { Worker } from 'node:worker_threads';
+import type { Service } from './service.ts';
+
+interface ThreadOptions<From> {
+  /** The module that the thread runs. */
+  module: URL;
+  /** The thread's data at its start. */
+  start: unknown;
+  /** Called with each message of the thread. */
+  heard(message: From): void;
+  /** Called once if the thread ends before it is stopped. @param cause the error that nobody caught, or the exit code */
+  ended(cause: unknown): void;
+}
+
+/** A running thread. */
+export interface Thread<To> extends Service {
+  say(message: To): void;
+  /** Ends the thread at once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a thread.
+ * @typeParam From messages of the thread
+ * @typeParam To messages to the thread
+ */
+export function startThread<From, To>({ module, start, heard, ended }: ThreadOptions<From>): Thread<To> {
+  let isOver = false;
+  const over = (cause: unknown): void => {
+    if (!isOver) ended(cause);
+    isOver = true;
+  };
+  const worker = new Worker(module, { workerData: start });
+  worker.on('message', heard).on('error', over).on('exit', over);
+  return {
+    say: (message) => worker.postMessage(message),
+    async stop() {
+      isOver = true;
+      await worker.terminate();
+    },
+  };
+}

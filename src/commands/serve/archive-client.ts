@@ -1,0 +1,54 @@
+/** Asks a thread for work on the archive, one piece at a time. The thread is started when it is needed. */
+import { errorOfMessage, PassingError } from '../../base/errors.ts';
+import { startThread, type Thread } from '../../base/thread.ts';
+import { archiveThreadUrl } from '../../thread-urls.ts';
+import type { ArchiveThreadStart, ArchiveWork, FromArchiveThread, ToArchiveThread } from './archive-messages.ts';
+
+export interface ArchiveClient {
+  /**
+   * Lets the thread do a piece of work.
+   * @param heard called with what the thread tells meanwhile
+   * @param signal ends the work early
+   * @throws OperatorError
+   */
+  run(work: ArchiveWork, heard: (message: FromArchiveThread) => void, signal: AbortSignal): Promise<void>;
+  /** Ends the thread at once, and work under way with an error: an archive is sound whenever its writer ends. */
+  stop(): Promise<void>;
+}
+
+/** Makes a client, whose thread begins with the first piece of work and anew after it ended. */
+export function archiveClient(start: ArchiveThreadStart): ArchiveClient {
+  let thread: Thread<ToArchiveThread> | null = null;
+  let current = { heard: (_message: FromArchiveThread): void => {}, done: Promise.withResolvers<void>() };
+
+  function ended(cause: unknown): void {
+    thread = null;
+    current.done.reject(new PassingError('The thread that archives ended.', 'Another one begins.', { cause }));
+  }
+
+  function heard(message: FromArchiveThread): void {
+    if (message.kind === 'done') current.done.resolve();
+    else if (message.kind === 'failed') current.done.reject(errorOfMessage(message));
+    else current.heard(message);
+  }
+
+  return {
+    async run(work, told, signal) {
+      thread ??= startThread<FromArchiveThread, ToArchiveThread>({ module: archiveThreadUrl, start, heard, ended });
+      current = { heard: told, done: Promise.withResolvers() };
+      const end = () => thread?.say({ kind: 'end' });
+      signal.addEventListener('abort', end, { once: true });
+      thread.say(work);
+      try {
+        await current.done.promise;
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
+    },
+    async stop() {
+      const stopped = thread?.stop();
+      if (thread !== null) ended('it was stopped');
+      await stopped;
+    },
+  };
+}
