@@ -24,7 +24,6 @@ import type { SnapshotEvent } from './store/read/snapshots.ts';
 import type { TokenLogEvent } from './tokens/asker.ts';
 
 type ServerEvent =
-  | { event: 'metadata_passed_on'; prefix: string; host: string }
   | { event: 'proxy_not_trusted'; address: string }
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
@@ -104,7 +103,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   observer_refuses: 'error',
   variable_ignored: 'warn',
   old_names_imported: 'info',
-  metadata_passed_on: 'info',
   proxy_not_trusted: 'warn',
   old_names_failed: 'error',
   host_name_shared: 'warn',
@@ -160,7 +158,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   snapshot_cut_off: 'warn',
   wal_held: 'warn',
   event_taken: 'debug',
-  event_repeated: 'debug',
   event_refused: 'error',
   event_failed: 'error',
   blocks_missing: 'error',
@@ -176,25 +173,20 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   snp_failing: 'error',
   snp_resumed: 'info',
   snp_gap: 'warn',
-  snp_path_skipped: 'warn',
   snp_message_skipped: 'warn',
   snp_rounded: 'warn',
   faucet_sent: 'info',
   faucet_failed: 'warn',
   changes_missed: 'warn',
-  push_failed: 'error',
-  connection_failed: 'error',
+  realtime_failed: 'error',
   client_message_refused: 'debug',
-  extra_endpoints_unreadable: 'warn',
   extra_broadcast_failed: 'warn',
   request_failed: 'error',
   store_unavailable: 'error',
   hook_interrupted: 'error',
-  hook_expired: 'info',
   hook_payload_failed: 'error',
   hook_cursor_lost: 'warn',
   hook_delivery_failed: 'warn',
-  hook_delivery_skipped: 'warn',
   hook_alert_failed: 'warn',
   hook_backfill_failed: 'error',
   hook_access_open: 'warn',

@@ -166,7 +166,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     }
     for (const id of usedUp) {
       const [hook, record] = [live.get(id), records.get(id)];
-      if (hook !== undefined && record !== undefined && isUsedUp(record, hook.options)) this.#expire(record, hook);
+      if (hook !== undefined && record !== undefined && isUsedUp(record, hook.options)) this.#expire(record);
     }
   }
 
@@ -205,7 +205,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     if (txIndexes !== undefined) notifications.apply(hook, block, txIndexes);
     const record = records.get(hook.id);
     if (record === undefined || !isUsedUp(record, hook.options)) return false;
-    this.#expire(record, hook);
+    this.#expire(record);
     return true;
   }
 
@@ -293,12 +293,11 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /** The hook has reached the limits in its options. */
-  #expire(record: HookRecord, { uuid, name }: ActiveHook): void {
+  #expire(record: HookRecord): void {
     const { records } = this.store;
     records.leaveLive(record.id);
     records.setStatus(record.id, 'expired');
     this.#live.exclude(record.id);
-    this.say({ event: 'hook_expired', uuid, name });
     this.#end(record, 'chainhook.expired', 'it has used up what its options allow');
   }
 

@@ -4,11 +4,9 @@ import { LogUnavailableError } from '../store/log/shared-log.ts';
 
 export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }
-  | { event: 'hook_expired'; uuid: string; name: string }
   | { event: 'hook_payload_failed'; uuid: string; cause: unknown }
   | { event: 'hook_cursor_lost'; height: number }
   | { event: 'hook_delivery_failed'; uuid: string; webhook_id: string; host: string; attempt: number; reason: string }
-  | { event: 'hook_delivery_skipped'; uuid: string; webhook_id: string }
   | { event: 'hook_alert_failed'; uuid: string; host: string; reason: string }
   | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
   | { event: 'hook_access_open' }

@@ -36,7 +36,7 @@ import {
 
 export type FeedEvent =
   | { event: 'changes_missed'; from: number; to: number }
-  | { event: 'push_failed'; cause: unknown };
+  | { event: 'realtime_failed'; cause: unknown };
 
 /** Milliseconds between two polls. A poll costs about as much as the smallest request. */
 const INTERVAL_MS = 20;
@@ -106,7 +106,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
     try {
       return await look();
     } catch (cause) {
-      if (!stopped && !(cause instanceof IndexUnavailableError)) log({ event: 'push_failed', cause });
+      if (!stopped && !(cause instanceof IndexUnavailableError)) log({ event: 'realtime_failed', cause });
       return false;
     }
   }

@@ -3,7 +3,7 @@ import { excerpt, MessageError } from './client-message.ts';
 import type { TopicKind } from './topics.ts';
 
 export type ConnectionEvent =
-  | { event: 'connection_failed'; protocol: Protocol; cause: unknown }
+  | { event: 'realtime_failed'; protocol: Protocol; cause: unknown }
   | { event: 'client_message_refused'; protocol: Protocol; reason: string };
 
 /**
@@ -31,7 +31,7 @@ export function connectionGuard(
       return 'refused';
     }
     metrics.failed();
-    log({ event: 'connection_failed', protocol, cause });
+    log({ event: 'realtime_failed', protocol, cause });
     return 'failed';
   }
 

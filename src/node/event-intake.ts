@@ -8,9 +8,7 @@ import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 
 export type IntakeEvent =
-  /** An accepted event; the name of the log event is public. */
-  | { event: 'event_taken'; path: string; ms: number }
-  | { event: 'event_repeated'; path: string }
+  | { event: 'event_taken'; path: string; outcome: 'applied' | 'repeated'; ms: number }
   | { event: 'event_refused'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string }
   /** The data lacks blocks that the node has. */
@@ -101,8 +99,8 @@ export function eventIntake({
   }
 
   function say({ outcome, error }: IntakeResult, path: string, ms: number): void {
-    if (outcome === 'applied') log({ event: 'event_taken', path, ms: Math.round(ms) });
-    else if (outcome === 'repeated') log({ event: 'event_repeated', path });
+    if (outcome === 'applied' || outcome === 'repeated')
+      log({ event: 'event_taken', path, outcome, ms: Math.round(ms) });
     else if (outcome === 'refused') log({ event: 'event_refused', path, reason: reasonOf(error) });
     else if (!isUnavailable(error)) log({ event: 'event_failed', path, reason: reasonOf(error) });
   }

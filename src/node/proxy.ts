@@ -86,9 +86,8 @@ export function nodeProxy(options: ProxyOptions): Forward {
   };
 }
 
-export type BroadcastEvent =
-  | { event: 'extra_endpoints_unreadable'; file: string; cause: unknown }
-  | { event: 'extra_broadcast_failed'; endpoint: string; status?: number; cause?: unknown };
+/** `target` is an endpoint, or the file that names the endpoints. */
+export type BroadcastEvent = { event: 'extra_broadcast_failed'; target: string; status?: number; cause?: unknown };
 
 const TIMEOUT_MS = 10_000;
 
@@ -100,7 +99,7 @@ async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): 
     const lines = (await Bun.file(file).text()).split('\n').map((line) => line.trim());
     return lines.filter((line) => line !== '' && !line.startsWith('#'));
   } catch (cause) {
-    log({ event: 'extra_endpoints_unreadable', file, cause });
+    log({ event: 'extra_broadcast_failed', target: file, cause });
     return [];
   }
 }
@@ -126,10 +125,10 @@ function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => vo
       });
       await response.body?.cancel();
       if (!response.ok) {
-        log({ event: 'extra_broadcast_failed', endpoint: shown(endpoint), status: response.status });
+        log({ event: 'extra_broadcast_failed', target: shown(endpoint), status: response.status });
       }
     } catch (cause) {
-      log({ event: 'extra_broadcast_failed', endpoint: shown(endpoint), cause });
+      log({ event: 'extra_broadcast_failed', target: shown(endpoint), cause });
     }
   }
 

@@ -217,7 +217,7 @@ test("a change that can't be pushed is logged once, and those after it are pushe
   await looked.promise;
   await stop();
   expect(asked).toEqual([1, 2, 3]);
-  expect(logged).toEqual([{ event: 'push_failed', cause: broken }]);
+  expect(logged).toEqual([{ event: 'realtime_failed', cause: broken }]);
 });
 
 test('a poll that takes long ends with the change in hand, and another one goes on', async () => {

@@ -42,7 +42,7 @@ describe('a handler', () => {
     guard(failing(cause), (reason) => void ends.push(reason));
     expect(ends).toEqual(['failed']);
     expect(counted).toEqual(['failed']);
-    expect(logged).toEqual([{ event: 'connection_failed', protocol: 'websocket', cause }]);
+    expect(logged).toEqual([{ event: 'realtime_failed', protocol: 'websocket', cause }]);
   });
 
   test('that refuses what a client sent ends its connection too, and is no failure of ours', () => {
@@ -120,7 +120,7 @@ test('a handler of Socket.IO that fails ends its connection alone', async () => 
   for (const packet of ['40', '42["subscribe","block"]']) socket.send(packet);
   await ended;
   expect(counted).toEqual(['failed']);
-  expect(logged).toEqual([{ event: 'connection_failed', protocol: 'websocket', cause }]);
+  expect(logged).toEqual([{ event: 'realtime_failed', protocol: 'websocket', cause }]);
 });
 
 describe('a client that says nothing', () => {

@@ -296,7 +296,7 @@ describeWith('Redis', hasRedis, () => {
     await using subscriber = subscribe(open);
     await reached(subscriber, events.length + 3);
     await until(async () => (await broker.waiting()) === 0, 'the last acknowledgement');
-    expect(subscriber.named('snp_path_skipped')).toEqual([{ event: 'snp_path_skipped', path: wrong.path }]);
+    expect(subscriber.named('snp_message_skipped')).toMatchObject([{ path: wrong.path }]);
     expect(open.said).toContainEqual({ event: 'unknown_kind', what: 'path', reason: newer.path });
     expect(journalRows(open.directory).at(-1)).toMatchObject({ path: newer.path, text: newer.text });
   });

@@ -101,14 +101,14 @@ test('a flood of events leaves the warnings, and long values are cut', () => {
   );
   log({ event: 'request_failed', method: 'GET', path: `/${'x'.repeat(5_000)}`, cause: new Error('why') } as never);
   for (let height = 0; height < 300; height++) log({ event: 'block_applied', height, transactions: 1 });
-  log({ event: 'event_repeated' } as never);
+  log({ event: 'event_taken' } as never);
   const { recent, kinds } = read();
   expect(passed.length).toBe(302);
   expect(recent.length).toBe(101);
   expect(recent[0]).toMatchObject({ event: 'block_applied', level: 'info', fields: '{"height":299,"transactions":1}' });
   expect(recent.at(-1)?.fields).toContain('Error: why');
   expect(recent.at(-1)?.fields.length).toBeLessThan(1_200);
-  expect(kinds.find(({ event }) => event === 'event_repeated')?.count).toBe(1);
+  expect(kinds.find(({ event }) => event === 'event_taken')?.count).toBe(1);
 });
 
 test('events of one second are the newest first, too', () => {

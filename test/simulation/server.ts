@@ -125,7 +125,7 @@ const unexpected = new Set<LogEvent['event']>([
   'hook_payload_failed',
   'hook_backfill_failed',
   'hook_cursor_lost',
-  'push_failed',
+  'realtime_failed',
   'value_index_failed',
 ]);
 

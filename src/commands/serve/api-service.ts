@@ -3,7 +3,7 @@
  */
 import type { Registry } from 'prom-client';
 import type { Steering } from '../../api/devnet/family.ts';
-import { isReplaced, type PrefixForward } from '../../api/forwarded.ts';
+import type { PrefixForward } from '../../api/forwarded.ts';
 import type { Operations } from '../../api/operations.ts';
 import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -82,7 +82,6 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   const limiter = rateLimiter(settings, rates, registry, clock);
   const addressOf = clientAddresses(settings, limiter !== null, log);
   const stopping = new AbortController();
-  if (mainThread === undefined) saySubstitutes(settings, log);
   const app = createApp({
     snapshots,
     version: serverVersion,
@@ -157,13 +156,6 @@ const counted =
 /** Name of this process in `Via` headers, the same in all threads. It is a digest, since the token is a secret. */
 const viaOf = (internalToken: string): string =>
   `stackside-${new Bun.CryptoHasher('sha256').update(internalToken).digest('hex').slice(0, 16)}`;
-
-/** Says which prefixes take the place of the server's own routes. */
-function saySubstitutes(settings: Settings, log: Log): void {
-  for (const { prefix, url } of parseProxyPrefixes(settings.proxyPrefix) ?? []) {
-    if (isReplaced('/metadata', [{ prefix }])) log({ event: 'metadata_passed_on', prefix, host: new URL(url).host });
-  }
-}
 
 /** The proxy of each prefix. @throws OperatorError if a prefix leads to the API itself */
 function prefixForwards(settings: Settings, via: string): PrefixForward[] {

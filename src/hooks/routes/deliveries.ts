@@ -34,7 +34,7 @@ function logged({ hooks: { records } }: HookReader, consumer: string, uuid: stri
 
 /** The delivery log of a consumer's hooks, and redelivery. */
 export function deliveryLog(
-  { commands, dispatcher, log, clock }: Pick<Chainhooks, 'commands' | 'dispatcher' | 'log' | 'clock'>,
+  { commands, dispatcher, clock }: Pick<Chainhooks, 'commands' | 'dispatcher' | 'clock'>,
   read: ReadHooks,
 ) {
   const serialized = ({ hooks: { deliveries } }: HookReader, one: Delivery) =>
@@ -82,7 +82,6 @@ export function deliveryLog(
     async skip(consumer: string, uuid: string, id: string): Promise<void> {
       const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
       await commands.run('delivery.skip', one);
-      log({ event: 'hook_delivery_skipped', uuid: uuid.toLowerCase(), webhook_id: id });
     },
   };
 }

@@ -89,8 +89,7 @@ export type SnpEvent =
   | TroubleEvent
   | { event: 'snp_handshake'; reason: HandshakeReason; client: string; message_id: string | null; height: number }
   | { event: 'snp_gap'; after: string; next: string }
-  | { event: 'snp_path_skipped'; path: string }
-  /** A message is skipped, as the operator asked. */
+  /** A message is skipped, as the operator asked, or because no node posts to its path. */
   | { event: 'snp_message_skipped'; message_id: string; path: string; remedy: string }
   /** The publisher rounded numbers: these fields may be wrong, in this message and in others. */
   | { event: 'snp_rounded'; message_id: string; fields: string };
@@ -321,8 +320,10 @@ export class SnpSubscriber {
     const { log } = this.#options;
     if (!this.#follows(session, message)) return false;
     if (!mayBeEventPath(message.path)) {
-      if (!this.#skippedPaths.has(message.path)) log({ event: 'snp_path_skipped', path: message.path });
-      this.#skippedPaths.add(message.path);
+      const { id: message_id, path } = message;
+      const remedy = 'No node posts to this path. There is nothing to do.';
+      if (!this.#skippedPaths.has(path)) log({ event: 'snp_message_skipped', message_id, path, remedy });
+      this.#skippedPaths.add(path);
       return this.#passed(session, message);
     }
     const isSkipped = this.#options.skip.includes(message.sequence);
