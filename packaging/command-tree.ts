@@ -2,7 +2,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Argument, Command, Option } from 'commander';
 import { OwnCommand } from '../src/commands/cli/command.ts';
-import { createProgram } from '../src/commands/cli/program.ts';
+import { createProgram } from '../src/commands/program.ts';
 import { settings } from '../src/settings/config.ts';
 import type { Grouped } from '../src/settings/setting.ts';
 

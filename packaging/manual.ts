@@ -1,5 +1,5 @@
 /** The manual page, in the language of man(7), from the declarations of commands and settings. */
-import { exitCodes } from '../src/commands/cli/program.ts';
+import { exitCodes } from '../src/commands/program.ts';
 import { settings } from '../src/settings/config.ts';
 import { absentText, variableNames } from '../src/settings/describe.ts';
 import type { Grouped } from '../src/settings/setting.ts';

@@ -3,7 +3,7 @@
 import { CommanderError } from 'commander';
 import { EXIT, OperatorError } from './base/errors.ts';
 import { guardOutput, printError } from './commands/cli/output.ts';
-import { createProgram } from './commands/cli/program.ts';
+import { createProgram } from './commands/program.ts';
 
 guardOutput();
 try {

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import { parsedJson } from '../../src/base/json.ts';
 import type { OwnCommand } from '../../src/commands/cli/command.ts';
-import { createProgram } from '../../src/commands/cli/program.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { stackside } from '../e2e/stackside.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 

@@ -1,7 +1,7 @@
 /** `stackside sql`: output formats and limits. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { createProgram } from '../../src/commands/cli/program.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf } from '../../src/commands/query/formats.ts';
 import type { Format } from '../../src/commands/query/options.ts';
 import { type QueryStart, runQuery } from '../../src/commands/query/run.ts';

@@ -7,7 +7,7 @@ import { bashCompletion } from '../../packaging/completions/bash.ts';
 import { fishCompletion } from '../../packaging/completions/fish.ts';
 import { zshCompletion } from '../../packaging/completions/zsh.ts';
 import { manualPage } from '../../packaging/manual.ts';
-import { createProgram } from '../../src/commands/cli/program.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { settings } from '../../src/settings/config.ts';
 import { variableNames } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { imageTargets, targets } from '../../packaging/targets.ts';
-import { createProgram } from '../../src/commands/cli/program.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { ownVariables } from '../../src/settings/describe.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 

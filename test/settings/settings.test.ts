@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { OwnCommand } from '../../src/commands/cli/command.ts';
-import { createProgram } from '../../src/commands/cli/program.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { readSettings, readSettingsOf, settings, settingsOfCommand } from '../../src/settings/config.ts';
 import { absentText, changedSettings, jsonValue, printedValue } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';

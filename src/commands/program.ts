@@ -1,8 +1,10 @@
 /** The command line: one line per command. */
-import { EXIT } from '../../base/errors.ts';
-import type { CommandName } from '../../settings/setting.ts';
-import { addClusterCommands } from '../cluster/commands.ts';
-import { compareServers } from '../compare/commands.ts';
+import { EXIT } from '../base/errors.ts';
+import type { CommandName } from '../settings/setting.ts';
+import { addCommand, type Declaration, OwnCommand } from './cli/command.ts';
+import { serverVersion } from './cli/this-program.ts';
+import { addClusterCommands } from './cluster/commands.ts';
+import { compareServers } from './compare/commands.ts';
 import {
   addArchiveCommands,
   backup,
@@ -16,8 +18,8 @@ import {
   status,
   tables,
   upgrade,
-} from '../data/commands.ts';
-import { addHookCommands } from '../hooks/commands.ts';
+} from './data/commands.ts';
+import { addHookCommands } from './hooks/commands.ts';
 import {
   addDevnetCommands,
   addTokenCommands,
@@ -27,9 +29,7 @@ import {
   openConsole,
   serve,
   showSettings,
-} from '../serve/commands.ts';
-import { addCommand, type Declaration, OwnCommand } from './command.ts';
-import { serverVersion } from './this-program.ts';
+} from './serve/commands.ts';
 
 /** The exit codes of all commands, with their meanings. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
