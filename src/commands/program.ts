@@ -57,30 +57,33 @@ const listed = <C extends CommandName, Options, Arguments extends readonly unkno
   declared: Declaration<C, Options, Arguments>,
 ): Listed => ({ name: declared.name, add: (program) => addCommand(program, declared) });
 
-const commands: readonly Listed[] = [
-  listed(serve),
-  listed(demo),
-  listed(importRecordings),
-  listed(fill),
-  listed(exportRecording),
-  listed(sql),
-  listed(rebuild),
-  listed(backup),
-  listed(restore),
-  { name: 'archive', add: addArchiveCommands },
-  listed(check),
-  listed(compareServers),
-  listed(tables),
-  listed(status),
-  listed(upgrade),
-  listed(showSettings),
-  listed(openConsole),
-  listed(health),
-  listed(doctor),
-  { name: 'hooks', add: addHookCommands },
-  { name: 'tokens', add: addTokenCommands },
-  { name: 'cluster', add: addClusterCommands },
-  { name: 'devnet', add: addDevnetCommands },
+/** The commands by task, in the order of the help. */
+const groups: readonly (readonly [task: string, commands: readonly Listed[]])[] = [
+  ['Run a server', [listed(serve), listed(demo), listed(openConsole)]],
+  ['See how it is doing', [listed(status), listed(health), listed(doctor), listed(showSettings)]],
+  [
+    'Get and keep the data',
+    [
+      listed(importRecordings),
+      listed(fill),
+      listed(restore),
+      listed(backup),
+      { name: 'archive', add: addArchiveCommands },
+      listed(exportRecording),
+      listed(rebuild),
+      listed(upgrade),
+      { name: 'cluster', add: addClusterCommands },
+    ],
+  ],
+  ['Read and verify the data', [listed(sql), listed(check), listed(compareServers), listed(tables)]],
+  [
+    'Manage chainhooks and tokens',
+    [
+      { name: 'hooks', add: addHookCommands },
+      { name: 'tokens', add: addTokenCommands },
+    ],
+  ],
+  ['Simulate a chain', [{ name: 'devnet', add: addDevnetCommands }]],
 ];
 
 /**
@@ -95,7 +98,13 @@ export function createProgram(first?: string): OwnCommand {
     .addHelpText('after', AFTER_HELP)
     .exitOverride();
 
-  const only = commands.find(({ name }) => name === first);
-  for (const { add } of only === undefined ? commands : [only]) add(program);
+  const only = groups.flatMap(([, commands]) => commands).find(({ name }) => name === first);
+  if (only !== undefined) only.add(program);
+  else {
+    for (const [task, commands] of groups) {
+      program.commandsGroup(`${task}:`);
+      for (const { add } of commands) add(program);
+    }
+  }
   return program;
 }
