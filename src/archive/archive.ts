@@ -12,6 +12,7 @@ import { strictText } from '../codec/utf8.ts';
 import type { BackupSource, PlaceReads } from '../places/files.ts';
 import { lastIdentityIn } from '../store/ingest/log-identity.ts';
 import { type Head, LOG_START, sameChain } from '../store/log/entry.ts';
+import { IDENTITY } from './archive-directory.ts';
 import {
   FORMAT,
   isOpenName,
@@ -65,8 +66,6 @@ export async function readSoundly<T>(
   }
 }
 
-/** The object that identifies the log that the archive belongs to. */
-export const IDENTITY = 'archive.json';
 const LONGEST_IDENTITY = 64 * 1024;
 
 export const Identity = Type.Object({

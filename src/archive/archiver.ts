@@ -15,7 +15,6 @@ import {
   type Contents,
   chainOfIdentity,
   contentsOf,
-  IDENTITY,
   type Identity,
   identityBytes,
   identityIn,
@@ -23,6 +22,7 @@ import {
   openPart,
   requireIdentity,
 } from './archive.ts';
+import { IDENTITY } from './archive-directory.ts';
 import { baseAt, basesOf } from './base.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, headIn } from './head.ts';
 import {

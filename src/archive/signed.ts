@@ -7,7 +7,8 @@ import { PassingError } from '../base/errors.ts';
 import { type BackupSource, hashOfPart, type PlaceReads } from '../places/files.ts';
 import type { SizeBounds } from '../places/transfer.ts';
 import { sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, IDENTITY, identityBytes } from './archive.ts';
+import { ArchiveDamagedError, identityBytes } from './archive.ts';
+import { IDENTITY } from './archive-directory.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts';
 import { packedSegment, rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
 

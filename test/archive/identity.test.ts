@@ -2,7 +2,8 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
+import { verifiedArchive } from '../../src/archive/archive.ts';
+import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { signedArchive } from '../../src/archive/signed.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { OperatorError } from '../../src/base/errors.ts';

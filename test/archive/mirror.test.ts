@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArchiveDamagedError, IDENTITY } from '../../src/archive/archive.ts';
+import { ArchiveDamagedError } from '../../src/archive/archive.ts';
+import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, HEAD_TYPE, headBytes, headIn } from '../../src/archive/head.ts';
 import { openArchive, type Trust } from '../../src/archive/open.ts';
 import { noteArchive, seenArchive } from '../../src/archive/seen-head.ts';

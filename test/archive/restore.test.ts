@@ -13,7 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { IDENTITY, verifiedArchive } from '../../src/archive/archive.ts';
+import { verifiedArchive } from '../../src/archive/archive.ts';
+import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, packedSegment, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

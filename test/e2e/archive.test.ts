@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { IDENTITY } from '../../src/archive/archive.ts';
+import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';

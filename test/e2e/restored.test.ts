@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endOf, IDENTITY } from '../../src/archive/archive.ts';
+import { endOf } from '../../src/archive/archive.ts';
+import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN, startRpc } from '../../src/devnet/rpc.ts';

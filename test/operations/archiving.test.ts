@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { IDENTITY } from '../../src/archive/archive.ts';
+import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import type { Round } from '../../src/archive/archiver.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { type ArchiveLease, type ArchiveRounds, startArchiving } from '../../src/commands/serve/archiving.ts';

@@ -1,25 +1,10 @@
 /** Checks when a server or a demo starts. */
 import { expect, test } from 'bun:test';
-import { readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { withFreePorts } from '../../src/commands/serve/demo.ts';
 import { warnOfOpenEventPort } from '../../src/commands/serve/start-checks.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
-import { serving } from '../support/servers/serving.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
-
-test('serve --data refuses an archive with two lines, and writes nothing into it', async () => {
-  using directory = dataDirectory();
-  writeFileSync(join(directory.path, 'archive.json'), '{}');
-  await expect(serving({}, directory.path)).rejects.toMatchObject({
-    message: `${directory.path} is an archive, and not a data directory.`,
-    remedy: expect.stringContaining(`stackside restore ${directory.path} --data DIR`),
-    exitCode: 1,
-  });
-  expect(readdirSync(directory.path)).toEqual(['archive.json']);
-});
 
 test.each([
   ['0.0.0.0', 1],

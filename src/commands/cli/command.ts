@@ -1,5 +1,6 @@
 /** Declares commands. Their flags, help and values derive from their settings. */
 import { Command, Help, Option } from 'commander';
+import { requireNoArchive } from '../../archive/archive-directory.ts';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
@@ -136,9 +137,14 @@ export class OwnCommand extends Command {
   }
 }
 
-/** Runs a command on its data directory. @throws OperatorError if a file or disk fails */
+/**
+ * Runs a command on its data directory.
+ * @param data null for a command without one
+ * @throws OperatorError if a file or disk fails, or if the directory is an archive, into which the command would write
+ */
 async function onData(data: string | null, work: () => Promise<void> | void): Promise<void> {
   try {
+    if (data !== null) requireNoArchive(data);
     await work();
   } catch (error) {
     throw (data === null ? null : operatorErrorOf(error, data)) ?? error;

@@ -13,7 +13,6 @@ import { crash } from './crash.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { startFrom } from './from.ts';
 import { type Started, startServer } from './server.ts';
-import { requireNoArchive } from './start-checks.ts';
 
 /** Milliseconds between two checks for a new index. */
 const LOOK_FOR_INDEX_MS = 2_000;
@@ -124,7 +123,6 @@ export async function runServe({ settings, sources }: Reading<'serve'>): Promise
   for (const ignored of ignoredVariables(variables)) presenter.log({ event: 'variable_ignored', ...ignored });
   try {
     const { from } = settings;
-    requireNoArchive(settings.data);
     const { log, environment } = presenter;
     if (from !== null) {
       await interruptible(

@@ -1,8 +1,5 @@
 /** Checks at the start that need more than settings: which machines reach the ports, and the node's chain. */
 import { lookup } from 'node:dns/promises';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { IDENTITY } from '../../archive/archive.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { isLoopback, parseAddress } from '../../http/hosts.ts';
@@ -22,18 +19,6 @@ async function isLoopbackHost(host: string, resolve: ResolveHost): Promise<boole
   if (literal !== null) return isLoopback(literal);
   const addresses = (await resolve(host)).map(parseAddress);
   return addresses.length > 0 && addresses.every((address) => address !== null && isLoopback(address));
-}
-
-/**
- * Refuses a directory that has an archive: a server would write its keys and its index into it.
- * @throws OperatorError
- */
-export function requireNoArchive(directory: string): void {
-  if (!existsSync(join(directory, IDENTITY))) return;
-  throw new OperatorError(
-    `${directory} is an archive, and not a data directory.`,
-    `Name another directory with --data. To restore the archive into it, run stackside restore ${directory} --data DIR.`,
-  );
 }
 
 /** Warns if other machines may reach the event port, which accepts events from everybody. */
@@ -109,7 +94,6 @@ export function requireNodesChain(
 
 /** Checks that depend on several settings, or on the network. @throws OperatorError */
 export async function requireAgreement(settings: Settings): Promise<void> {
-  requireNoArchive(settings.data);
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   if (settings.mode !== 'read') requireArchivable(settings);
 }
