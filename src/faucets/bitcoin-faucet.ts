@@ -5,7 +5,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../base/json.ts';
 import { fromHex } from '../codec/hex.ts';
-import { directFetch } from '../http/direct-fetch.ts';
+import { wholeAnswer } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
 export interface BitcoinRpcOptions {
@@ -36,13 +36,9 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
 
   async function textOf(body: string): Promise<string> {
     try {
-      const response = await directFetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization },
-        body,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-      return await response.text();
+      const headers = { 'content-type': 'application/json', authorization };
+      const limits = { server: 'the Bitcoin node', timeoutMs: TIMEOUT_MS };
+      return await (await wholeAnswer(url, { method: 'POST', headers, body }, limits)).text();
     } catch (cause) {
       throw unavailable(cause);
     }

@@ -1,7 +1,6 @@
 /** Facts that both the index and its node know, and how each is asked of the node's RPC interface. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { readUpTo } from '../base/bounded-read.ts';
 import { memoizeByObject } from '../base/cache.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
@@ -88,8 +87,6 @@ const bare = (hash: Uint8Array): string => hash.toHex();
 
 const RETRIES = 3;
 const FIRST_RETRY_MS = 250;
-/** Bytes of the longest answer that is read: a block of 2 MB, or a large interface. */
-const MOST_BYTES = 20_000_000;
 
 /** The node, asked at a bounded rate. */
 export class AskedNode {
@@ -110,7 +107,7 @@ export class AskedNode {
       await this.turn(tried);
       try {
         const response = await this.rpc.request(path, init);
-        const bytes = await bodyOf(response);
+        const bytes = await response.bytes();
         if (response.status < 500 || tried === retries) return { status: response.status, bytes };
       } catch (error) {
         if (!(error instanceof NodeUnreachableError) || tried === retries) throw error;
@@ -137,15 +134,6 @@ export class AskedNode {
     if (at > now) await pause(clock, at - now, signal);
     signal?.throwIfAborted();
   }
-}
-
-/** @throws NodeUnreachableError where it breaks off or has no end */
-async function bodyOf(response: Response): Promise<Uint8Array> {
-  const bytes = await readUpTo(response.body, MOST_BYTES).catch((cause: unknown) => {
-    throw new NodeUnreachableError("the node's answer broke off", { cause });
-  });
-  if (bytes !== null) return bytes;
-  throw new NodeUnreachableError(`the node's answer is longer than ${MOST_BYTES} bytes`);
 }
 
 const Account = Type.Object({

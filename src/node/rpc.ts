@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
 import { indexBlockHash } from '../codec/nakamoto-block.ts';
-import { directFetch, UnreachableError } from '../http/direct-fetch.ts';
+import { UnreachableError, wholeAnswer } from '../http/direct-fetch.ts';
 
 /** The node can't be reached, or doesn't answer in time. */
 export class NodeUnreachableError extends UnreachableError {
@@ -30,7 +30,7 @@ export interface NodeInfo {
 
 export interface NodeRpc {
   /**
-   * Sends a request, and returns the response with any status.
+   * Sends a request, and returns the whole response with any status.
    * @param path with the query, such as `/v2/info`
    * @throws NodeUnreachableError
    */
@@ -58,23 +58,16 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
 
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     try {
-      return await directFetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
-    } catch (cause) {
-      throw new NodeUnreachableError("the node can't be reached", { cause });
-    }
-  }
-
-  async function textOf(response: Response): Promise<string> {
-    try {
-      return await response.text();
-    } catch (cause) {
-      throw new NodeUnreachableError("the node can't be reached", { cause });
+      return await wholeAnswer(url + path, init, { server: 'the node', timeoutMs: TIMEOUT_MS });
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      throw new NodeUnreachableError(error.message, { cause: error.cause });
     }
   }
 
   async function answered(path: string): Promise<{ status: number; body: unknown }> {
     const response = await request(path);
-    const text = await textOf(response);
+    const text = await response.text();
     return { status: response.status, body: response.ok ? parsedJson(text) : undefined };
   }
 

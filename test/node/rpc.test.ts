@@ -1,6 +1,6 @@
-/** How long the client keeps the node's tip. */
+/** The client of the node: how long it keeps the tip, and which answers it refuses. */
 import { expect, setSystemTime, test } from 'bun:test';
-import { nodeRpc } from '../../src/node/rpc.ts';
+import { NodeUnreachableError, nodeRpc } from '../../src/node/rpc.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
 test('a wall clock that is set back by an hour does not keep an old height', async () => {
@@ -19,4 +19,36 @@ test('a wall clock that is set back by an hour does not keep an old height', asy
   } finally {
     setSystemTime();
   }
+});
+
+test.each([
+  ['that has no end', "the node's answer is longer than 20000000 bytes"],
+  ['that breaks off', "the node's answer broke off"],
+])('an answer %s is refused, whichever the status', async (kind, message) => {
+  using node = standInNode();
+  const part = new Uint8Array(1_000_000);
+  const body = () =>
+    new ReadableStream({
+      async pull(controller) {
+        controller.enqueue(part);
+        if (kind === 'that has no end') return;
+        // The head and the first part are on their way.
+        await Bun.sleep(10);
+        controller.error(new Error('broken'));
+      },
+    });
+  for (const status of [200, 500]) {
+    node.answer('/v2/info', () => new Response(body(), { status }));
+    const rpc = nodeRpc(node.url);
+    for (const ask of [() => rpc.request('/v2/info'), () => rpc.json('/v2/info'), rpc.info]) {
+      await expect(ask()).rejects.toThrow(new NodeUnreachableError(message));
+    }
+  }
+});
+
+test('an answer without a body has its status and headers', async () => {
+  using node = standInNode();
+  node.answer('/v2/nothing', () => new Response(null, { status: 204, headers: { 'x-of-node': 'yes' } }));
+  const answer = await nodeRpc(node.url).request('/v2/nothing');
+  expect([answer.status, answer.headers.get('x-of-node'), await answer.text()]).toEqual([204, 'yes', '']);
 });

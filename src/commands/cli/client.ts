@@ -7,7 +7,7 @@ import { parsedJson } from '../../base/json.ts';
 import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
 import { adminKeyFile, namedAdminKey, readAdminKey } from '../../hooks/access/keys.ts';
 import { LINKS, LinkResponse } from '../../hooks/routes/session.ts';
-import { directFetch } from '../../http/direct-fetch.ts';
+import { wholeAnswer } from '../../http/direct-fetch.ts';
 import { hostCheck } from '../../http/hosts.ts';
 import { type Reading, settings } from '../../settings/config.ts';
 
@@ -65,8 +65,6 @@ async function askServer(connection: Connection, method: string, path: string, b
   const { url, key, consumer } = connection;
   const request: BunFetchRequestInit = {
     method,
-    // The key is for this server only.
-    redirect: 'manual',
     headers: {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(key === null ? {} : { 'x-api-key': key }),
@@ -84,9 +82,12 @@ async function askServer(connection: Connection, method: string, path: string, b
   }
 }
 
-/** Sends a request and reads the whole response. @throws the connection's error */
+/** Milliseconds for an answer. Steering a simulated node may take long. */
+const TIMEOUT_MS = 120_000;
+
+/** Sends a request and reads the whole response. @throws UnreachableError */
 async function sent(url: URL, request: BunFetchRequestInit) {
-  const response = await directFetch(url, request);
+  const response = await wholeAnswer(url, request, { server: url.origin, timeoutMs: TIMEOUT_MS });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
@@ -188,7 +189,7 @@ const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
 /** GETs a text without a key, with any status. @returns null if nothing answers */
 export async function askText(url: string, path: string): Promise<string | null> {
   try {
-    return (await sent(new URL(path, url), { redirect: 'manual' })).text;
+    return (await sent(new URL(path, url), {})).text;
   } catch {
     return null;
   }
