@@ -34,26 +34,6 @@ export function isInside(path: string, directory: string): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-export interface WholeFile {
-  /** The final path. */
-  readonly path: string;
-  /** The path of the temporary file, to write to. It exists, empty, from the start. */
-  readonly partial: string;
-  /** Syncs the temporary file and renames it to the final path, where it replaces an existing file. @throws OperatorError */
-  commit(): void;
-  /**
-   * Syncs the temporary file and gives it the final path, unless a file is there already, which stays as it is. The caller then
-   * discards the temporary file.
-   * @returns whether the file is at its final path now
-   * @throws OperatorError
-   */
-  commitNew(): boolean;
-  /** Whether the file is at its final path. True also if the rename could not be synced to the disk. */
-  isInPlace(): boolean;
-  /** Removes the temporary file unless it was committed. A file at the final path is not touched. */
-  discard(): void;
-}
-
 /** Syncs a directory, so that its entries survive a loss of power. */
 export function syncDirectory(path: string): void {
   // Windows can't sync directories.
@@ -72,7 +52,7 @@ export function syncDirectory(path: string): void {
  * @param mode of the file, less the umask
  * @throws OperatorError if it can't be written
  */
-export function wholeFile(path: string, mode = 0o666): WholeFile {
+export function wholeFile(path: string, mode = 0o666) {
   const directory = dirname(path);
   if (!existsSync(directory)) {
     throw new OperatorError(`There is no directory ${directory}.`, 'Create the directory, or give another path.');
@@ -105,15 +85,24 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
       return inPlace;
     });
   return {
+    /** The final path. */
     path,
+    /** The path of the temporary file, to write to. It exists, empty, from the start. */
     partial,
-    commit() {
+    /** Syncs the temporary file and renames it to the final path, where it replaces an existing file. @throws OperatorError */
+    commit(): void {
       commit(() => {
         renameSync(partial, place);
         return true;
       });
     },
-    commitNew: () =>
+    /**
+     * Syncs the temporary file and gives it the final path, unless a file is there already, which stays as it is. The caller then
+     * discards the temporary file.
+     * @returns whether the file is at its final path now
+     * @throws OperatorError
+     */
+    commitNew: (): boolean =>
       commit(() => {
         try {
           linkSync(partial, place);
@@ -124,13 +113,16 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
         rmSync(partial);
         return true;
       }),
-    isInPlace: () => inPlace,
-    discard() {
+    /** Whether the file is at its final path. True also if the rename could not be synced to the disk. */
+    isInPlace: (): boolean => inPlace,
+    /** Removes the temporary file unless it was committed. A file at the final path is not touched. */
+    discard(): void {
       if (!inPlace && isOurs()) rmSync(partial);
       close();
     },
   };
 }
+export type WholeFile = ReturnType<typeof wholeFile>;
 
 /** Permissions of users who are neither the file's owner nor in its group. */
 const EVERYBODY = 0o007;

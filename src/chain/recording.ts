@@ -145,20 +145,8 @@ export function formatShownBy(line: string): RecordingFormat | null {
   return formats.length === 1 ? (formats[0] ?? null) : null;
 }
 
-export interface RecordingReader {
-  /**
-   * Reads the next line, without its end.
-   * @param row its number in the recording, counted from 1
-   * @returns its event; null for an empty line and COPY's end mark
-   * @throws RowError, FormatError (which {@link RecordingReader.decide} ends), FormatError
-   */
-  read(line: string, row: number): RecordedEvent | null;
-  /** Sets the format, which a later row shows; the line that could not be read may then be read again. */
-  decide(shown: ShownFormat): void;
-}
-
 /** Makes a reader of a recording's lines. @param given the format; null if it is unknown */
-export function recordingReader(given: RecordingFormat | null = null): RecordingReader {
+export function recordingReader(given: RecordingFormat | null = null) {
   let shown: ShownFormat | null = null;
 
   function payloadOf(column: string, row: number): string {
@@ -177,7 +165,13 @@ export function recordingReader(given: RecordingFormat | null = null): Recording
   }
 
   return {
-    read(line, row) {
+    /**
+     * Reads the next line, without its end.
+     * @param row its number in the recording, counted from 1
+     * @returns its event; null for an empty line and COPY's end mark
+     * @throws RowError, FormatError (which `decide` may end)
+     */
+    read(line: string, row: number): RecordedEvent | null {
       if (line === '' || line === END_MARK) return null;
       const [timestamp, path, payload] = columnStarts(line);
       const idText = line.slice(0, timestamp - 1);
@@ -187,7 +181,8 @@ export function recordingReader(given: RecordingFormat | null = null): Recording
       const text = payloadOf(line.slice(payload), row);
       return { id, receivedAt, path: line.slice(path, payload - 1), text };
     },
-    decide(known) {
+    /** Sets the format, which a later row shows; the line that could not be read may then be read again. */
+    decide(known: ShownFormat): void {
       shown = known;
     },
   };

@@ -19,7 +19,7 @@ import type { HookLog } from './log-event.ts';
 import type { HookCommands, HookMachine } from './machine.ts';
 import type { PausedReason } from './routes/schemas.ts';
 import { hookTasks } from './tasks.ts';
-import { type Maintenance, maintenance } from './upkeep.ts';
+import { maintenance } from './upkeep.ts';
 
 /** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
@@ -92,7 +92,7 @@ export function startChainhooks(options: HookOptions) {
     canSign: secrets.canSign,
   });
   const tasks = hookTasks({ store, commands, log, clock });
-  const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
+  const upkeep = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
 
   engine.listen({
     evaluated: timers.evaluated,

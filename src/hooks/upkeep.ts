@@ -53,16 +53,6 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
   };
 }
 
-/** Removes rows after their retention, at intervals. */
-export interface Maintenance {
-  /** Also starts again after `stop`. */
-  start(): void;
-  /** Resolves when the present batch is done. */
-  stop(): Promise<void>;
-  /** Runs once, now, in batches with turns for others in between. */
-  run(): Promise<void>;
-}
-
 interface MaintenanceOptions {
   store: HookReads;
   commands: Pick<CommandsOf<ReturnType<typeof upkeepCommands>>, 'run'>;
@@ -76,8 +66,8 @@ interface MaintenanceOptions {
 /** Removes a batch of one kind. @returns whether there is more */
 type ForgetBatch = () => Promise<boolean>;
 
-/** Makes the retention of chainhooks; `start` begins it. */
-export function maintenance(options: MaintenanceOptions): Maintenance {
+/** Makes the retention of chainhooks, which removes rows at intervals; `start` begins it. */
+export function maintenance(options: MaintenanceOptions) {
   const { store, commands, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
   const { records, candidates } = store;
   let end = () => {};
@@ -155,12 +145,15 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
   }
 
   return {
+    /** Runs once, now, in batches with turns for others in between. */
     run,
-    start() {
+    /** Also starts again after `stop`. */
+    start(): void {
       stopped = false;
       end = clock.every(EVERY_MS, run);
     },
-    async stop() {
+    /** Resolves when the present batch is done. */
+    async stop(): Promise<void> {
       stopped = true;
       end();
       await working;

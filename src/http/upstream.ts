@@ -52,20 +52,6 @@ interface UpstreamOptions {
   via: string;
 }
 
-/** Another server. */
-interface Upstream {
-  /**
-   * Forwards a request. Resolves when the response begins; its body is streamed.
-   * @param target path and query, below the prefix; the part after the prefix is appended to the server's URL
-   * @throws ApiError 400 if the path leads out of the prefix, 502, 504
-   */
-  ask(target: string, request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Response>;
-  /** The response for the client. A page of the other server must not act as a page of this server's origin. */
-  passedBack(response: Response): Response;
-  /** Reads a whole response. @throws ApiError 502, 504 */
-  textOf(response: Response): Promise<string>;
-}
-
 /** Removes headers by name, and those that `Connection` declares as hop-by-hop. */
 export function headersWithout(headers: Headers, names: readonly string[]): Headers {
   const left = new Headers(headers);
@@ -104,14 +90,7 @@ const wasHere = (headers: Headers, via: string): boolean =>
   (headers.get('via') ?? '').split(',').some((hop) => hop.trim().split(/\s+/)[1] === via);
 
 /** Makes the proxy to another server. */
-export function upstream({
-  name,
-  url,
-  prefix,
-  timeoutMs = UPSTREAM_TIMEOUT_MS,
-  isOurKey,
-  via,
-}: UpstreamOptions): Upstream {
+export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, isOurKey, via }: UpstreamOptions) {
   const refusal = (cause: unknown): ApiError =>
     isTimeout(cause)
       ? new ApiError(504, `${name} did not answer in time`, null, { cause })
@@ -130,7 +109,12 @@ export function upstream({
   }
 
   return {
-    async ask(target, request, body) {
+    /**
+     * Forwards a request. Resolves when the response begins; its body is streamed.
+     * @param target path and query, below the prefix; the part after the prefix is appended to the server's URL
+     * @throws ApiError 400 if the path leads out of the prefix, 502, 504
+     */
+    async ask(target: string, request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Response> {
       if (UPWARDS.test(target.split('?', 1)[0] ?? '')) {
         throw new ApiError(400, prefix === '' ? 'The path must not contain ".."' : `The path leads out of ${prefix}`);
       }
@@ -159,7 +143,8 @@ export function upstream({
         clearTimeout(timer);
       }
     },
-    passedBack({ body, status, headers: given }) {
+    /** The response for the client. */
+    passedBack({ body, status, headers: given }: Response): Response {
       const headers = headersWithout(given, [...HOP_BY_HOP, ...OF_THE_ORIGIN]);
       const location = headers.get('location');
       if (location !== null) headers.set('location', locationHere(location));
@@ -168,7 +153,8 @@ export function upstream({
       headers.set('x-content-type-options', 'nosniff');
       return new Response(body, { status, headers });
     },
-    async textOf(response) {
+    /** Reads a whole response. @throws ApiError 502, 504 */
+    async textOf(response: Response): Promise<string> {
       try {
         return await response.text();
       } catch (error) {

@@ -4,20 +4,8 @@ import { startThread, type Thread } from '../../base/thread.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';
 import type { ArchiveThreadStart, ArchiveWork, FromArchiveThread, ToArchiveThread } from './archive-messages.ts';
 
-export interface ArchiveClient {
-  /**
-   * Lets the thread do a piece of work.
-   * @param heard called with what the thread tells meanwhile
-   * @param signal ends the work early
-   * @throws OperatorError
-   */
-  run(work: ArchiveWork, heard: (message: FromArchiveThread) => void, signal: AbortSignal): Promise<void>;
-  /** Ends the thread at once, and work under way with an error: an archive is sound whenever its writer ends. */
-  stop(): Promise<void>;
-}
-
 /** Makes a client, whose thread begins with the first piece of work and anew after it ended. */
-export function archiveClient(start: ArchiveThreadStart): ArchiveClient {
+export function archiveClient(start: ArchiveThreadStart) {
   let thread: Thread<ToArchiveThread> | null = null;
   let current = { heard: (_message: FromArchiveThread): void => {}, done: Promise.withResolvers<void>() };
 
@@ -33,7 +21,13 @@ export function archiveClient(start: ArchiveThreadStart): ArchiveClient {
   }
 
   return {
-    async run(work, told, signal) {
+    /**
+     * Lets the thread do a piece of work.
+     * @param told called with the messages of the thread meanwhile
+     * @param signal ends the work early
+     * @throws OperatorError
+     */
+    async run(work: ArchiveWork, told: (message: FromArchiveThread) => void, signal: AbortSignal): Promise<void> {
       thread ??= startThread<FromArchiveThread, ToArchiveThread>({ module: archiveThreadUrl, start, heard, ended });
       current = { heard: told, done: Promise.withResolvers() };
       const end = () => thread?.say({ kind: 'end' });
@@ -45,7 +39,8 @@ export function archiveClient(start: ArchiveThreadStart): ArchiveClient {
         signal.removeEventListener('abort', end);
       }
     },
-    async stop() {
+    /** Ends the thread at once, and work under way with an error: an archive is sound whenever its writer ends. */
+    async stop(): Promise<void> {
       const stopped = thread?.stop();
       if (thread !== null) ended('it was stopped');
       await stopped;

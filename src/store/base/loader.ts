@@ -56,24 +56,6 @@ const LOADED = 'loaded_parts';
 const isBegun = (db: Database): boolean =>
   db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1").get(LOADED) !== null;
 
-/** An index that is being filled. */
-export interface BaseLoader extends Disposable {
-  /** The tables of a base. */
-  readonly tables: readonly BaseTable[];
-  /** Number of parts that were loaded. */
-  loaded(): number;
-  /**
-   * Loads the next part.
-   * @param rows lists of values, as `RowLine` has them
-   * @throws BaseRowError where they don't fit the table; SQLiteError
-   */
-  load(table: BaseTable, rows: readonly unknown[]): void;
-  /** Where the loaded rows say that the index stands. */
-  state(): Head & { chainId: number | null };
-  /** Makes the indexes that a writer needs, one after each value that it yields, and ends the load. */
-  finish(): Generator<SecondaryIndexProgress>;
-}
-
 /** Whether an error of SQLite is about the rows, and not about the disk. */
 const isOfRows = (error: unknown): boolean =>
   error instanceof SQLiteError && /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(error.code ?? '');
@@ -82,7 +64,7 @@ const isOfRows = (error: unknown): boolean =>
  * Opens a new index to fill it, or one whose load was interrupted.
  * @returns null where the load was ended
  */
-export function openBaseLoader(directory: string): BaseLoader | null {
+export function openBaseLoader(directory: string) {
   const path = indexPath(directory);
   const db = openWriter(directory, { load: 'bulk', views: false });
   const isNew = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get()?.id === 0;
@@ -117,9 +99,16 @@ export function openBaseLoader(directory: string): BaseLoader | null {
   }
 
   return {
+    /** The tables of a base. */
     tables,
+    /** Number of parts that were loaded. */
     loaded: () => loadedParts.get()?.parts ?? 0,
-    load(table, rows) {
+    /**
+     * Loads the next part.
+     * @param rows lists of values, as `RowLine` has them
+     * @throws BaseRowError where they don't fit the table; SQLiteError
+     */
+    load(table: BaseTable, rows: readonly unknown[]): void {
       try {
         db.transaction(() => add(table, rows)).immediate();
       } catch (cause) {
@@ -127,14 +116,19 @@ export function openBaseLoader(directory: string): BaseLoader | null {
         throw new BaseRowError(`its rows are none of ${table.name}`, { cause });
       }
     },
-    state: () => ({
+    /** Where the loaded rows say that the index stands. */
+    state: (): Head & { chainId: number | null } => ({
       ...positionIn(db),
       chainId: db.query<{ id: number | null }, []>('SELECT chain_id AS id FROM progress').get()?.id ?? null,
     }),
-    *finish() {
+    /** Makes the indexes that a writer needs, one after each value that it yields, and ends the load. */
+    *finish(): Generator<SecondaryIndexProgress> {
       yield* makeWritersIndexes(db, path);
       db.run(`DROP TABLE ${LOADED}`);
     },
     [Symbol.dispose]: () => db.close(),
   };
 }
+
+/** An index that is being filled. */
+export type BaseLoader = NonNullable<ReturnType<typeof openBaseLoader>>;

@@ -5,20 +5,8 @@ import { faucetRequestsTable } from '../rows/tables.ts';
 
 export type Currency = 'stx' | 'btc' | 'sbtc';
 
-/** The table of requests. Functions that write are called in a transaction. */
-interface FaucetRequestRows {
-  /** Number of requests of an address since a time, in Unix milliseconds. */
-  count(currency: Currency, address: string, since: number): number;
-  /** @param at Unix milliseconds */
-  add(currency: Currency, address: string, at: number, ip: string): void;
-  /** Removes a request that was added at a time, in Unix milliseconds. */
-  remove(currency: Currency, address: string, at: number): void;
-  /** Removes requests before a time, in Unix milliseconds. */
-  forgetBefore(time: number): void;
-}
-
 /** The requests, for the faucets' routes. */
-export type FaucetRequests = Pick<FaucetRequestRows, 'count'>;
+export type FaucetRequests = Pick<ReturnType<typeof faucetRequests>, 'count'>;
 
 /** A gift of a faucet. */
 interface Gift {
@@ -28,7 +16,7 @@ interface Gift {
 }
 
 /** The commands of faucets. */
-export const faucetCommands = ({ add, remove, forgetBefore }: FaucetRequestRows) => ({
+export const faucetCommands = ({ add, remove, forgetBefore }: ReturnType<typeof faucetRequests>) => ({
   /** @returns the time of the gift, in Unix milliseconds */
   'faucet.add'({ currency, address, ip }: Gift, at: number): number {
     add(currency, address, at, ip);
@@ -42,7 +30,8 @@ export const faucetCommands = ({ add, remove, forgetBefore }: FaucetRequestRows)
 });
 export type FaucetCommands = ReturnType<typeof faucetCommands>;
 
-export function faucetRequests(db: Database): FaucetRequestRows {
+/** The table of requests. Functions that write are called in a transaction. Times are Unix milliseconds. */
+export function faucetRequests(db: Database) {
   const count = db.prepare<{ requests: number }, [string, string, number]>(
     'SELECT count(*) AS requests FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at > ?3',
   );
@@ -53,9 +42,14 @@ export function faucetRequests(db: Database): FaucetRequestRows {
   );
   const forget = db.prepare<null, [number]>('DELETE FROM faucet_requests WHERE requested_at < ?1');
   return {
-    count: (currency, address, since) => count.get(currency, address, since)?.requests ?? 0,
-    add: (currency, address, at, ip) => add({ currency, address, requested_at: at, ip }),
-    remove: (currency, address, at) => void remove.run(currency, address, at),
-    forgetBefore: (time) => void forget.run(time),
+    /** Number of requests of an address since a time. */
+    count: (currency: Currency, address: string, since: number): number =>
+      count.get(currency, address, since)?.requests ?? 0,
+    add: (currency: Currency, address: string, at: number, ip: string) =>
+      add({ currency, address, requested_at: at, ip }),
+    /** Removes a request that was added at a time. */
+    remove: (currency: Currency, address: string, at: number): void => void remove.run(currency, address, at),
+    /** Removes requests before a time. */
+    forgetBefore: (time: number): void => void forget.run(time),
   };
 }

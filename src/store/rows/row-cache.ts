@@ -15,18 +15,6 @@ interface CachedRow<R> {
 /** Maximum number of cached rows of a table; those of accounts then take some 4 MB. */
 const MOST_CACHED = 8_000;
 
-interface RowCache<S extends TableShape> {
-  /** The row in the open transaction; null where there is none. Must not be changed: `put` replaces it. */
-  get(key: KeyOf<S>): StoredRow<S> | null;
-  /** Adds a row, or replaces the one of its key. */
-  put(row: StoredRow<S>): void;
-  remove(key: KeyOf<S>): void;
-  /** Writes the changed rows; called before each commit, and before others read the table in the open transaction. */
-  store(): void;
-  /** Discards all rows, because what was written since the last commit is rolled back. */
-  forget(): void;
-}
-
 /** The statements that read and write rows of a table. */
 function statements<S extends TableShape>(db: Database, { name, key, columns }: S, shape: S) {
   const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
@@ -39,7 +27,7 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
 }
 
 /** Makes a cache of a table whose columns have integers below 2^53, texts and bytes. @param most maximum number of rows */
-export function rowCache<S extends TableShape>(db: Database, shape: S, most = MOST_CACHED): RowCache<S> {
+export function rowCache<S extends TableShape>(db: Database, shape: S, most = MOST_CACHED) {
   const { find, set, remove } = statements(db, shape, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];
   const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();
@@ -87,13 +75,17 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MO
   }
 
   return {
-    get(key) {
+    /** The row in the open transaction; null where there is none. Must not be changed: `put` replaces it. */
+    get(key: KeyOf<S>): StoredRow<S> | null {
       const name = nameOf(key);
       return (rows.get(name) ?? cache(name, find.get(...valuesOf(key)))).row;
     },
-    put: (row) => change(row as unknown as KeyOf<S>, row),
-    remove: (key) => change(key, null),
+    /** Adds a row, or replaces the one of its key. */
+    put: (row: StoredRow<S>) => change(row as unknown as KeyOf<S>, row),
+    remove: (key: KeyOf<S>) => change(key, null),
+    /** Writes the changed rows; called before each commit, and before others read the table in the open transaction. */
     store,
+    /** Discards all rows, because what was written since the last commit is rolled back. */
     forget,
   };
 }
