@@ -11,7 +11,7 @@
  * The engine starts no work by itself. The dispatcher and the other parts listen to it and send it commands.
  */
 import type { Block } from '../chain/block.ts';
-import type { Network } from '../chain/network.ts';
+import { type Network, networkOf, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import type { Cursor, HookRecord } from '../store/hooks/model.ts';
 import { isEnabled, isSendable } from '../store/hooks/records.ts';
 import type { HookStore } from '../store/hooks/store.ts';
@@ -86,6 +86,11 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#log = log;
     this.#live = liveHooks(store.records);
     this.#steps = chainSteps(history, (event) => this.say(event));
+  }
+
+  /** The network of blocks: a test network until a signed transaction names the chain, as their transactions are read. */
+  networkOfBlocks(): Network {
+    return this.network() ?? networkOf(TESTNET_CHAIN_ID);
   }
 
   /** Replaces the listeners. */

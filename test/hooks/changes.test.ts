@@ -6,6 +6,7 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
 import { emptyDirectory, type OpenIngest, openAt, received } from '../support/data/ingest.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
+import { canonicalHashes, fromAnywhere } from '../support/events/from-anywhere.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: changes are looked into
@@ -203,6 +204,41 @@ test(
         expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
       }),
       { cases: 5, shrink: false, always: 'each case begins at a height and reads to the end' },
+    );
+  },
+  timeout,
+);
+
+test(
+  'a reader of the changes ends with the canonical chain while the history starts again and again',
+  async () => {
+    const seen = new Seen({ again: 5, rollbacks: 20 });
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.nat(), fc.integer({ min: 1, max: 9 }), async (generated, choice, every) => {
+        using directory = emptyDirectory();
+        using open = openAt(directory.path);
+        using api = openApi(directory.path);
+        const { stream, give } = fromAnywhere(eventsOf(generated), choice);
+        const reader = new Follower();
+        let start = 0;
+        async function readOn(): Promise<void> {
+          for (const change of await changesAfter(api, reader.cursor)) {
+            reader.apply(change);
+            if (change.change === 'rollback') seen.add('rollbacks');
+          }
+          expect(reader.hashes).toEqual(canonicalHashes(open.ingest));
+        }
+        for (const [number, event] of stream.entries()) {
+          give(open.ingest, event);
+          open.ingest.publish();
+          const next = open.ingest.history.bottom();
+          if (start > 0 && next !== start) seen.add('again');
+          start = next;
+          if (number % every === 0) await readOn();
+        }
+        await readOn();
+      }),
+      { seen, cases: 15, shrink: false },
     );
   },
   timeout,

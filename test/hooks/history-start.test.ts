@@ -1,8 +1,14 @@
 /** Chainhooks of an index that begins at a block: they are notified of every block it has, and of none below. */
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { bootTransaction, deploymentPayload } from '../../src/codec/boot-transaction.ts';
+import { toHex } from '../../src/codec/hex.ts';
 import { received } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
-import { eventsOf } from '../support/events/forked-chain.ts';
+import { eventsOf, forks } from '../support/events/forked-chain.ts';
+import { canonicalHashes, fromAnywhere } from '../support/events/from-anywhere.ts';
+import { block, hashOf, receipt } from '../support/events/handmade.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, directHooks } from './direct.ts';
 import { definition, type Received, receiver } from './server.ts';
@@ -42,3 +48,65 @@ test('live, later, and asked for from block 1 on', async () => {
   await until(() => applied(past).length >= 3);
   expect(applied(past)).toEqual([3, 4, 5]);
 });
+
+/** Nobody listens there: deliveries wait in the queue. */
+const NOWHERE = 'http://127.0.0.1:9/hook';
+
+test('a block whose transactions name no chain, since the node made them, is accepted and delivered', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything));
+  await direct.managed.setEnabled(CONSUMER, uuid, true);
+  const raw = toHex(bootTransaction(false, deploymentPayload('boot', '(begin)', null)));
+  const first = block(null, 'boot', [receipt({ id: hashOf('boot'), raw }, 0)], {
+    ...{ block_height: 7, parent_burn_block_hash: hashOf('burn'), parent_burn_block_height: 100 },
+  });
+  expect(direct.ingest.receive(first.event)).toBe('applied');
+  expect(direct.made(uuid)).toHaveLength(1);
+});
+
+interface Notified {
+  block_identifier: { hash: string };
+  transactions: object[];
+}
+
+test(
+  'a hook is notified once of each block that joins and leaves the chain while the history starts again and again',
+  async () => {
+    const seen = new Seen({ again: 5, rollbacks: 30, held: 50 });
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.nat(), async (generated, choice) => {
+        await using direct = directHooks();
+        const uuid = await direct.register(definition(NOWHERE, everything));
+        await direct.managed.setEnabled(CONSUMER, uuid, true);
+        const { stream, give } = fromAnywhere(eventsOf(generated), choice);
+        let start = 0;
+        for (const event of stream) {
+          give(direct.ingest, event);
+          direct.ingest.publish();
+          const next = direct.ingest.history.bottom();
+          if (start > 0 && next !== start) seen.add('again');
+          start = next;
+        }
+        const held: string[] = [];
+        const matched = new Set<string>();
+        for (const { id } of direct.made(uuid)) {
+          const { event } = JSON.parse(direct.hooks.store.deliveries.body(id) ?? 'null');
+          for (const { block_identifier } of event.rollback as Notified[]) {
+            expect(held.pop()).toBe(block_identifier.hash);
+            seen.add('rollbacks');
+          }
+          for (const { block_identifier } of event.apply as Notified[]) {
+            expect(held).not.toContain(block_identifier.hash);
+            held.push(block_identifier.hash);
+            matched.add(block_identifier.hash);
+          }
+        }
+        // Blocks in which nothing matches are left out.
+        expect(held).toEqual(canonicalHashes(direct.ingest).filter((hash) => matched.has(hash)));
+        seen.add('held', held.length);
+      }),
+      { seen, cases: 30, shrink: false },
+    );
+  },
+  timeout,
+);

@@ -37,13 +37,11 @@ interface NewBackfill extends BackfillName {
 export type Task = { of: 'catch_up'; hook: number; most: number } | { of: 'backfill'; backfill: number; most: number };
 
 export function backfillCommands(engine: HookEngine) {
-  const { store, history, network } = engine;
+  const { store, history } = engine;
   const { records, deliveries, backfills, ledger, candidates } = store;
 
   function queue(job: Backfill, hook: ActiveHook, height: number, matched: MatchedBlock): void {
-    const of = network();
-    if (of === null) throw new Error('Blocks came before the network was known.');
-    const body = payloadText(hook, of, { apply: [matched], rollback: [] });
+    const body = payloadText(hook, engine.networkOfBlocks(), { apply: [matched], rollback: [] });
     const source = `${hook.uuid}/${job.uuid}/${height}`;
     queueRequested(engine, hook.id, { queue: 'backfill', source, matched, body, backfillId: job.id });
     const { block, txIndexes } = matched;

@@ -186,9 +186,8 @@ export function deliveryCommands(engine: HookEngine) {
       }
       const hook = activeHook(record);
       const matched = scanner({ history, candidates }, hook.conditions).at(fromHex(block));
-      const network = engine.network();
-      if (matched === null || network === null) return;
-      const body = payloadText(hook, network, { apply: [matched], rollback: [] });
+      if (matched === null) return;
+      const body = payloadText(hook, engine.networkOfBlocks(), { apply: [matched], rollback: [] });
       const source = `${hook.uuid}/${request}`;
       queueRequested(engine, hook.id, { queue: 'evaluate', source, matched, body, backfillId: null });
     },

@@ -21,8 +21,7 @@ export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | '
 /** The part of the engine that notifications use. Its listeners are notified after the commit. */
 export interface EngineTransaction {
   readonly store: HookStore;
-  /** Null before the first block. */
-  readonly network: () => Network | null;
+  networkOfBlocks(): Network;
   /** Unix milliseconds. */
   now(): number;
   count(name: Counted): void;
@@ -107,13 +106,10 @@ export class Notifications {
   /**
    * Queues a delivery in the live queue of each hook, and adds its blocks to the ledger.
    * @param before the hooks' cursor before these blocks
-   * @throws Error before the network is known
    */
   queue(reason: Reason, before: Cursor): void {
     if (this.#byHook.size === 0) return;
-    const network = this.engine.network();
-    if (network === null) throw new Error('Blocks came before the network was known.');
-    const texts = payloadTexts(network);
+    const texts = payloadTexts(this.engine.networkOfBlocks());
     for (const notification of this.#byHook.values()) this.#queueOne(notification, texts, reason, before);
   }
 
