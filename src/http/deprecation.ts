@@ -35,13 +35,6 @@ export const deprecationPolicy = (setting: boolean | number): DeprecationPolicy 
 
 export const NO_SUNSET: DeprecationPolicy = { enabled: true, sunset: null };
 
-interface DeprecatedRoute {
-  /** The 410 to answer with; undefined while the route is served. */
-  gone(request: Request): Response | undefined;
-  /** Adds the deprecation headers to a response. */
-  mark(response: Response, request: Request): Response;
-}
-
 const PARAMETER = /\{(\w+)\}/g;
 
 /** Query parameters with the same meaning in every list. */
@@ -84,7 +77,7 @@ export function deprecatedRoute(
   { replacement, related, parts = {} }: Deprecation,
   { enabled, sunset }: DeprecationPolicy,
   { respond, now, successorQuery }: { respond: Responder; now: () => number; successorQuery: QueryOf },
-): DeprecatedRoute {
+) {
   const parameters = spellingReader(path, params, query);
   const successors = replacement === null ? [] : [replacement].flat();
   for (const [, name = ''] of successors.join().matchAll(PARAMETER)) {
@@ -111,6 +104,7 @@ export function deprecatedRoute(
     ].join(', ');
   }
 
+  /** Adds the deprecation headers to a response. */
   function mark(response: Response, { url }: Request): Response {
     const { headers } = response;
     headers.set('warning', `299 - "Deprecated: See ${url.slice(0, pathStart(url))}/docs for more information"`);
@@ -122,7 +116,8 @@ export function deprecatedRoute(
 
   return {
     mark,
-    gone(request) {
+    /** The 410 to answer with; undefined while the route is served. */
+    gone(request: Request): Response | undefined {
       if (enabled && (sunset === null || now() < sunset)) return undefined;
       const instead = successors.map((successor) => successor.split('?')[0]).join(', ');
       const message = `This endpoint is gone${instead === '' ? '' : `; use ${instead}`}`;

@@ -1,16 +1,5 @@
 import { lruCache } from '../base/cache.ts';
 
-/**
- * A cache of answers. A tag names all state that an answer depends on, so a cached answer with the current tag is still
- * right: popular answers are made once or twice between two blocks.
- */
-export interface ResponseCache {
-  /** The cached text; undefined if none is cached with this tag. @param url the path and query */
-  get(url: string, tag: string): string | undefined;
-  /** Caches the text if its URL was requested recently: most URLs are requested only once, and would only take memory. */
-  set(url: string, tag: string, text: string): void;
-}
-
 interface Answer {
   tag: string;
   /** Undefined for a URL that was requested once. */
@@ -24,18 +13,24 @@ const MAX_ANSWER = 100_000;
 /** Approximate overhead of an entry, in characters. */
 const ENTRY = 100;
 
-/** Makes an empty cache of {@link CAPACITY}. */
-export function responseCache(): ResponseCache {
+/**
+ * Makes a cache of answers. A tag names all state that an answer depends on, so a cached answer with the current tag is still
+ * right: popular answers are made once or twice between two blocks.
+ */
+export function responseCache() {
   const answers = lruCache<string, Answer>(CAPACITY);
   return {
-    get(url, tag) {
+    /** The cached text; undefined if none is cached with this tag. @param url the path and query */
+    get(url: string, tag: string): string | undefined {
       const answer = answers.get(url);
       return answer?.tag === tag ? answer.text : undefined;
     },
-    set(url, tag, text) {
+    /** Caches the text if its URL was requested recently: most URLs are requested only once, and would only take memory. */
+    set(url: string, tag: string, text: string): void {
       const again = answers.get(url) !== undefined;
       const cached = again && text.length <= MAX_ANSWER ? text : undefined;
       answers.set(url, { tag, text: cached }, ENTRY + url.length + (cached?.length ?? 0));
     },
   };
 }
+export type ResponseCache = ReturnType<typeof responseCache>;

@@ -63,16 +63,8 @@ function responseTo(result: IntakeResult): Response {
   return answer(STATUS_OF[why], { error: reasonOf(error), problem, remedy });
 }
 
-export interface Receiver {
-  url: string;
-  /** Number of posted events that are not answered yet. */
-  waiting(): number;
-  /** Finishes the event that is being accepted, and stops. */
-  stop(): Promise<void>;
-}
-
 /** Starts the receiver. @throws OperatorError if it can't listen */
-export function startReceiver(options: ReceiverOptions): Receiver {
+export function startReceiver(options: ReceiverOptions) {
   const { hostname, port, bodyLimit, intake, log, otherwise = () => null } = options;
   const { clock = systemClock, turns = new Turns(clock), listen = listenHttp } = options;
 
@@ -128,5 +120,12 @@ export function startReceiver(options: ReceiverOptions): Receiver {
     refuse: (status, error) => answer(status, { error }),
     log,
   });
-  return { url: server.url.origin, waiting: () => waiting, stop: () => stopGracefully(server, clock) };
+  return {
+    url: server.url.origin,
+    /** Number of posted events that are not answered yet. */
+    waiting: (): number => waiting,
+    /** Finishes the event that is being accepted, and stops. */
+    stop: (): Promise<void> => stopGracefully(server, clock),
+  };
 }
+export type Receiver = ReturnType<typeof startReceiver>;

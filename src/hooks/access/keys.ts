@@ -145,18 +145,8 @@ class Bucket {
   }
 }
 
-/** Counts wrong keys, and slows down the addresses that send them. */
-export interface WrongKeys {
-  /** Milliseconds until a guessable key from this address is checked; 0 for at once. */
-  wait(address: string): number;
-  /** Counts a request from this address with a wrong or unchecked key. */
-  count(address: string): void;
-  /** Number of wrong or unchecked keys so far. */
-  total(): number;
-}
-
-/** Starts without counts. @param now Unix milliseconds */
-export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys {
+/** Counts wrong keys, and slows down the addresses that send them. @param now Unix milliseconds */
+export function wrongKeys(log: HookLog, now: () => number = Date.now) {
   const all = new Bucket(ALL_ADDRESSES, now());
   const each = lruCache<string, Bucket>(MOST_ADDRESSES);
   let total = 0;
@@ -172,12 +162,14 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys
   }
 
   return {
-    wait(address) {
+    /** Milliseconds until a guessable key from this address is checked; 0 for at once. */
+    wait(address: string): number {
       const time = now();
       const own = each.get(addressGroup(address));
       return own === undefined ? 0 : waitOf(own, time);
     },
-    count(address) {
+    /** Counts a request from this address with a wrong or unchecked key. */
+    count(address: string): void {
       const time = now();
       const group = addressGroup(address);
       const own = each.get(group) ?? new Bucket(EACH_ADDRESS, time);
@@ -190,6 +182,8 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys
       total += 1;
       report(address, time);
     },
-    total: () => total,
+    /** Number of wrong or unchecked keys so far. */
+    total: (): number => total,
   };
 }
+export type WrongKeys = ReturnType<typeof wrongKeys>;

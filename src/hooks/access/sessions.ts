@@ -51,20 +51,6 @@ interface Made {
   expiresAt: number;
 }
 
-/** Sessions of browsers, and the links that begin them. */
-export interface Sessions {
-  /** Makes the token of a link, which signs in once. */
-  link(caller: Caller): Made;
-  /** Uses up a token. @returns the caller that it signs in; null if it is unknown, used or expired */
-  redeem(token: string): Caller | null;
-  /** Begins a session. @returns the value of its cookie */
-  begin(caller: Caller): Made;
-  /** Finds a session by its cookie's value, and extends it; null if there is none. */
-  find(secret: string): Session | null;
-  /** Ends the session with this cookie's value, if there is one. */
-  end(secret: string): void;
-}
-
 /** Key of a secret in memory: with a digest, the time of a look-up reveals nothing about the secret. */
 const digestOf = (secret: string): string => new Bun.CryptoHasher('sha256').update(secret).digest('hex');
 
@@ -140,27 +126,33 @@ class Secrets {
   }
 }
 
-/** Starts without sessions. */
-export function openSessions(clock: Times): Sessions {
+/** Makes the sessions of browsers, and the links that begin them; there are none at first. */
+export function openSessions(clock: Times) {
   const links = new Secrets(clock, MOST_LINKS);
   const sessions = new Secrets(clock, MOST_SESSIONS);
   return {
-    link: (caller) => links.add(caller, LINK_MS, LINK_MS),
-    redeem(token) {
+    /** Makes the token of a link, which signs in once. */
+    link: (caller: Caller): Made => links.add(caller, LINK_MS, LINK_MS),
+    /** Uses up a token. @returns the caller that it signs in; null if it is unknown, used or expired */
+    redeem(token: string): Caller | null {
       const link = links.find(token);
       links.remove(token);
       return link?.caller ?? null;
     },
-    begin: (caller) => sessions.add(caller, SESSION_MS, IDLE_MS),
-    find(secret) {
+    /** Begins a session. @returns the value of its cookie */
+    begin: (caller: Caller): Made => sessions.add(caller, SESSION_MS, IDLE_MS),
+    /** Finds a session by its cookie's value, and extends it; null if there is none. */
+    find(secret: string): Session | null {
       const session = sessions.find(secret);
       if (session === null) return null;
       session.idle = new Deadline(clock, IDLE_MS);
       return { caller: session.caller, expiresAt: clock.now() + leftOf(session, clock) };
     },
-    end: (secret) => sessions.remove(secret),
+    /** Ends the session with this cookie's value, if there is one. */
+    end: (secret: string): void => sessions.remove(secret),
   };
 }
+export type Sessions = ReturnType<typeof openSessions>;
 
 /** Prefix of the session cookie's name, which also has the port of the request: all ports of a host share cookies. */
 const COOKIE = 'stackside_session';

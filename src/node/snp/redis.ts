@@ -27,19 +27,6 @@ export class RedisError extends Error {
 const refusal = (answer: string): RedisError =>
   new RedisError(`Redis refuses a command: ${answer}`, REFUSAL_REMEDY, answer.split(' ', 1)[0]);
 
-export interface Redis {
-  /**
-   * Runs a command.
-   * @param waitMs milliseconds for which Redis may block before it answers
-   * @throws RedisError; whether the command was done is then unknown, unless it was refused
-   */
-  run(command: Command, waitMs?: number): Promise<unknown>;
-  /** Runs all commands, or none if the connection ends first. @throws like `run` */
-  runTogether(commands: readonly Command[]): Promise<void>;
-  /** Closes the connection; commands under way fail. */
-  close(): void;
-}
-
 /** Timeout of an answer. A block of many megabytes may take some seconds. */
 export const LONGEST_ANSWER_MS = 30_000;
 
@@ -62,7 +49,7 @@ function errorOf(error: unknown, where: string): unknown {
  * @param signal ends the attempt
  * @throws RedisError
  */
-export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, signal: AbortSignal): Promise<Redis> {
+export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, signal: AbortSignal) {
   const { host } = new URL(url);
   const client = new RedisClient(url, {
     autoReconnect: false,
@@ -91,6 +78,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
 
   const sent = ([name, ...values]: Command): Promise<unknown> => client.send(name, values);
 
+  /** Runs all commands, or none if the connection ends first. */
   async function runTogether(commands: readonly Command[]): Promise<void> {
     const answers = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(sent);
     const [first, ...others] = await inTime(Promise.allSettled(answers));
@@ -102,6 +90,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
     if (failed !== undefined) throw refusal(failed.message);
   }
 
+  /** Closes the connection; commands under way fail. */
   const close = () => client.close();
   signal.addEventListener('abort', close, { once: true });
   try {
@@ -112,5 +101,15 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
   } finally {
     signal.removeEventListener('abort', close);
   }
-  return { run: (command, waitMs = 0) => inTime(sent(command), waitMs + LONGEST_ANSWER_MS), runTogether, close };
+  return {
+    /**
+     * Runs a command.
+     * @param waitMs milliseconds for which Redis may block before it answers
+     * @throws RedisError; whether the command was done is then unknown, unless it was refused
+     */
+    run: (command: Command, waitMs = 0): Promise<unknown> => inTime(sent(command), waitMs + LONGEST_ANSWER_MS),
+    runTogether,
+    close,
+  };
 }
+export type Redis = Awaited<ReturnType<typeof connectRedis>>;

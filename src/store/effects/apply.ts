@@ -135,18 +135,8 @@ const sumsOfNothing = {
   totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",
 };
 
-export interface EffectsWriter {
-  apply: ApplyEffects;
-  /** Reverts the only block of the chain. To revert its effects would take as long as applying them, and more memory. */
-  empty(): void;
-  /** Writes the rows of the hot-row cache; called before each commit. */
-  store(): void;
-  /** Discards the hot-row cache, because the transaction is rolled back. */
-  forget(): void;
-}
-
 /** Applies effects in the open transaction. */
-export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): EffectsWriter {
+export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}) {
   const hot = hotRows(db);
   const values = valueIndexWriter(db);
   const marks = touchMarks(db, hot);
@@ -156,7 +146,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
     write(effect);
   };
   return {
-    apply(effects) {
+    apply(effects: Iterable<Effect>): void {
       values.begin();
       marks.begin();
       const collect = collecting(EFFECTS_OF_A_COLLECTION);
@@ -165,12 +155,16 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
         collect();
       }
     },
-    empty() {
+    /** Reverts the only block of the chain. To revert its effects would take as long as applying them, and more memory. */
+    empty(): void {
       hot.forget();
       for (const table of chainTables) db.run(`DELETE FROM ${table}`);
       for (const [table, sums] of Object.entries(sumsOfNothing)) db.run(`UPDATE ${table} SET ${sums}`);
     },
+    /** Writes the rows of the hot-row cache; called before each commit. */
     store: hot.store,
+    /** Discards the hot-row cache, because the transaction is rolled back. */
     forget: hot.forget,
   };
 }
+export type EffectsWriter = ReturnType<typeof effectsWriter>;
