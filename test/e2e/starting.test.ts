@@ -1,0 +1,456 @@
+/**
+ * What a server says at its start, in each situation that an operator may begin from: the processes are real, and each surface
+ * must say the same. The node is that of a demo, whose events the tests pass on.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readiness } from '../../src/api/operations.ts';
+import { stateWords } from '../../src/api/server-state.ts';
+import type { ServerStatus } from '../../src/api/stackside/server.ts';
+import { EXIT } from '../../src/base/errors.ts';
+import { stateText } from '../../src/commands/terminal/pretty-log.ts';
+import { type NodeEvent, postEvent } from '../../src/devnet/node-event.ts';
+import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
+import { freePort } from '../support/servers/system-servers.ts';
+import { until } from '../support/time/until.ts';
+import { type Server, stackside, startServer } from './stackside.ts';
+
+/** Blocks of the node before any test: more than the 100 that a server fills below the tip. */
+const PAST_BLOCKS = 105;
+
+let folder: DataDirectory;
+let node: Server;
+let relay: ReturnType<typeof Bun.serve>;
+/** All events of the node, in order. */
+const sent: NodeEvent[] = [];
+const at = (name: string): string => join(folder.path, name);
+
+beforeAll(async () => {
+  folder = dataDirectory();
+  writeFileSync(at('token'), RPC_TOKEN, { mode: 0o600 });
+  relay = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      sent.push({ path: new URL(request.url).pathname, body: await request.text(), time: 0 });
+      return new Response('ok');
+    },
+  });
+  const chain = ['--interval', '0', '--past-blocks', String(PAST_BLOCKS), '--traffic', '2'];
+  node = await startServer('demo', ...chain, '--observer', relay.url.origin, '--log-level', 'error');
+  await until(() => heights().at(-1) === PAST_BLOCKS, 'the blocks of the node');
+});
+afterAll(async () => {
+  await node.stop();
+  await relay.stop(true);
+  folder[Symbol.dispose]();
+});
+
+const isBlock = ({ path }: NodeEvent): boolean => path === '/new_block';
+const heightOf = ({ body }: NodeEvent): number => (JSON.parse(body) as { block_height: number }).block_height;
+const heights = (): number[] => sent.filter(isBlock).map(heightOf);
+
+/** Has the node do something. @returns its events, once it has sent all of them */
+async function steer(command: 'mine' | 'fork' | 'bitcoin', body: object = {}): Promise<NodeEvent[]> {
+  const before = sent.length;
+  const answer = await fetch(`${node.api}/stackside/v1/devnet/${command}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status).toBe(200);
+  const { blocks } = (await answer.json()) as { blocks: { index_block_hash: string }[] };
+  const last = blocks.at(-1)!.index_block_hash;
+  await until(() => sent.slice(before).some((event) => isBlock(event) && event.body.includes(last)), 'the last block');
+  return sent.slice(before);
+}
+
+/** Posts events as a node does, each until it is accepted. */
+function posting(events: readonly NodeEvent[], { events: url }: Server) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const done = (async () => {
+    for (const event of events) await postEvent(event, url, { signal });
+  })();
+  done.catch(() => {});
+  return {
+    done,
+    async stop() {
+      stopping.abort();
+      await done.catch(() => {});
+    },
+  };
+}
+const post = (events: readonly NodeEvent[], server: Server) => posting(events, server).done;
+
+/** Starts a server beside the node, unless --node-rpc names another. */
+const started = (data: string, ...args: string[]): Promise<Server> =>
+  startServer('serve', '--data', at(data), ...(args.includes('--node-rpc') ? [] : ['--node-rpc', node.api]), ...args);
+
+/** Stops a server. @returns the states that it logged, in order, each with the next step */
+async function stopped(server: Server, signal?: NodeJS.Signals): Promise<string[]> {
+  expect(await server.stop(signal)).toBe(0);
+  return statesIn(await server.log());
+}
+
+const statesIn = (log: string): string[] =>
+  log.split('\n').flatMap((line) => {
+    const { msg, state, next } = line.startsWith('{') ? JSON.parse(line) : {};
+    return msg === 'state_changed' || msg === 'state_degraded' ? [`${state}: ${next}`] : [];
+  });
+
+/** Runs a command that refuses its work. @returns its exit code and what it wrote to stderr, by lines */
+async function refused(...args: string[]) {
+  const ports = args[0] === 'serve' ? ['--api-port', '0', '--event-port', '0'] : [];
+  const { code, stdout, stderr } = await stackside(...args, ...ports);
+  expect(stdout).toBe('');
+  const lines = stderr.trimEnd().split('\n');
+  return { code, lines: lines.filter((line) => !line.startsWith('{')) };
+}
+
+const problems = (problem: string, remedy: string) => ({ code: EXIT.operator, lines: [problem, remedy] });
+
+/** Flags of the server whose archive others begin from. */
+const archived = (): string[] => ['--archive', at('archive')];
+
+/** Balances of the accounts that sent the newest transactions, as a wallet asks for them, once the server knows them. */
+async function balances({ api }: Server): Promise<Record<string, string>> {
+  const list = await (await fetch(`${node.api}/extended/v1/tx?limit=20`)).json();
+  const found: Record<string, string> = {};
+  for (const { sender_address: principal } of (list as { results: { sender_address: string }[] }).results) {
+    await until(async () => {
+      const answer = await fetch(`${api}/v2/accounts/${principal}?proof=0`);
+      if (answer.status === 200) found[principal] = ((await answer.json()) as { balance: string }).balance;
+      return answer.status === 200;
+    }, `the balance of ${principal}`);
+  }
+  return found;
+}
+
+type Said = Pick<Readiness, 'state' | 'reason' | 'next'> & { status: number; from?: number };
+
+async function readiness({ api }: Server): Promise<Readiness & { status: number }> {
+  const response = await fetch(`${api}/ready`);
+  return { status: response.status, ...((await response.json()) as Readiness) };
+}
+
+/** Heights move between two questions. */
+const withoutNumbers = (text: string | null): string | null => text?.replaceAll(/\d[\d,]*/g, 'N') ?? null;
+
+/** Waits for a state, then compares all surfaces with what is expected of it. */
+async function expectSays(server: Server, data: string, expected: Said): Promise<Readiness> {
+  const { status, from, ...standing } = expected;
+  await until(async () => (await readiness(server)).state === standing.state, `the state ${standing.state}`);
+  const ready = await readiness(server);
+  // A copy: the comparison puts the matchers into its subject.
+  expect({ ...ready }).toMatchObject({ status, ready: status === 200, ...standing });
+  const { state, next, observer } = ready;
+  const same = { ready: ready.ready, state, reason: withoutNumbers(ready.reason), next, observer };
+  const shown = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
+  expect({ ...shown, reason: withoutNumbers(shown.reason) }).toMatchObject(same);
+  expect(shown.index.history_from).toBe(from);
+  const command = ['status', '--data', at(data), '--url', server.api];
+  const [text, json] = await Promise.all([stackside(...command), stackside(...command, '--json')]);
+  const { server: printed } = JSON.parse(json.stdout) as { server: Readiness };
+  expect({ ...printed, reason: withoutNumbers(printed.reason) }).toMatchObject(same);
+  expect(text.stdout.split('\n').slice(0, 2).map(withoutNumbers)).toEqual([
+    `server         ${stateText(stateWords(state), same.reason)}`,
+    `next           ${next}`,
+  ]);
+  if (observer !== null) expect(text.stdout).toContain(observer.trimEnd());
+  return ready;
+}
+
+const LIVE = { status: 200, state: 'live', reason: null, next: 'Nothing to do.' } as const;
+const ADD_SECTION = "Add this section to the node's configuration, and restart the node.";
+const FILL_BY_HAND =
+  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or give an archive of the chain with --from. Or import a recording that has them into a new --data directory.";
+const tip = (): number => heights().at(-1)!;
+
+test('a complete history: waits for the first event, also after a restart, then is live with it, and at once after the next', async () => {
+  const waiting = {
+    ...({ status: 503, state: 'waiting_for_the_first_event', next: ADD_SECTION } as const),
+    reason: `The node is at block ${tip()}, and no event has arrived yet.`,
+  };
+  const first = await started('genesis');
+  const { observer } = await expectSays(first, 'genesis', waiting);
+  expect(observer).toContain(`endpoint = "${new URL(first.events).host}"`);
+  expect(await stopped(first)).toEqual([`waiting for the first event: ${ADD_SECTION}`]);
+
+  const second = await started('genesis', ...archived());
+  await expectSays(second, 'genesis', waiting);
+  await post(sent, second);
+  await expectSays(second, 'genesis', LIVE);
+  expect(await stopped(second, 'SIGHUP')).toEqual([
+    `waiting for the first event: ${ADD_SECTION}`,
+    'live: Nothing to do.',
+  ]);
+
+  const third = await started('genesis', ...archived());
+  await expectSays(third, 'genesis', LIVE);
+  expect(await stopped(third)).toEqual(['live: Nothing to do.']);
+});
+
+test('a synced node and no token: the history starts at the first block, and again if the chain forks at or below it', async () => {
+  const server = await started('synced');
+  await post(await steer('mine'), server);
+  const first = tip();
+  await expectSays(server, 'synced', { ...LIVE, from: first });
+  await post(await steer('fork', { depth: 1 }), server);
+  await expectSays(server, 'synced', { ...LIVE, from: first });
+  expect(await balances(server)).toEqual(await balances(node));
+  await post(await steer('mine', { count: 2 }), server);
+  await post(await steer('fork', { depth: 6 }), server);
+  await expectSays(server, 'synced', { ...LIVE, from: tip() - 6 });
+  expect(await balances(server)).toEqual(await balances(node));
+  expect(await stopped(server)).toEqual([`waiting for the first event: ${ADD_SECTION}`, 'live: Nothing to do.']);
+});
+
+test('a gap: stuck without a token, also after a restart; filled with the token of the node’s configuration', async () => {
+  const height = tip();
+  const missed = await steer('mine', { count: 3 });
+  expect(missed.filter(isBlock)).toHaveLength(3);
+  const next = await steer('mine');
+  const stuck = {
+    ...({ status: 503, state: 'stuck', next: FILL_BY_HAND } as const),
+    reason: `Blocks ${height + 1}–${height + 3} are missing.`,
+    from: height - 6,
+  };
+  for (let times = 0; times < 2; times++) {
+    const server = await started('synced');
+    const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: next.find(isBlock)!.body });
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      {
+        error: expect.stringContaining(`does not contain a parent block at height ${height + 3} `),
+        problem: `blocks ${height + 1}–${height + 3} are missing`,
+        remedy: FILL_BY_HAND.slice(0, -1),
+      },
+    ]);
+    await expectSays(server, 'synced', stuck);
+    expect((await stopped(server)).at(-1)).toBe(`stuck: ${FILL_BY_HAND}`);
+  }
+
+  const port = freePort();
+  writeFileSync(
+    at('node.toml'),
+    `[connection_options]\nauth_token = "${RPC_TOKEN}"\n\n[[events_observer]]\nendpoint = "127.0.0.1:${port}"\nevents_keys = ["*"]\ntimeout_ms = 60000\n`,
+    { mode: 0o600 },
+  );
+  const server = await started('synced', '--node-config', at('node.toml'), '--event-port', String(port));
+  await post(next, server);
+  await expectSays(server, 'synced', { ...LIVE, from: stuck.from });
+  const states = await stopped(server);
+  expect(states.at(-1)).toBe('live: Nothing to do.');
+  expect(states).not.toContain(`stuck: ${FILL_BY_HAND}`);
+});
+
+test('a synced node and its token: the history starts 100 blocks below, and a killed server goes on with the fill', async () => {
+  const from = tip() - 100;
+  const token = ['--node-auth-file', at('token')];
+  const starting = {
+    ...({ status: 200, state: 'starting', next: 'Wait.', from } as const),
+    reason: expect.stringContaining(`Starting at block ${from}. The index is at block `),
+  };
+  const first = await started('filled', ...token);
+  await expectSays(first, 'filled', starting);
+  expect(await first.stop('SIGKILL')).toBe(137);
+  const server = await started('filled', ...token);
+  await expectSays(server, 'filled', starting);
+  await post(await steer('mine'), server);
+  await expectSays(server, 'filled', { ...LIVE, from });
+  expect(await balances(server)).toEqual(await balances(node));
+  const states = await stopped(server);
+  expect([states[0], states.at(-1)]).toEqual(['starting: Wait.', 'live: Nothing to do.']);
+});
+
+test('a token that the node refuses: the history starts at the first block, and a gap is stuck with the reason', async () => {
+  writeFileSync(at('wrong'), 'wrong', { mode: 0o600 });
+  const server = await started('refused', '--node-auth-file', at('wrong'));
+  await post(await steer('mine'), server);
+  const from = tip();
+  await expectSays(server, 'refused', { ...LIVE, from });
+  await steer('mine', { count: 2 });
+  const next = posting(await steer('mine'), server);
+  const step = "Check --node-rpc and the node's auth token, or the archive of --from. Stackside tries again by itself.";
+  await until(async () => (await readiness(server)).reason?.includes("can't be filled") === true, 'the failed fill');
+  await expectSays(server, 'refused', {
+    ...{ status: 503, state: 'stuck', next: step, from },
+    reason: `Blocks ${from + 1}–${from + 2} are missing. They can't be filled: The node refuses the token for replays of blocks.`,
+  });
+  await next.stop();
+  const states = await stopped(server);
+  expect(states.slice(-2)).toEqual(['live: Nothing to do.', `stuck: ${step}`]);
+});
+
+test('a node that is away: waits for it with the section; the history starts with the first block that comes', async () => {
+  const next =
+    "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.";
+  const server = await started('away', '--node-rpc', NO_NODE);
+  await expectSays(server, 'away', {
+    ...{ status: 503, state: 'waiting_for_the_node', next },
+    reason: `No event has arrived, and no node answers at ${NO_NODE}.`,
+  });
+  await post(await steer('mine'), server);
+  await expectSays(server, 'away', { ...LIVE, from: tip() });
+  expect(await stopped(server)).toEqual([`waiting for the node: ${next}`, 'live: Nothing to do.']);
+});
+
+test('a node without the section: after three blocks that do not arrive, asks for it and for a restart', async () => {
+  const next = 'Is this section in its configuration, and was the node restarted since?';
+  const server = await started('silent');
+  await expectSays(server, 'silent', {
+    ...{ status: 503, state: 'waiting_for_the_first_event', next: ADD_SECTION },
+    reason: `The node is at block ${tip()}, and no event has arrived yet.`,
+  });
+  await steer('mine', { count: 3 });
+  await until(async () => (await readiness(server)).next === next, 'the question');
+  await expectSays(server, 'silent', {
+    ...{ status: 503, state: 'waiting_for_the_first_event', next },
+    reason: `The node is at block ${tip()} but sends nothing.`,
+  });
+  await stopped(server);
+});
+
+test('another chain: refused by --network before files are made, by the data at the start, and later with each event', async () => {
+  const chains = { node: '0x80000000', own: '0x00000001' };
+  expect(await refused('serve', '--data', at('mainnet'), '--network', 'mainnet', '--node-rpc', node.api)).toEqual(
+    problems(
+      `The node belongs to chain ${chains.node}, but --network is ${chains.own}.`,
+      'Check --node-rpc, or omit --network.',
+    ),
+  );
+  expect(existsSync(at('mainnet'))).toBe(false);
+
+  const server = await started('mainnet', '--network', 'mainnet', '--node-rpc', NO_NODE);
+  const block = (await steer('bitcoin')).find(isBlock)!;
+  const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: block.body });
+  const remedy = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
+  const { error, ...rest } = (await answer.json()) as { error: string };
+  expect([answer.status, rest]).toEqual([400, { problem: error, remedy }]);
+  expect(error).toContain(`is of chain ${chains.node}, this data of chain ${chains.own}`);
+  await expectSays(server, 'mainnet', {
+    ...{ status: 503, state: 'wrong_chain', next: `${remedy}.` },
+    reason: `${error}.`,
+  });
+  expect((await stopped(server)).at(-1)).toBe(`wrong chain: ${remedy}.`);
+
+  expect(await refused('serve', '--data', at('mainnet'), '--node-rpc', node.api)).toEqual(
+    problems(
+      `The node belongs to chain ${chains.node}, but the data in ${at('mainnet')} to chain ${chains.own}.`,
+      `Check --node-rpc, or give chain ${chains.node} a --data directory of its own.`,
+    ),
+  );
+});
+
+test('--history full: refuses a partial history at the start, and the first block of a synced node before it is stored', async () => {
+  const full = ['--history', 'full', '--node-rpc', node.api];
+  expect(await refused('serve', '--data', at('away'), ...full)).toEqual(
+    problems(
+      expect.stringMatching(
+        /^The history in .*away starts at block \d+, and --history full and --cluster need the whole/,
+      ),
+      expect.stringContaining('Give a new directory with --data'),
+    ),
+  );
+  const server = await started('full', '--history', 'full');
+  await expectSays(server, 'full', {
+    ...{ status: 503, state: 'waiting_for_the_first_event', next: ADD_SECTION },
+    reason: `The node is at block ${tip()}, and no event has arrived yet.`,
+  });
+  const block = (await steer('mine')).find(isBlock)!;
+  const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: block.body });
+  const problem = `The first block of the node is block ${tip()}, and --history full and --cluster need the whole chain.`;
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { error: problem, problem, remedy: expect.stringContaining('import a recording into the data directory') },
+  ]);
+  expect(await server.ended).toBe(EXIT.operator);
+  const lines = (await server.log()).trimEnd().split('\n');
+  expect(lines.slice(-2)).toEqual([problem, expect.stringContaining('Restore an archive')]);
+  const { tip: stored } = JSON.parse((await stackside('status', '--data', at('full'), '--json')).stdout);
+  expect(stored).toBeNull();
+});
+
+test('an archive: refused as a data directory, served without a node, and the source of missing blocks', async () => {
+  expect(await refused('serve', '--data', at('archive'), '--node-rpc', node.api)).toEqual(
+    problems(
+      `${at('archive')} is an archive, and not a data directory.`,
+      expect.stringContaining('Name another directory with --data.'),
+    ),
+  );
+  expect(existsSync(join(at('archive'), 'admin.key'))).toBe(false);
+
+  const source = await started('genesis', ...archived());
+  const archivedAll = async () => {
+    const { archive, index } = (await (await fetch(`${source.api}/stackside/v1/status`)).json()) as ServerStatus;
+    return index.height === tip() && archive?.behind_entries === 0;
+  };
+  await post(sent, source);
+  await until(archivedAll, 'the archive of all events');
+  const alone = await started('mirror', '--from', at('archive'), '--node-rpc', NO_NODE);
+  await expectSays(alone, 'mirror', LIVE);
+  expect(await stopped(alone)).toEqual(['live: Nothing to do.']);
+
+  const mirror = await started('mirror', '--from', at('archive'));
+  await post(await steer('mine', { count: 4 }), source);
+  const next = await steer('mine');
+  await Promise.all([post(next, source), post(next, mirror)]);
+  const ready = await expectSays(mirror, 'mirror', LIVE);
+  expect(ready.height).toBe(tip());
+  expect((await stopped(mirror)).at(-1)).toBe('live: Nothing to do.');
+  await stopped(source);
+});
+
+test('a partial history: a recording and an archive are refused, with a new directory as the step', async () => {
+  const recording = at('recording.tsv');
+  expect((await stackside('export', '--data', at('genesis'), '--output', recording)).code).toBe(0);
+  const before = (await stackside('status', '--data', at('away'), '--json')).stdout;
+  expect(await refused('import', recording, '--data', at('away'))).toEqual(
+    problems(
+      expect.stringContaining(`${recording} does not begin with the log in ${at('away')}`),
+      'Give a new directory with --data, and import the recording into it.',
+    ),
+  );
+  expect(await refused('restore', at('archive'), '--data', at('away'))).toEqual(
+    problems(expect.stringContaining(`${at('away')} holds data already`), 'Give a directory that has none.'),
+  );
+  expect((await stackside('status', '--data', at('away'), '--json')).stdout).toBe(before);
+});
+
+test('two commands: the first right balance beside a demo whose events came late', async () => {
+  const port = freePort();
+  const late = ['--observer', `http://127.0.0.1:${port}`, '--start-late', String(PAST_BLOCKS)];
+  const demo = await startServer(
+    'demo',
+    '--interval',
+    '0',
+    '--past-blocks',
+    String(PAST_BLOCKS),
+    '--traffic',
+    '2',
+    ...late,
+  );
+  const list = await (await fetch(`${demo.api}/extended/v1/tx?limit=1`)).json();
+  const { sender_address: principal } = (list as { results: { sender_address: string }[] }).results[0]!;
+  const balance = async ({ api }: Server) => {
+    const answer = await fetch(`${api}/extended/v3/principals/${principal}/balances/stx`);
+    return answer.status === 200 ? ((await answer.json()) as { balance: string }).balance : null;
+  };
+  const expected = await balance(demo);
+  expect(expected).not.toBeNull();
+  const begun = performance.now();
+  const beside = ['--node-rpc', demo.api, '--node-auth-file', at('token'), '--event-port', String(port)];
+  const server = await startServer('serve', '--data', at('late'), ...beside);
+  await until(async () => (await balance(server)) === expected, 'the balance');
+  process.stderr.write(`seconds until the first right balance: ${((performance.now() - begun) / 1_000).toFixed(1)}\n`);
+  const mined = await fetch(`${demo.api}/stackside/v1/devnet/mine`, { method: 'POST' });
+  expect(mined.status).toBe(200);
+  await until(async () => (await readiness(server)).height === PAST_BLOCKS + 1, 'the first block that is posted');
+  await expectSays(server, 'late', { ...LIVE, from: PAST_BLOCKS - 100 });
+  await stopped(server);
+  await demo.stop();
+});
