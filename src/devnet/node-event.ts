@@ -1,5 +1,6 @@
 /** Posts events like a node: one at a time, each repeatedly until the answer has status 200. */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { backoff } from '../base/service.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 
 /** One event as a node posts it. */
@@ -27,7 +28,7 @@ export interface PostOptions {
   readonly onRetry?: ((event: NodeEvent, cause: unknown, waitMs: number) => void) | undefined;
 }
 
-const firstWaitMs = 100;
+const FIRST_WAIT_MS = 100;
 
 /** The observer answered with another status than 200. */
 export class EventNotAcceptedError extends Error {
@@ -57,16 +58,15 @@ export async function postEvents(
 export async function postEvent(event: NodeEvent, eventsUrl: string, options: PostOptions = {}): Promise<void> {
   const { signal, timeoutMs = 60_000, onRetry, clock = systemClock } = options;
   const url = new URL(event.path, eventsUrl);
-  let waitMs = firstWaitMs;
-  for (;;) {
+  for (let failures = 1; ; failures++) {
     signal?.throwIfAborted();
     const cause = await attempt(url, event.body, timeoutMs, signal);
     if (cause === undefined) return;
     signal?.throwIfAborted();
+    // A node adds up to 99 ms of jitter, which a single node doesn't need.
+    const waitMs = backoff(failures, { firstMs: FIRST_WAIT_MS, mostMs: timeoutMs * 3 });
     onRetry?.(event, cause, waitMs);
     await pause(clock, waitMs, signal);
-    // A node adds up to 99 ms of jitter, which a single node doesn't need.
-    waitMs = Math.min(waitMs * 2, timeoutMs * 3);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
-import { type Loop, startLoop } from '../base/service.ts';
+import { backoff, type Loop, startLoop } from '../base/service.ts';
 import { isTransient } from '../base/store-failure.ts';
 import { toHex } from '../codec/hex.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
@@ -30,8 +30,7 @@ const SPREAD_MS = 50;
 /** Tries without an answer in a row after which work ends. */
 const MOST_TRIES = 10;
 /** Milliseconds after the first try, which doubles with each, up to a maximum; a random part comes on top. */
-const FIRST_WAIT_MS = 5_000;
-const LONGEST_WAIT_MS = 600_000;
+const WAITS = { firstMs: 5_000, mostMs: 600_000 };
 const JITTER = 0.2;
 
 export type TokenLogEvent =
@@ -106,7 +105,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
   /** A try without an answer. @param isShown whether the work is shown as failed until the next try */
   function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
     if (tries + 1 >= MOST_TRIES) return { state: 'failed', wait: null };
-    const wait = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS) * (1 + JITTER * chance.number());
+    const wait = backoff(tries + 1, WAITS) * (1 + JITTER * chance.number());
     return { state: isShown ? 'failed' : 'pending', wait: Math.round(wait) };
   }
 

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
 import { list } from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { backoff } from '../../src/hooks/delivery/attempt.ts';
+import { retryWait } from '../../src/hooks/delivery/attempt.ts';
 import { retryAfter } from '../../src/http/outgoing.ts';
 import { received } from '../support/data/ingest.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -320,10 +320,10 @@ test('Retry-After is waited for', async () => {
 
 test('waits double from two seconds to the cap, a fifth more or less', () => {
   const mean = () => 0.5;
-  expect([1, 2, 3, 9, 99].map((attempts) => backoff(attempts, 300_000, mean))).toEqual([
+  expect([1, 2, 3, 9, 99].map((attempts) => retryWait(attempts, 300_000, mean))).toEqual([
     2_000, 4_000, 8_000, 300_000, 300_000,
   ]);
-  expect([backoff(1, 300_000, () => 0), backoff(1, 300_000, () => 0.999999)]).toEqual([1_600, 2_400]);
+  expect([retryWait(1, 300_000, () => 0), retryWait(1, 300_000, () => 0.999999)]).toEqual([1_600, 2_400]);
 });
 
 test('the log is listed by state, reason and height, and walked in both directions', async () => {

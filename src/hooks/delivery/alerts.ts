@@ -8,7 +8,7 @@ import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookEnd } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';
 import type { HookLog } from '../log-event.ts';
-import { attempt, backoff, type DeliveryRules, failureOf, isSuccess } from './attempt.ts';
+import { attempt, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { signatureHeader } from './signature.ts';
 
@@ -77,7 +77,7 @@ export function alerts(options: AlertOptions): Alerts {
         failed(end, failureOf(result));
         return;
       }
-      await pause(clock, backoff(tried, retryCapMs, chance.number), signal);
+      await pause(clock, retryWait(tried, retryCapMs, chance.number), signal);
     }
   }
 

@@ -3,6 +3,7 @@
  * the next attempt.
  */
 
+import { backoff } from '../../base/service.ts';
 import {
   checkedTarget,
   failureReason,
@@ -34,8 +35,6 @@ export interface DeliveryRules {
 
 const FIRST_WAIT_MS = 2_000;
 const JITTER = 0.2;
-/** Doublings after which a wait exceeds any cap. */
-const MOST_DOUBLINGS = 30;
 
 /**
  * The wait after failed attempts. Randomness keeps hooks from retrying all at once.
@@ -45,8 +44,8 @@ const MOST_DOUBLINGS = 30;
  * @param random returns a number from 0 to 1
  * @returns milliseconds
  */
-export function backoff(attempts: number, capMs: number, random: () => number): number {
-  const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, MOST_DOUBLINGS), capMs);
+export function retryWait(attempts: number, capMs: number, random: () => number): number {
+  const wait = backoff(attempts, { firstMs: FIRST_WAIT_MS, mostMs: capMs });
   return Math.round(wait * (1 - JITTER + 2 * JITTER * random()));
 }
 

@@ -14,11 +14,11 @@ import type { HookTimers } from '../counters.ts';
 import { type HookLog, logTaskFailure } from '../log-event.ts';
 import {
   type AttemptResult,
-  backoff,
   type DeliveryRequest,
   type DeliveryRules,
   longestWait,
   mostRetries,
+  retryWait,
 } from './attempt.ts';
 import type { Results } from './results.ts';
 
@@ -186,7 +186,7 @@ export function dispatcher(options: DispatcherOptions) {
   function recover(state: QueueState, error: unknown): void {
     logTaskFailure(log, error);
     state.faults += 1;
-    if (running) queues.wait(state, backoff(state.faults, rules.retryCapMs, chance.number));
+    if (running) queues.wait(state, retryWait(state.faults, rules.retryCapMs, chance.number));
   }
 
   function wakeAll(): void {

@@ -10,7 +10,7 @@ import { LogUnavailableError } from '../../store/log/shared-log.ts';
 import type { DeliveryResult, DeliveryResults } from '../commands/deliveries.ts';
 import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';
-import { type AttemptResult, backoff, type DeliveryRules, failureOf, isSuccess } from './attempt.ts';
+import { type AttemptResult, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
 
 /** Maximum results in one command. */
 const MOST = 200;
@@ -159,7 +159,7 @@ export function deliveryResults({ writer, rules, counters, log, clock, chance }:
     const { webhookId, triedSince } = delivery;
     const of = { ...subjectOf(delivery), attempt: attemptOf(result) };
     if (result.statusCode !== GONE && clock.now() - (triedSince ?? result.at) < rules.budgetMs) {
-      const wait = Math.max(backoff(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
+      const wait = Math.max(retryWait(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
       return { ...of, outcome: 'failed', nextAt: clock.now() + wait };
     }
     const often = attempts === 1 ? 'once' : `${attempts} times`;

@@ -5,6 +5,7 @@
  */
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
+import { backoff } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
@@ -128,15 +129,11 @@ interface Session {
   heardAt: number;
 }
 
-/** Wait before the second attempt after a failure, in milliseconds; each further wait is twice as long, up to the longest. */
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 16_000;
+const WAITS = { firstMs: 500, mostMs: 16_000 };
 /** Minimum time between two streams requested after a gap, and between two log lines about gaps. */
 const GAP_EVERY_MS = 60_000;
 /** Bytes of a read above which the next read gets fewer messages, so that a backlog stays in Redis. */
 const MOST_BYTES = 8_000_000;
-
-const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
 
 const PARENT_REMEDY =
   'The publisher has lost events, or began after the first block, or the block before was skipped (--snp-skip). Either import a recording that has the missing blocks into a new --data directory, or let the publisher take the chain from an empty chainstate.';
@@ -216,7 +213,7 @@ export class SnpSubscriber {
   }
 
   async #wait(failures: number): Promise<void> {
-    await pause(this.#options.clock, waitAfter(failures), this.#stopping.signal);
+    await pause(this.#options.clock, backoff(failures + 1, WAITS), this.#stopping.signal);
   }
 
   async #run(): Promise<void> {
