@@ -64,8 +64,8 @@ function counting(place: Place): { place: Place; sent: () => number } {
 
 /** @throws OperatorError where there is nothing to begin an archive with */
 function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
-  const { chainId, identity } = dataStateOf(directory);
-  if (chainId !== null && identity !== null) return { chainId, identity };
+  const { chainId, identity, tip } = dataStateOf(directory);
+  if (chainId !== null && identity !== null && tip !== null) return { chainId, identity };
   throw new OperatorError(
     `${directory} has no block yet, so that there is nothing to back up.`,
     'Check --data, or wait for the first block.',

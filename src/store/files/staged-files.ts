@@ -18,7 +18,7 @@ function requireNoData(directory: string): void {
     .flatMap((path) => [path, `${path}-wal`, `${path}-journal`])
     .find((path) => existsSync(path));
   if (found === undefined) return;
-  throw new OperatorError(`${directory} holds data already: ${found}.`, 'Give a directory that has none.');
+  throw new OperatorError(`${directory} holds data already: ${found}.`, 'Give a new directory with --data.');
 }
 
 /**

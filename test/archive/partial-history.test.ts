@@ -1,0 +1,81 @@
+/** Archives of a partial history: the log starts the history at a block, and may start it again. */
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { OperatorError } from '../../src/base/errors.ts';
+import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything, tables } from '../support/data/tables.ts';
+import { eventsOf, forks } from '../support/events/forked-chain.ts';
+import { fromAnywhere } from '../support/events/from-anywhere.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
+
+/** What an index knows of the chain, and where the history starts. */
+const stateOf = (directory: string) => {
+  using open = openAt(directory);
+  return { bottom: open.ingest.history.bottom(), tip: open.ingest.history.tip(), tables: tables(directory) };
+};
+
+test(
+  'an archive of a partial history is restored with or without its base, and the restored history may start again',
+  async () => {
+    const seen = new Seen({ partial: 3, again: 1 });
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.nat(), fc.nat(), async (generated, choice, cut) => {
+        using folder = dataDirectory();
+        using source = emptyDirectory();
+        const { stream, give } = fromAnywhere(eventsOf(generated), choice);
+        const before = 1 + (cut % stream.length);
+        {
+          using open = openAt(source.path, { chainId: TESTNET_CHAIN_ID });
+          for (const event of stream.slice(0, before)) give(open.ingest, event);
+        }
+        const archive = join(folder.path, 'archive');
+        const isEmpty = stateOf(source.path).tables.blocks?.length === 0;
+        const backup = backupOf(source.path, archive);
+        if (isEmpty) return expect(backup).rejects.toThrow('has no block yet');
+        await backup;
+        const [ofBase, ofEntries] = [join(folder.path, 'base'), join(folder.path, 'entries')];
+        await restored(archive, ofBase);
+        await restored(archive, ofEntries, { base: 'none' });
+        const begun = stateOf(source.path);
+        for (const directory of [ofBase, ofEntries]) expect(stateOf(directory)).toEqual(begun);
+        for (const directory of [source.path, ofBase, ofEntries]) {
+          using open = openAt(directory);
+          for (const event of stream.slice(before)) give(open.ingest, event);
+        }
+        const ended = stateOf(source.path);
+        for (const directory of [ofBase, ofEntries]) expect(stateOf(directory)).toEqual(ended);
+        if (begun.bottom > 0) seen.add('partial');
+        if (begun.bottom > 0 && ended.bottom !== begun.bottom) seen.add('again');
+      }),
+      { seen, cases: 6, shrink: false },
+    );
+  },
+  timeout,
+);
+
+test('an archive is restored into no directory with a partial history, which two lines say', async () => {
+  using folder = dataDirectory();
+  const events = eventsOf({
+    seed: 3,
+    steps: Array.from({ length: 6 }, () => ({ mine: 'back', tenure: 'new', transactions: 2, blocks: 0 }) as const),
+  });
+  const isHigh = (body: string): boolean => JSON.parse(body).block_height >= 4;
+  const partial = events.filter(({ path, body }) => path !== '/new_block' || isHigh(body));
+  using whole = ingestOf(events.map(received));
+  using directory = ingestOf(partial.map(received));
+  const archive = join(folder.path, 'archive');
+  await backupOf(whole.path, archive);
+  const before = everything(directory.path);
+  const refused = await restored(archive, directory.path).then(
+    () => null,
+    (error: unknown) => error as OperatorError,
+  );
+  expect(refused).toBeInstanceOf(OperatorError);
+  expect(refused?.message).toContain(`${directory.path} holds data already: `);
+  expect(refused?.remedy).toBe('Give a new directory with --data.');
+  expect(everything(directory.path)).toEqual(before);
+});
