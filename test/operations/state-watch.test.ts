@@ -1,5 +1,9 @@
 /** The state of a server over time, and the log of its changes. */
 import { expect, test } from 'bun:test';
+import { servePage } from '../../src/commands/terminal/pages.ts';
+import { prettyLine } from '../../src/commands/terminal/pretty-log.ts';
+import { refusalOf } from '../../src/node/refusal.ts';
+import { DeepForkError, PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { watching } from '../support/servers/watching.ts';
 
 test('logs each change of the state once, with the next step and the observer section, however often it is read', async () => {
@@ -95,6 +99,37 @@ test('a server that could not fill the blocks below the tip is stuck before the 
   });
   Object.assign(world, { height: 130, nodeHeight: 150 });
   expect(await after(1)).toMatchObject({ state: 'catching_up' });
+});
+
+test.each([
+  [
+    'a fork that is too deep',
+    new DeepForkError(160, 1_200),
+    'The chain forked below block 160, and 1200 blocks would be rolled back, more than 1000.',
+    'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from).',
+  ],
+  [
+    'a partial history where the whole chain is needed',
+    PartialHistoryError.ofBlock(160),
+    'The first block of the node is block 160, and --history full and --cluster need the whole chain.',
+    'Restore an archive or import a recording into the data directory; for a cluster, on one host, which runs stackside cluster init then.',
+  ],
+])('%s is stuck with its remedy on each surface, also if gaps are filled', async (_, error, reason, next) => {
+  const { world, after, logged } = watching({
+    refusal: () => refusalOf(error, true),
+    filling: () => ({ failure: null }),
+  });
+  Object.assign(world, { height: 1_359, nodeHeight: 1_400, historyStart: 160, lastEvent: 0 });
+  const readiness = await after(1);
+  expect(readiness).toMatchObject({ state: 'stuck', ready: false, reason, next, observer: null });
+  expect(logged).toEqual([{ event: 'state_degraded', state: 'stuck', reason, next }]);
+  const page = servePage({
+    ...{ version: 'stackside', api: null, events: null, signInPath: null, chainId: 1, nodeRpc: 'http://127.0.0.1:1' },
+    ...{ data: '/srv/stacks', readiness },
+  });
+  expect(page).toEndWith(`\nStuck: ${reason}\n${next}\n`);
+  const [first, second] = prettyLine(logged[0]!, 0, false).split('\n');
+  expect([first, second?.trim()]).toEqual([expect.stringContaining(`Stuck: ${reason}`), next]);
 });
 
 test('a node of another chain than the data is the wrong chain, whenever it is seen', async () => {
