@@ -187,7 +187,7 @@ function parseSegwit(address: string): { prefix: string; version: number; progra
   const [version, ...words] = decoded.words;
   if (version === undefined || version > 16 || (version === 0) !== (plain !== undefined)) return null;
   const program = bech32.fromWordsUnsafe(words);
-  if (program === undefined || program === null || !isProgramLength(version, program.length)) return null;
+  if (program === undefined || !isProgramLength(version, program.length)) return null;
   return { prefix: decoded.prefix, version, program };
 }
 

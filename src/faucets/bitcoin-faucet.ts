@@ -117,7 +117,7 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
 
   /** Unspent outputs with enough value, the greatest first, so that few are needed. */
   async function enough(sats: bigint): Promise<Unspent[]> {
-    const { unspents } = await scan(own.address ?? '');
+    const { unspents } = await scan(own.address);
     const chosen: Unspent[] = [];
     let left = sats + FEE_RATE * (BYTES.base + 2n * BYTES.output);
     for (const { txid, vout } of unspents.toSorted((a, b) => b.amount - a.amount)) {
@@ -146,7 +146,7 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
       transaction.addOutputAddress(address, sats, REGTEST);
       const fee = FEE_RATE * (BYTES.base + 2n * BYTES.output + BYTES.input * BigInt(unspents.length));
       const change = unspents.reduce((sum, { sats: worth }) => sum + worth, 0n) - sats - fee;
-      if (change > DUST && own.address !== undefined) transaction.addOutputAddress(own.address, change, REGTEST);
+      if (change > DUST) transaction.addOutputAddress(own.address, change, REGTEST);
       try {
         transaction.sign(secret);
         transaction.finalize();

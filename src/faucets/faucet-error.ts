@@ -4,8 +4,15 @@ import { ApiError } from '../http/errors.ts';
 /** A refusal of a faucet, with its HTTP status. */
 export class FaucetError extends ApiError {
   override readonly name = 'FaucetError';
-  constructor(status: 400 | 403 | 429 | 500 | 503, message: string, options?: ErrorOptions) {
+  /** An example of a right request; undefined without one. */
+  readonly help: string | undefined;
+  constructor(
+    status: 400 | 403 | 429 | 500 | 503,
+    message: string,
+    { help, ...options }: ErrorOptions & { help?: string } = {},
+  ) {
     super(status, message, null, options);
+    this.help = help;
   }
 }
 

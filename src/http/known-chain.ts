@@ -8,15 +8,12 @@ import { ApiError } from './errors.ts';
 /** Seconds after which the node may be back, or the first block may be there. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The server doesn't know its chain yet. */
-export class ChainUnknownError extends ApiError {
-  override readonly name = 'ChainUnknownError';
-  override readonly headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
-  /** @param reason the state of the server in sentences; null if it isn't known */
-  constructor(reason: string | null) {
-    const message = "This server doesn't know its chain yet";
-    super(503, reason === null ? message : `${message}. ${reason}`, 'chain_unknown');
-  }
+/** The error while the server doesn't know its chain. @param reason the server's state in sentences; null if it isn't known */
+export function unknownChain(reason: string | null): ApiError {
+  const message = "This server doesn't know its chain yet";
+  return new ApiError(503, reason === null ? message : `${message}. ${reason}`, 'chain_unknown', {
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+  });
 }
 
 /** Whether the server knows its chain: the data names it or has a block. */

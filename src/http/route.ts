@@ -21,7 +21,7 @@ import {
   withoutPayouts,
 } from './history.ts';
 import { jsonParts } from './json.ts';
-import { ChainUnknownError, isChainKnown } from './known-chain.ts';
+import { isChainKnown, unknownChain } from './known-chain.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -431,7 +431,7 @@ function answering(
   }
 
   const chainUnknown: MakeResponse = async () => {
-    throw new ChainUnknownError(await standing());
+    throw unknownChain(await standing());
   };
 
   /** Begins to read for an answer. @returns the tag, and a response that needs no handler; null if there is none */

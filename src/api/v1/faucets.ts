@@ -80,21 +80,13 @@ function isOn(query: URLSearchParams, name: string): boolean {
   return value === 'true';
 }
 
-/** A parameter was sent in the body only; the error has the right URL. */
-class OnlyInBody extends FaucetError {
-  readonly help: string;
-  constructor(url: string) {
-    const right = `${url.split('?')[0]}?address=<address>`;
-    super(400, `POST body is no longer supported, parameters must be passed as query parameters, e.g. ${right}`);
-    this.help = `Example curl request: curl -X POST '${right}'`;
-  }
-}
-
 function addressInQuery({ url, query, body }: Asked): string {
   const given = query.get('address') ?? '';
   if (given !== '') return given;
-  if ((body.get('address') ?? '') !== '') throw new OnlyInBody(url);
-  throw new FaucetError(400, 'address required');
+  if ((body.get('address') ?? '') === '') throw new FaucetError(400, 'address required');
+  const right = `${url.split('?')[0]}?address=<address>`;
+  const message = `POST body is no longer supported, parameters must be passed as query parameters, e.g. ${right}`;
+  throw new FaucetError(400, message, { help: `Example curl request: curl -X POST '${right}'` });
 }
 
 function bitcoinSize(query: URLSearchParams): BitcoinSize {
@@ -116,7 +108,7 @@ const faucetErrors: ErrorShape = {
   ),
   body: (error) => ({
     error: error.message,
-    ...(error instanceof OnlyInBody ? { help: error.help } : {}),
+    ...(error instanceof FaucetError && error.help !== undefined ? { help: error.help } : {}),
     success: false,
   }),
   unavailable: { ...bareErrors.unavailable, success: false },

@@ -15,6 +15,7 @@ import {
   activityWriter,
   anchorWriter,
   blockWriter,
+  confirmedMicroblockWriter,
   minerRewardWriter,
   supplyWriter,
   tallyWriter,
@@ -29,7 +30,6 @@ import {
   stxLockWriter,
   tokenChangeWriter,
 } from './event-writer.ts';
-import { confirmedMicroblockWriter } from './microblock-writer.ts';
 import { nameWriters } from './name-writer.ts';
 import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
 import { stakingWriter } from './staking-writer.ts';

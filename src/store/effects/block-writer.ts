@@ -1,11 +1,20 @@
-/** Writes blocks, matured rewards, the Bitcoin blocks that blocks are anchored to, and the sums over the chain. */
+/**
+ * Writes blocks, the microblocks (Stacks 2.x) that they confirmed, matured rewards, the Bitcoin blocks that blocks are anchored to,
+ * and the sums over the chain.
+ */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
 import { COUNTER, storedToken } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter, type NewRow, table } from '../rows/table.ts';
-import { anchorBurnBlocksTable, blocksTable, minerRewardsTable, stxSuppliesTable } from '../rows/tables.ts';
+import {
+  anchorBurnBlocksTable,
+  blocksTable,
+  microblocksTable,
+  minerRewardsTable,
+  stxSuppliesTable,
+} from '../rows/tables.ts';
 import type { HotRows } from './account-writer.ts';
 import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -175,6 +184,25 @@ export function activityWriter({ principals, assets }: Dictionaries, { contractD
         if (events === 0) tokenDays.remove(key);
         else tokenDays.put({ ...key, events });
       }
+    }
+  };
+}
+
+/** Applies effects on confirmed microblocks: adds and removes rows at the tip. */
+export function confirmedMicroblockWriter(db: Database) {
+  const last = db.prepare<{ ordinal: number | null }, []>('SELECT max(ordinal) AS ordinal FROM microblocks');
+  const insert = inserter(db, microblocksTable);
+  const remove = db.prepare<null, [number]>('DELETE FROM microblocks WHERE height = ?1');
+
+  return ({ sign, height, microblocks }: EffectOf<'microblocks'>): void => {
+    if (sign === -1) {
+      remove.run(height);
+      return;
+    }
+    let ordinal = last.get()?.ordinal ?? 0;
+    for (const { hash, parentHash, sequence } of microblocks) {
+      ordinal += 1;
+      insert({ ordinal, hash, parent_hash: parentHash, sequence, height });
     }
   };
 }
