@@ -81,8 +81,13 @@ test.each(seeds)(
     expect(checkAndRecount(restored, { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
       [],
     );
-    // The next server goes on with the archive, and sends what is left as it stops.
+    // The next server goes on with the archive.
     const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');
+    const isLevel = async () => {
+      const { archive } = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
+      return archive !== null && archive.entry === journalRows(data).length;
+    };
+    await until(isLevel, 'the archive of all entries');
     await server.stop();
     const verified = await stacksideIn({ ...s3.variables }, 'archive', 'verify', 's3://bucket/archive');
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('are sound')]);
