@@ -24,6 +24,29 @@ import { FeeTable, ProjectedBlocks, TypeTable, useMempoolVersion } from './mempo
 
 export function Overview() {
   const status = useServerStatus();
+  return (
+    <Page title="Overview">
+      <Show loaded={status} rows={2}>
+        {(server) => (
+          <>
+            <State status={server} />
+            {server.index.height === null ? <BeforeBlocks status={server} /> : <Chain status={server} />}
+          </>
+        )}
+      </Show>
+    </Page>
+  );
+}
+
+/** A server without a block answers nothing about the chain. */
+const BeforeBlocks = ({ status }: { status: ServerStatus }) => (
+  <>
+    <Figures label="The chain now" figures={chainFigures(status, null, null)} />
+    <Server status={status} />
+  </>
+);
+
+function Chain({ status }: { status: ServerStatus }) {
   const version = tipVersion.value;
   const times = useAnswer(
     'block times',
@@ -38,15 +61,8 @@ export function Overview() {
   const pending =
     mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, one) => sum + one, 0);
   return (
-    <Page title="Overview">
-      <Show loaded={status} rows={2}>
-        {(server) => (
-          <>
-            <State status={server} />
-            <Figures label="The chain now" figures={chainFigures(server, times.data?.last_1h ?? null, pending)} />
-          </>
-        )}
-      </Show>
+    <>
+      <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />
       <FailingHooks />
       <WatchedHere />
       <NewestBlocks />
@@ -65,9 +81,9 @@ export function Overview() {
       </div>
       <div class="columns">
         <NewestBitcoinBlocks />
-        {status.data === null ? null : <Server status={status.data} />}
+        <Server status={status} />
       </div>
-    </Page>
+    </>
   );
 }
 
