@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
