@@ -37,27 +37,8 @@ export const versionText = (version: string, branch: string, commit: string): st
 const REVALIDATE = 'public, no-cache, must-revalidate';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-export interface Responder {
-  /** A JSON response. @param etag without quotes; null for a response that must not be stored */
-  json(status: number, body: unknown, etag?: string | null): Response;
-  /** A JSON response whose body is JSON text already. @param text whole, or a stream */
-  jsonText(status: number, text: string | ReadableStream, etag?: string | null): Response;
-  /** A `text/plain` response. */
-  plainText(status: number, text: string | ReadableStream, etag?: string | null): Response;
-  noContent(): Response;
-  notModified(etag: string): Response;
-  /** A redirect. @param etag of the response at the location */
-  redirect(status: 301 | 302, location: string, etag?: string | null): Response;
-  /** Adds the headers that another server's response lacks. */
-  passedOn(answered: Response): Response;
-  /** The headers of JSON without a tag, for responses that other code makes. */
-  jsonHeaders(): Record<string, string>;
-  /** The headers of every response, for responses that other code makes. */
-  common(): Record<string, string>;
-}
-
 /** Makes the responder of a server. @param version the value of `X-API-Version` */
-export function responder(version: string): Responder {
+export function responder(version: string) {
   const common = () => ({
     'access-control-allow-origin': '*',
     'access-control-expose-headers':
@@ -65,10 +46,10 @@ export function responder(version: string): Responder {
     'x-api-version': version,
   });
   // Copying a Headers object costs a third of making one from a plain object.
-  const textOf = (type: string): Responder['jsonText'] => {
+  const textOf = (type: string) => {
     const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
     const tagged = new Headers({ ...common(), 'content-type': type, 'cache-control': REVALIDATE });
-    return (status, text, etag = null) => {
+    return (status: number, text: string | ReadableStream, etag: string | null = null): Response => {
       const body = typeof text === 'string' ? wholeBody(text) : text;
       if (etag === null) return new Response(body, { status, headers: plain });
       const response = new Response(body, { status, headers: tagged });
@@ -78,26 +59,36 @@ export function responder(version: string): Responder {
   };
   const jsonText = textOf(JSON_TYPE);
   return {
+    /** The headers of every response, for responses that other code makes. */
     common,
+    /** The headers of JSON without a tag, for responses that other code makes. */
     jsonHeaders: () => ({ ...common(), 'content-type': JSON_TYPE, 'cache-control': 'no-store' }),
+    /** A JSON response whose body is JSON text already. @param text whole, or a stream */
     jsonText,
+    /** A `text/plain` response. */
     plainText: textOf('text/plain'),
-    json: (status, body, etag = null) => jsonText(status, JSON.stringify(body), etag),
-    noContent: () => new Response(null, { status: 204, headers: { ...common(), 'cache-control': 'no-store' } }),
-    passedOn(answered) {
+    /** A JSON response. @param etag without quotes; null for a response that must not be stored */
+    json: (status: number, body: unknown, etag: string | null = null): Response =>
+      jsonText(status, JSON.stringify(body), etag),
+    noContent: (): Response =>
+      new Response(null, { status: 204, headers: { ...common(), 'cache-control': 'no-store' } }),
+    /** Adds the headers that another server's response lacks. */
+    passedOn(answered: Response): Response {
       for (const [name, value] of Object.entries({ ...common(), 'cache-control': 'no-store' })) {
         if (!answered.headers.has(name)) answered.headers.set(name, value);
       }
       return answered;
     },
-    notModified: (etag) => {
+    notModified: (etag: string): Response => {
       const headers = { ...common(), 'cache-control': REVALIDATE, etag: `"${etag}"` };
       return new Response(null, { status: 304, headers });
     },
-    redirect: (status, location, etag = null) => {
+    /** A redirect. @param etag of the response at the location */
+    redirect: (status: 301 | 302, location: string, etag: string | null = null): Response => {
       const caching =
         etag === null ? { 'cache-control': 'no-store' } : { 'cache-control': REVALIDATE, etag: `"${etag}"` };
       return new Response(null, { status, headers: { ...common(), ...caching, 'content-length': '0', location } });
     },
   };
 }
+export type Responder = ReturnType<typeof responder>;

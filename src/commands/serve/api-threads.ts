@@ -50,15 +50,6 @@ export type FromThread =
 /** A message from the main thread to an API thread. */
 export type ToThread = { kind: 'report'; what: 'metrics' | 'log'; id: number } | { kind: 'stop' };
 
-export interface ApiThreads {
-  url: string;
-  /** Metrics of every thread. */
-  metrics(): Promise<ThreadMetrics[]>;
-  /** Recent log events of every thread; null for one that doesn't answer in time. */
-  logs(): Promise<(ThreadLog | null)[]>;
-  stop(): Promise<void>;
-}
-
 export interface ApiThreadsOptions {
   settings: Settings;
   /** How many. */
@@ -217,7 +208,7 @@ export async function startApiThreads({
   commits: { memory: commits },
   lines,
   crashed,
-}: ApiThreadsOptions): Promise<ApiThreads> {
+}: ApiThreadsOptions) {
   const { apiHost: hostname } = settings;
   if (count > 1 && !canShare) {
     throw new OperatorError(
@@ -251,9 +242,11 @@ export async function startApiThreads({
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
     return {
       url,
-      metrics: () => Promise.all(threads.map((thread) => thread.metrics())),
-      logs: () => Promise.all(threads.map((thread) => thread.log())),
-      async stop() {
+      /** Metrics of every thread. */
+      metrics: (): Promise<ThreadMetrics[]> => Promise.all(threads.map((thread) => thread.metrics())),
+      /** Recent log events of every thread; null for one that doesn't answer in time. */
+      logs: (): Promise<(ThreadLog | null)[]> => Promise.all(threads.map((thread) => thread.log())),
+      async stop(): Promise<void> {
         await Promise.all(threads.map((thread) => thread.stop()));
       },
     };
@@ -262,3 +255,4 @@ export async function startApiThreads({
     throw error;
   }
 }
+export type ApiThreads = Awaited<ReturnType<typeof startApiThreads>>;
