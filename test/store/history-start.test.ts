@@ -25,7 +25,7 @@ import { everything, type Tables, tables } from '../support/data/tables.ts';
 import { answerOf, unaskedIn } from '../support/events/answered.ts';
 import { beginnings, isOneBitcoin } from '../support/events/beginning.ts';
 import { eventsOf, forks, grown } from '../support/events/forked-chain.ts';
-import { block, hashOf } from '../support/events/handmade.ts';
+import { alice, announcement, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, assertSeeds, Seen, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
@@ -242,6 +242,21 @@ test('a history starts at the first block after the empty block 0 that a node po
   expect(open.ingest.receive(received(chain.restart()))).toBe('repeated');
   expect(open.ingest.receive(received(second!))).toBe('applied');
   expect(open.ingest.history.bottom()).toBe(1);
+});
+
+test('what the node announced before the first block is received at the height below it', () => {
+  const announced = announcement([transfer(alice, 0, 100)]);
+  const dropped = transfer(alice, 1, 100);
+  using open = openNew();
+  open.ingest.receive(announced);
+  open.ingest.receive(drop([dropped], 'StaleGarbageCollect'));
+  open.ingest.receive(
+    block(null, 'first', [receipt(transfer(bob, 0, 100), 0)], { ...PARENT, block_height: 400 }).event,
+  );
+  open.ingest.publish();
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  expect(db.query('SELECT receipt_block_height AS height FROM mempool_transactions').all()).toEqual([{ height: 399 }]);
+  expect(db.query('SELECT height FROM early_drops').all()).toEqual([{ height: 399 }]);
 });
 
 test('an index of the whole chain starts nowhere else', () => {

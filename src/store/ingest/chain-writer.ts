@@ -295,9 +295,11 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
      */
     startHistory(start: HistoryStartFacts, network: Network, now: number): ChainChange {
       const before = tip();
+      const isFirst = known.tipHeight() === null;
       const reverted = empty(network);
       setStart(start);
       tip.clear();
+      if (isFirst) mempool.startedAbove(known.bottom());
       updateMempool({ reverted, applied: [] }, before, now);
       return { reverted, applied: [] };
     },

@@ -135,6 +135,9 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
   const setReceipt = db.prepare<null, [number, number, number]>(
     'UPDATE mempool_transactions SET received_at = ?2, receipt_block_height = ?3 WHERE rowid = ?1',
   );
+  const raise = db.prepare<null, [number]>(
+    'UPDATE mempool_transactions SET receipt_block_height = ?1 WHERE receipt_block_height < ?1',
+  );
   const remove = db.prepare<null, [number]>('DELETE FROM mempool_transactions WHERE rowid = ?1');
   const summary = mempoolSummary(db);
   const lists = pendingLists(db);
@@ -162,6 +165,14 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     if ((state === PENDING) === (row.state === PENDING)) return;
     if (state === PENDING) waits(row);
     else waitsNoMore(row);
+  }
+
+  function store(): void {
+    summary.store();
+    for (const row of added.drain()) {
+      insert(row);
+      if (row.state === PENDING) lists.add(row);
+    }
   }
 
   return {
@@ -205,12 +216,11 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     /** Notes that the mempool changed; called once for each event that changes it. @param now Unix microseconds */
     touch: summary.touch,
     /** Writes the added rows and the summary; called before each commit. */
-    store(): void {
-      summary.store();
-      for (const row of added.drain()) {
-        insert(row);
-        if (row.state === PENDING) lists.add(row);
-      }
+    store,
+    /** Gives lower heights of receipt this one. */
+    raiseReceipts(height: number): void {
+      store();
+      raise.run(height);
     },
     /** Discards the changes since the last commit, which are rolled back. */
     forget(): void {

@@ -225,6 +225,15 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
+     * The history starts above a height, and there was no block before: what the node announced and dropped until then counts as
+     * received at this height.
+     */
+    startedAbove(height: number): void {
+      rows.raiseReceipts(height);
+      drops.raise(height);
+    },
+
+    /**
      * The node said what an account had where the index begins. Which pending transactions it can pay is part of what is read of
      * the mempool.
      * @param now Unix microseconds
@@ -276,6 +285,7 @@ function earlyDrops(db: Database) {
   );
   const remove = db.prepare<null, [Uint8Array]>('DELETE FROM early_drops WHERE tx_id = ?1');
   const forget = db.prepare<null, [number]>('DELETE FROM early_drops WHERE height < ?1');
+  const raise = db.prepare<null, [number]>('UPDATE early_drops SET height = ?1 WHERE height < ?1');
 
   return {
     /** @param tipHeight when the node posted it @returns false where the transaction has an early drop already */
@@ -298,6 +308,9 @@ function earlyDrops(db: Database) {
 
     /** Removes drops older than any reorganization reaches. */
     trim: (tipHeight: number): void => void forget.run(tipHeight - RETAINED_BLOCKS),
+
+    /** Gives lower heights of drops this one. */
+    raise: (height: number): void => void raise.run(height),
   };
 }
 
