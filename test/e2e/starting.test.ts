@@ -416,7 +416,7 @@ test('a partial history: a recording and an archive are refused, with a new dire
     ),
   );
   expect(await refused('restore', at('archive'), '--data', at('away'))).toEqual(
-    problems(expect.stringContaining(`${at('away')} holds data already`), 'Give a directory that has none.'),
+    problems(expect.stringContaining(`${at('away')} holds data already`), 'Give a new directory with --data.'),
   );
   expect((await stackside('status', '--data', at('away'), '--json')).stdout).toBe(before);
 });
