@@ -1,0 +1,178 @@
+/**
+ * A server without a node that follows a public archive over HTTP. It is killed again and again while it takes the events, and
+ * ends as a server that has all of them.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { directoryFiles } from '../../src/places/directory.ts';
+import { type Receiver, receiver } from '../hooks/server.ts';
+import { archive } from '../support/data/archive.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { besideTheChain, tables } from '../support/data/tables.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
+import { type WebServer, webServer } from '../support/servers/web-server.ts';
+import { until } from '../support/time/until.ts';
+import { type Server, stackside, startServer } from './stackside.ts';
+
+const events = [...devnetEvents({ seed: 31, blocks: 40, accounts: 6, transactionsPerBlock: 2, forkEvery: 9 })];
+const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
+const TIP = Math.max(...events.map(heightOf));
+/** Events of the archive when the server begins with it. */
+const early = events.slice(
+  0,
+  events.findIndex((event) => heightOf(event) === 12),
+);
+/** Shares of the later segments that are to be had when the server is killed. */
+const KILLED_AT = [0.3, 0.6, 0.9];
+
+const signer = signerOf(newPrivateKey())!;
+let folder: DataDirectory;
+let whole: DataDirectory;
+let web: WebServer;
+let target: Receiver;
+const at = (name: string): string => join(folder.path, name);
+
+beforeAll(async () => {
+  folder = dataDirectory();
+  whole = ingestOf(events.map(received));
+  using first = ingestOf(early.map(received));
+  await archive(first.path, directoryFiles(at('archive')), 'one', { signer });
+  web = webServer(at('archive'));
+  target = receiver();
+});
+afterAll(() => {
+  for (const one of [target, web, whole, folder]) one[Symbol.dispose]();
+});
+
+const started = (): Promise<Server> =>
+  startServer(
+    ...(['serve', '--data', at('data'), '--from', web.url, '--archive-key', signer.publicKey] as const),
+    ...['--node-rpc', NO_NODE, '--hook-targets', 'loopback', '--log-level', 'silent'],
+  );
+
+const height = async ({ api }: Server): Promise<number> => {
+  const { chain_tip: tip } = (await (await fetch(`${api}/extended`)).json()) as { chain_tip: { block_height: number } };
+  return tip.block_height;
+};
+
+/** Posts a block whose parent is missing, so that the server looks at the archive without waiting for a silent node. */
+async function postRefused({ events: url }: Server): Promise<void> {
+  const last = events.findLast((event) => heightOf(event) === TIP)!;
+  expect((await fetch(`${url}/new_block`, { method: 'POST', body: last.body })).status).toBe(500);
+}
+
+/** The tables of the chain. */
+const chainTables = (directory: string) =>
+  Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !(name in besideTheChain)));
+
+interface Delivered {
+  apply: { block_identifier: { hash: string } }[];
+  rollback: { block_identifier: { hash: string } }[];
+}
+
+/** Goes through deliveries by their ids. @returns the blocks on the chain, lowest first */
+function delivered(): string[] {
+  const chain: string[] = [];
+  const ids = new Set<string>();
+  for (const { headers, payload } of target.received) {
+    const id = headers['webhook-id'] ?? '';
+    // A server that was killed before it noted the answer sends the delivery again, with the same id.
+    if (ids.has(id)) continue;
+    ids.add(id);
+    const { apply, rollback } = payload.event as Delivered;
+    for (const { block_identifier: block } of rollback) expect(chain.pop()).toBe(block.hash);
+    for (const { block_identifier: block } of apply) {
+      expect(chain).not.toContain(block.hash);
+      chain.push(block.hash);
+    }
+  }
+  return chain;
+}
+
+test('a follower that is killed while it takes events loses and doubles none, for chainhooks and realtime either', async () => {
+  const first = await started();
+  const from = await height(first);
+  writeFileSync(
+    at('hook.json'),
+    JSON.stringify({
+      ...{ name: 'every tenure', version: '1', chain: 'stacks', network: 'testnet' },
+      filters: { events: [{ type: 'coinbase' }] },
+      options: { enable_on_registration: true },
+      action: { type: 'http_post', url: target.url },
+    }),
+  );
+  const added = await stackside('hooks', 'add', at('hook.json'), '--url', first.api, '--data', at('data'));
+  expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
+  expect(await first.stop()).toBe(0);
+  const had = new Set(readdirSync(at('archive')));
+  await archive(whole.path, directoryFiles(at('archive')), 'one', { signer });
+  const later = readdirSync(at('archive'))
+    .filter((name) => name.startsWith('segment-') && !had.has(name))
+    .sort();
+
+  const reached = [from];
+  for (const share of KILLED_AT) {
+    const held = Promise.withResolvers<void>();
+    const least = Math.floor(share * later.length);
+    const asked = new Set<string>();
+    web.answer = (name) => {
+      asked.add(name);
+      // The place to begin is looked for in single segments; those that follow are read one after the other.
+      const place = later.indexOf(name);
+      if (place < least || !asked.has(later[place - 1]!)) return null;
+      held.resolve();
+      return new Promise<Response>(() => {});
+    };
+    const server = await started();
+    await postRefused(server);
+    await held.promise;
+    // It reads ahead of what it applies.
+    await until(async () => (await height(server)) > reached.at(-1)!, 'a block of the archive');
+    reached.push(await height(server));
+    expect(await server.stop('SIGKILL')).toBe(137);
+  }
+  expect(reached.at(-1)).toBeLessThan(TIP);
+
+  web.answer = () => null;
+  const last = await started();
+  const pushed: { height: number; hash: string }[] = [];
+  const socket = new WebSocket(`${last.api.replace('http', 'ws')}/extended/v1/ws`);
+  socket.addEventListener('open', () =>
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'block' } })),
+  );
+  socket.addEventListener('message', ({ data }) => {
+    const { method, params } = JSON.parse(String(data));
+    if (method === 'block') pushed.push(params);
+  });
+  const begun = await height(last);
+  await until(async () => (await height(last)) === TIP, 'the end of the archive');
+  await until(() => pushed.some((block) => block.height === TIP), 'the push of the last block');
+  const hashes = pushed.map(({ hash }) => hash);
+  expect(new Set(hashes).size).toBe(hashes.length);
+  const { results: blocks } = (await (await fetch(`${last.api}/extended/v2/blocks?limit=30`)).json()) as {
+    results: { height: number; hash: string; index_block_hash: string }[];
+  };
+  expect(hashes).toEqual(expect.arrayContaining(blocks.filter((one) => one.height > begun).map(({ hash }) => hash)));
+
+  const { results } = (await (await fetch(`${last.api}/extended/v1/tx?type=coinbase&limit=50`)).json()) as {
+    results: { block_height: number }[];
+  };
+  const tenures = new Set(results.map(({ block_height }) => block_height));
+  const wanted = blocks
+    .filter((one) => one.height > from && tenures.has(one.height))
+    .map(({ index_block_hash }) => index_block_hash);
+  expect(wanted.length).toBeGreaterThan(3);
+  await until(() => delivered().length >= wanted.length && delivered().at(-1) === wanted[0], 'the last delivery');
+  expect(delivered()).toEqual(wanted.toReversed());
+  socket.close();
+  expect(await last.stop()).toBe(0);
+  expect(chainTables(at('data'))).toEqual(chainTables(whole.path));
+  expect(checkAndRecount(at('data'), { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+});
