@@ -45,17 +45,16 @@ const TOGETHER = { submissions: 100, bytes: 1_000_000 };
 /** Name of a network with its chain id. */
 const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
 
-/** The log has the events of another chain than this host's data directory or settings. */
-export class OtherChainError extends OperatorError {
-  /** @param ofLog the chain of the log @param own the other chain @param who what has the other chain, as a part of a sentence */
-  constructor(ofLog: number, own: number, who: string) {
-    super(
-      `The cluster's log is of ${chainWords(ofLog)}, and ${who} of ${chainWords(own)}.`,
-      `Check --network and the node. A host of the log has --network ${chainIdText(ofLog)} and a data directory that ` +
-        'no other chain had; a log of another chain has a --cluster-prefix of its own.',
-    );
-  }
-}
+/**
+ * The error for a log that has the events of another chain than this host's data directory or settings.
+ * @param ofLog the chain of the log @param own the other chain @param who what has the other chain, as a part of a sentence
+ */
+export const otherChain = (ofLog: number, own: number, who: string): OperatorError =>
+  new OperatorError(
+    `The cluster's log is of ${chainWords(ofLog)}, and ${who} of ${chainWords(own)}.`,
+    `Check --network and the node. A host of the log has --network ${chainIdText(ofLog)} and a data directory that ` +
+      'no other chain had; a log of another chain has a --cluster-prefix of its own.',
+  );
 
 /** The host has to follow more entries first; the node will send its event again. */
 class HostBehindError extends LogUnavailableError {
@@ -360,14 +359,14 @@ export class ClusterHost {
   /**
    * Checks that the log is of the host's chain, before the log is read or appended to.
    * @param isAppending whether a new log, which has no chain yet, gets this host's
-   * @throws OtherChainError, LogUnavailableError
+   * @throws OperatorError, LogUnavailableError
    */
   async #requireChain(isAppending: boolean): Promise<void> {
     const own = this.#options.chainId();
     if (own === null || own === this.#verifiedChain) return;
     const ofLog = await this.#options.log.chain(isAppending ? own : null);
     if (ofLog === null) return;
-    if (ofLog !== own) throw new OtherChainError(ofLog, own, 'this host');
+    if (ofLog !== own) throw otherChain(ofLog, own, 'this host');
     this.#verifiedChain = own;
   }
 

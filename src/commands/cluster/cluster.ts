@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyRange } from '../../cluster/comparing.ts';
-import { OtherChainError } from '../../cluster/host.ts';
+import { otherChain } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
 import { toHex } from '../../codec/hex.ts';
 import {
@@ -77,7 +77,7 @@ async function requireChain(log: PostgresLog, data: string): Promise<void> {
   const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
   if (chainId === null) return;
   const ofLog = await log.chain(chainId);
-  if (ofLog !== null && ofLog !== chainId) throw new OtherChainError(ofLog, chainId, data);
+  if (ofLog !== null && ofLog !== chainId) throw otherChain(ofLog, chainId, data);
 }
 
 /** @throws PartialHistoryError if the history of a data directory starts at a block */

@@ -10,7 +10,7 @@ import { type Service, startLoop } from '../../base/service.ts';
 import { spanText } from '../../base/span-text.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
-import { ClusterHost, OtherChainError } from '../../cluster/host.ts';
+import { ClusterHost, otherChain } from '../../cluster/host.ts';
 import { deliveryLease, hostOf, type LeaseKeeper } from '../../cluster/lease-keeper.ts';
 import { verifying } from '../../cluster/verifying.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -187,7 +187,7 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
 
 /**
  * Holds the host to the chain of the log. If the log is unavailable, the host checks before it reads or appends.
- * @throws OtherChainError if the settings or the data are of another chain
+ * @throws OperatorError if the settings or the data are of another chain
  */
 async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Promise<void> {
   try {
@@ -195,7 +195,7 @@ async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Pr
     if (ofLog === null) return;
     const own = chainId();
     if (own === null) holdTo(ofLog);
-    else if (own !== ofLog) throw new OtherChainError(ofLog, own, 'this host');
+    else if (own !== ofLog) throw otherChain(ofLog, own, 'this host');
   } catch (error) {
     if (!(error instanceof LogUnavailableError)) throw error;
   }
