@@ -21,27 +21,15 @@ test('a wall clock that is set back by an hour does not keep an old height', asy
   }
 });
 
-test.each([
-  ['that has no end', "the node's answer is longer than 20000000 bytes"],
-  ['that breaks off', "the node's answer broke off"],
-])('an answer %s is refused, whichever the status', async (kind, message) => {
+test('an answer that has no end is refused, whichever its status', async () => {
   using node = standInNode();
   const part = new Uint8Array(1_000_000);
-  const body = () =>
-    new ReadableStream({
-      async pull(controller) {
-        controller.enqueue(part);
-        if (kind === 'that has no end') return;
-        // The head and the first part are on their way.
-        await Bun.sleep(10);
-        controller.error(new Error('broken'));
-      },
-    });
+  const endless = () => new ReadableStream({ pull: (controller) => controller.enqueue(part) });
   for (const status of [200, 500]) {
-    node.answer('/v2/info', () => new Response(body(), { status }));
+    node.answer('/v2/info', () => new Response(endless(), { status }));
     const rpc = nodeRpc(node.url);
     for (const ask of [() => rpc.request('/v2/info'), () => rpc.json('/v2/info'), rpc.info]) {
-      await expect(ask()).rejects.toThrow(new NodeUnreachableError(message));
+      await expect(ask()).rejects.toThrow(new NodeUnreachableError("the node's answer is longer than 20000000 bytes"));
     }
   }
 });
