@@ -380,7 +380,8 @@ test(
         }
       }),
       // Transactions of a block that had lost where the index began are pending, or compete with others.
-      // The last chain has a contract that holds STX and was deployed below the beginning.
+      // The second chain has a contract that holds STX and was deployed below the beginning.
+      // In the third, the node announces transactions before the first block.
       {
         seen,
         cases: 1,
@@ -388,6 +389,7 @@ test(
         examples: [
           [7898, 312],
           [13, 767],
+          [9364, 620],
         ],
       },
     );

@@ -259,6 +259,30 @@ test('what the node announced before the first block is received at the height b
   expect(db.query('SELECT height FROM early_drops').all()).toEqual([{ height: 399 }]);
 });
 
+test('before Nakamoto, transactions from before the first block aren’t collected as old, and early drops apply', () => {
+  const old = { signer_bitvec: null };
+  const below = { hash: hashOf('below'), height: 499, event: received({ path: '', body: '', time: 0 }) };
+  const first = block(below, 'first', [], { ...old, ...PARENT });
+  const [stored, buffered, dropped] = [transfer(alice, 0, 200), transfer(bob, 0, 200), transfer(bob, 1, 200)];
+  using open = openNew();
+  open.ingest.receive(announcement([stored]));
+  open.ingest.receive(drop([dropped], 'StaleGarbageCollect'));
+  open.ingest.apply(announcement([buffered]));
+  open.ingest.apply(first.event);
+  open.ingest.commit();
+  // Block 501 collects the transactions that are pending for 256 blocks.
+  open.ingest.receive(block(first, 'second', [], old).event);
+  open.ingest.receive(announcement([dropped]));
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const rows = db.query('SELECT state, receipt_block_height AS height FROM mempool_transactions WHERE tx_id = ?1');
+  expect([stored, buffered, dropped].map(({ id }) => rows.get(fromHex(id)))).toEqual([
+    { state: 0, height: 499 },
+    { state: 0, height: 499 },
+    { state: -13, height: 501 },
+  ]);
+  expect(problemsIn(open.directory)).toEqual([]);
+});
+
 test('an index of the whole chain starts nowhere else', () => {
   const blocks = blocksOf(straightChain(8));
   using open = openNew();
