@@ -13,7 +13,8 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  * What the answers of a route need to be right where the index began at a block. All but `none` need to know the chain
  * (`known-chain.ts`).
  * - `none`: nothing of the chain, such as constants, or the state of the server.
- * - `pending`: nothing that is older, such as pending transactions or fees.
+ * - `pending`: nothing that is older, such as pending transactions or fees. One exception: a transaction of a branch that lost
+ *   below the first block, and that the node announces again, waits although an older block used its nonce.
  * - `thing`: one block, transaction or contract, which is complete if it is found. If it isn't found, it may be older: the 404
  *   has the code `before_history`.
  * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header

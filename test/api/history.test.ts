@@ -347,11 +347,23 @@ class Both implements Disposable {
 }
 
 /**
- * Whether nothing that comes later is of blocks below the beginning: transactions of a losing fork that began there wait where
- * nobody knows that their nonces are used.
+ * Whether nothing that comes later is of blocks below the beginning: neither a block, nor a transaction of a branch that lost
+ * there and is announced again. It waits where nobody knows that its nonce is used.
  */
-const isApart = ({ height, events }: Beginning): boolean =>
-  height > 1 && events.every(({ path, body }) => path !== '/new_block' || JSON.parse(body).block_height >= height);
+function isApart(all: readonly NodeEvent[], { height, events }: Beginning): boolean {
+  const later = new Set(events);
+  const below = all.filter((event) => event.path === '/new_block' && !later.has(event));
+  const sent = new Set(below.flatMap(({ body }) => JSON.parse(body).transactions.map(({ raw_tx }: RawTx) => raw_tx)));
+  const isOfBelow = ({ path, body }: NodeEvent): boolean => {
+    if (path === '/new_block') return JSON.parse(body).block_height < height;
+    return path === '/new_mempool_tx' && JSON.parse(body).some((raw: string) => sent.has(raw));
+  };
+  return height > 1 && !events.some(isOfBelow);
+}
+
+interface RawTx {
+  raw_tx: string;
+}
 
 const chainOf = (seed: number): NodeEvent[] => [
   ...devnetEvents({ seed, blocks: 30, accounts: 6, transactionsPerBlock: 4, staking: 20, forkEvery: 12 }),
@@ -364,7 +376,7 @@ test(
     await assertProperty(
       fc.asyncProperty(fc.nat({ max: 10_000 }), fc.nat({ max: 1_000 }), async (seed, choice) => {
         const events = chainOf(seed);
-        const possible = beginnings(events).filter(isApart);
+        const possible = beginnings(events).filter((one) => isApart(events, one));
         const beginning = possible[choice % possible.length];
         if (beginning === undefined) return;
         using both = await Both.of(events, beginning, (account) => account % 3 > 0);
