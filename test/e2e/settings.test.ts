@@ -166,7 +166,9 @@ async function logOf(level: string): Promise<Record<string, unknown>[]> {
 
 test('stackside serve --log-level debug says more than info, and begins with the settings that differ', async () => {
   const [debug, info] = await Promise.all([logOf('debug'), logOf('info')]);
-  const events = (lines: Record<string, unknown>[]) => new Set(lines.map(({ msg }) => msg));
+  // Whether a server logs its state before it stops depends on the machine.
+  const events = (lines: Record<string, unknown>[]) =>
+    new Set(lines.map(({ msg }) => msg).filter((msg) => !String(msg).startsWith('state_')));
   expect(events(debug).difference(events(info))).toEqual(new Set(['event_taken']));
   expect(info.find(({ msg }) => msg === 'variable_ignored')).toMatchObject({
     variable: 'STACKSIDE_API_PROT',
