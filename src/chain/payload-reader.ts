@@ -240,8 +240,8 @@ export const mayBeEventPath = (path: string): boolean =>
 export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
 
 /**
- * Whether recordings have the entries of this path: the node's events, and what a server asked it. They lack commands, which
- * matter only to the hosts that wrote them and may be secret, and withheld entries, whose texts are unknown.
+ * Whether a recording contains entries of this path: the node's events, and its answers. A recording leaves out commands, which
+ * may be secret and matter only to the hosts that wrote them, and withheld entries, because their texts are unknown.
  */
 export const isRecordedPath = (path: string): boolean =>
   (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;

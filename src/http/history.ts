@@ -10,11 +10,11 @@ import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError, HistoryError, ShapedError } from './errors.ts';
 
 /**
- * What the answers of a route need to be right where the index began at a block. All but `none` need to know the chain
- * (`known-chain.ts`).
+ * The part of the chain that a route needs for right answers if the index began at a block. All but `none` also need to know
+ * which chain it is (`known-chain.ts`).
  * - `none`: nothing of the chain, such as constants, or the state of the server.
- * - `pending`: nothing that is older, such as pending transactions or fees. One exception: a transaction of a branch that lost
- *   below the first block, and that the node announces again, waits although an older block used its nonce.
+ * - `pending`: nothing that is older, such as pending transactions or fees. One exception: if a branch that lost below the first
+ *   block mined a transaction, and the node announces it again, it stays pending although an older block used its nonce.
  * - `thing`: one block, transaction or contract, which is complete if it is found. If it isn't found, it may be older: the 404
  *   has the code `before_history`.
  * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header
@@ -73,7 +73,7 @@ export function requireWholeHistory(read: Reader): void {
 }
 
 /**
- * Makes an answer about accounts. The node is asked about those that no block of a partial history concerns.
+ * Makes an answer about accounts. Asks the node about accounts that no block of a partial history has touched.
  * @param answer gets the STX and nonces of each account that only the node knows, and null for the others
  * @returns a promise if the history is partial
  * @throws HistoryError if the index knows an account's blocks and waits for the node's answer about earlier ones; ApiError if the node doesn't answer

@@ -1,6 +1,6 @@
 /**
- * Answers before the server knows its chain. Until the data, a setting, the node or the first block names the chain, an empty
- * answer could be wrong, so routes of the chain answer 503. A server that knows its chain answers before the first block, too.
+ * Answers before the server knows its chain. The data, a setting, the node or the first block names the chain. Until then, an
+ * empty answer could be wrong, so routes of the chain answer 503.
  */
 import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError } from './errors.ts';

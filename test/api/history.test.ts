@@ -347,8 +347,8 @@ class Both implements Disposable {
 }
 
 /**
- * Whether nothing that comes later is of blocks below the beginning: neither a block, nor a transaction of a branch that lost
- * there and is announced again. It waits where nobody knows that its nonce is used.
+ * Whether later events leave the blocks below the beginning alone: no block comes there, and the node doesn't announce again a
+ * transaction of a branch that lost there. Such a transaction stays pending, because the index doesn't know that its nonce is used.
  */
 function isApart(all: readonly NodeEvent[], { height, events }: Beginning): boolean {
   const later = new Set(events);

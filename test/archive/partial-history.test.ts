@@ -12,7 +12,7 @@ import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { fromAnywhere } from '../support/events/from-anywhere.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 
-/** What an index knows of the chain, and where the history starts. */
+/** The blocks of an index, and the start of its history. */
 const stateOf = (directory: string) => {
   using open = openAt(directory);
   return { bottom: open.ingest.history.bottom(), tip: open.ingest.history.tip(), tables: tables(directory) };

@@ -1,4 +1,4 @@
-/** Services and loops: what is called when, what is reported, and what a stop ends. */
+/** Services stop in order. Loops wait between turns, report each failure once, and end when they are stopped. */
 import { expect, test } from 'bun:test';
 import { OperatorError, TransientError } from '../../src/base/errors.ts';
 import { backoff, Services, startLoop } from '../../src/base/service.ts';
@@ -10,7 +10,7 @@ class Away extends TransientError {}
 const EVERY = 1_000;
 const WAITS = { firstMs: 2_000, mostMs: 5_000 };
 
-/** A loop whose turns do as a test says. */
+/** A loop that runs the given functions as its turns. */
 function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {
   const clock = heldClock([EVERY, 2_000, 4_000, 5_000, 7_000]);
   const told: string[] = [];

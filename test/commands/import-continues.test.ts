@@ -128,7 +128,7 @@ test('a recording that ends before the log does is refused', async () => {
   await expectRefused(directory, events.slice(0, 1), /: it ends before entry 3 /);
 });
 
-test('an import that was broken off goes on, unless the log has other events meanwhile', async () => {
+test('a broken-off import continues, but not after the log got other events', async () => {
   using directory = dataDirectory();
   // Rows that an import leaves out: repeated events, events that no log has, and bad rows.
   const first = [...events.slice(0, 20), events[3]!, events[12]!, { ...events[0]!, path: '/mined_block' }, 'no row'];
@@ -193,7 +193,7 @@ test('a recording out of order is compared in the order of its ids', async () =>
   expectWhole(directory);
 });
 
-test('a partial history goes on with its own recording, whose commands and withheld entries are left out', async () => {
+test('a partial history continues with its own recording, which lacks commands and withheld entries', async () => {
   const straight = [...devnetEvents({ seed: 3, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })];
   const own = beginnings(straight)
     .find(({ height }) => height === 5)!

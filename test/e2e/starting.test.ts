@@ -1,6 +1,6 @@
 /**
- * What a server says at its start, in each situation that an operator may begin from: the processes are real, and each surface
- * must say the same. The node is that of a demo, whose events the tests pass on.
+ * Real processes start in each situation that an operator may meet, and each surface must show the same state. A demo simulates
+ * the node, and the tests pass its events on.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -116,7 +116,7 @@ const problems = (problem: string, remedy: string) => ({ code: EXIT.operator, li
 /** Flags of the server whose archive others begin from. */
 const archived = (): string[] => ['--archive', at('archive')];
 
-/** Balances of the accounts that sent the newest transactions, as a wallet asks for them, once the server knows them. */
+/** Balances of the newest senders, read as a wallet reads them, once the server knows these accounts. */
 async function balances({ api }: Server): Promise<Record<string, string>> {
   const list = await (await fetch(`${node.api}/extended/v1/tx?limit=20`)).json();
   const found: Record<string, string> = {};
@@ -421,7 +421,7 @@ test('a partial history: a recording and an archive are refused, with a new dire
   expect((await stackside('status', '--data', at('away'), '--json')).stdout).toBe(before);
 });
 
-test('two commands: the first right balance beside a demo whose events came late', async () => {
+test('the two commands of a demo with a late start lead to the right balance', async () => {
   const port = freePort();
   const late = ['--observer', `http://127.0.0.1:${port}`, '--start-late', String(PAST_BLOCKS)];
   const demo = await startServer(

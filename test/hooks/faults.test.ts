@@ -168,7 +168,7 @@ test.each([
   ['hook_deliveries', 'reason', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
   ['hook_deliveries', 'state', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
   ['hook_backfills', 'state', (one: DirectHooks, uuid: string) => one.trial.backfills(CONSUMER, uuid)],
-] as const)('a number in %s.%s that stands for nothing is said, with its row', async (table, column, read) => {
+] as const)('an unknown number in %s.%s is reported with its row', async (table, column, read) => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
   feed(direct);
@@ -178,5 +178,5 @@ test.each([
   using db = new Database(indexPath(direct.directory), { readwrite: true });
   db.run(`UPDATE ${table} SET ${column} = 9 WHERE id = 1`);
   const attempt = () => read(direct, uuid);
-  expect(attempt).toThrow(`Row 1 of ${table} has ${column} 9, which stands for nothing that this program knows`);
+  expect(attempt).toThrow(`Row 1 of ${table} has ${column} 9, which this program doesn't know`);
 });

@@ -1,4 +1,4 @@
-/** The order in which a server closes its parts: each before those that it needs. */
+/** A server closes each part before the parts that it needs. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';

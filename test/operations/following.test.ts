@@ -47,7 +47,7 @@ beforeAll(async () => {
   expected = chainTables(source.path);
 });
 
-/** Pending transactions have the time at which a server received them, and commands are of one server. */
+/** Left out of the comparison: receipt times of pending transactions, and commands, because servers differ in them. */
 const LOCAL = /mempool|pending|hook|deliver|outbox|faucet|change|progress|console|secret|nonce_rivals|consumer/;
 const chainTables = (directory: string) =>
   Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !LOCAL.test(name)));
@@ -169,7 +169,7 @@ test('the archive is not applied above the tip of a node that posts blocks, unti
   expect(tip(server)).toBe(40);
 });
 
-test('a server that is stopped at any event goes on where it was, and the tables are those of the archive', async () => {
+test('a server that stops at any event continues there, and ends with the tables of the archive', async () => {
   const directory = emptyDirectory();
   let known = events.slice(0, events.indexOf(blocks[3]!));
   for (let most = 1; ; most *= 3) {

@@ -89,7 +89,7 @@ class DisorderedError extends Error {
 
 /**
  * Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows.
- * @param entry number of the last entry that the recording has, besides those of the earlier import
+ * @param entry number of the last entry that rows were compared with, apart from the earlier import
  * @throws DisorderedError if the rows may have been imported in another order than that of the file
  */
 async function importedOf(recording: Recording, imported: Imported, entry: number): Promise<Imported> {
@@ -331,7 +331,7 @@ interface Destination {
     readonly last: number;
     /** Number of the last entry that the recordings so far have. */
     at: number;
-    /** The entry with which the next recording must go on; null if there is none. */
+    /** The entry that the next recording must begin with; null if all were found. */
     next: Entry | null;
     /** Whether a row was compared with an entry. */
     isCompared: boolean;

@@ -14,7 +14,7 @@ const BATCH_ENTRIES = 16;
 
 /**
  * Reads the entries of the batches of a share, and prepares them.
- * @throws OperatorError where one is damaged, JournalDamagedError where the file is
+ * @throws OperatorError if an entry is damaged, JournalDamagedError if the file is
  */
 export function* preparedEntries(
   { directory, upTo }: JournalSource,

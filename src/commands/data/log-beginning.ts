@@ -22,7 +22,7 @@ export class LogBeginning {
   readonly #rows = new Set<bigint>();
 
   /**
-   * @param after the entries up to this number are known to be of the recording
+   * @param after number of the last entry that is already known to be in the recording
    * @param last number of the log's last entry before the import
    */
   constructor(

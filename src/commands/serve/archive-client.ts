@@ -4,7 +4,7 @@ import { startThread, type Thread } from '../../base/thread.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';
 import type { ArchiveThreadStart, ArchiveWork, FromArchiveThread, ToArchiveThread } from './archive-messages.ts';
 
-/** Makes a client, whose thread begins with the first piece of work and anew after it ended. */
+/** Makes a client. It starts a thread for the first piece of work, and another one after a thread ended. */
 export function archiveClient(start: ArchiveThreadStart) {
   let thread: Thread<ToArchiveThread> | null = null;
   let current = { heard: (_message: FromArchiveThread): void => {}, done: Promise.withResolvers<void>() };
@@ -23,7 +23,7 @@ export function archiveClient(start: ArchiveThreadStart) {
   return {
     /**
      * Lets the thread do a piece of work.
-     * @param told called with the messages of the thread meanwhile
+     * @param told called with each message of the thread
      * @param signal ends the work early
      * @throws OperatorError
      */

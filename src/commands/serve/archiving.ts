@@ -143,7 +143,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     },
   });
 
-  /** Archives what came last, too, if the archive can be written. */
+  /** Archives the last entries, unless the archive is failing. */
   async function lastRound(): Promise<void> {
     await loop.stop();
     if (loop.failure() !== null || ended.signal.aborted) return;

@@ -12,7 +12,7 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { Environment } from './environment.ts';
 import { recentLog } from './recent-log.ts';
 
-/** Observations of a server about its own work; kept when it starts anew. */
+/** Measurements that a server keeps when it starts again. */
 export interface Watch {
   hour: LastHour;
   space: DiskSpace;

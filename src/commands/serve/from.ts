@@ -36,8 +36,7 @@ export const opened = ({ from, settings, clock, log }: From, directory: string |
 };
 
 /**
- * Requires that data are of the archive's chain. They may be of another log, because the archive's events are offered to the
- * server like a node's.
+ * Requires data of the archive's chain. Another log is allowed, because the server takes the archive's events like a node's.
  * @throws OperatorError
  */
 async function requireSameChain(given: From, { chainId, position }: DataState): Promise<void> {
@@ -114,8 +113,8 @@ async function restore(given: From): Promise<void> {
 }
 
 /**
- * Restores an empty data directory from an archive, or goes on with an interrupted restore. A directory with data must be of the
- * archive's chain, and stays as it is; so the same command starts a server the first time and ever after.
+ * Restores an empty data directory from an archive, or continues an interrupted restore. Data in the directory must be of the
+ * archive's chain, and stay as they are, so that the same command starts a server every time.
  * @throws OperatorError
  */
 export async function startFrom(given: From): Promise<void> {

@@ -43,7 +43,7 @@ const PAUSE_MS = 10_000;
 /** The lease of a host that shares no log. */
 export const always: Claim = { renew: async () => true, release: async () => {} };
 
-/** The node or the archive has what can't be added, or lacks what is needed. */
+/** The blocks of the node or the archive don't fit, or some are missing. */
 const unfit = [DeepForkError, IncompleteBlockError, PayloadError, UnknownParentError];
 
 /** Whether an error says why blocks can't be added now: it doesn't end the server. */

@@ -1,6 +1,6 @@
 /**
- * Starts the history of a server, and asks its node for the accounts at that start. Stackside asks once for each account that a
- * block touches, and the answer becomes an entry.
+ * Starts the history of a server, and asks its node for accounts at the start: once for each account that a block touches. The
+ * answer becomes an entry.
  */
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';

@@ -1,14 +1,12 @@
 /** Where the events of a server come from: the node, the gaps that are filled from it, and the archive of `--from`. */
-import type { EventSource } from '../../api/server-state.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import { readNodeConfig } from '../../node/node-config.ts';
-import type { Refusal } from '../../node/refusal.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
-import { receiveEvents } from './event-sources.ts';
+import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
 import { requiresWhole, startBelowTip, untilPartial } from './history-start.ts';
@@ -22,15 +20,7 @@ interface ReceivingParts {
   ended: (error: OperatorError) => void;
 }
 
-export interface Receiving {
-  /** URL of the event port; null if it isn't open. */
-  port: string | null;
-  /** URL at which events arrive or from which they are read. */
-  url: string;
-  /** The source, for the state of the server. */
-  source(): EventSource;
-  /** Why the newest block was refused; null if it was accepted. */
-  refusal(): Refusal | null;
+export interface Receiving extends EventSources {
   /** Why missing blocks can't be added, and the height up to which they were to be; null if nothing adds them. */
   filling(): Filling | null;
 }

@@ -21,7 +21,7 @@ import { readOrReason } from './operations.ts';
 export interface Filling {
   /** Why it fails; null if it doesn't. */
   failure: string | null;
-  /** Height up to which blocks were to be filled; absent if a gap alone tells it. */
+  /** Height up to which blocks should be filled; absent if only a gap tells it. */
   goal?: number;
 }
 

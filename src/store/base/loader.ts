@@ -116,7 +116,7 @@ export function openBaseLoader(directory: string) {
         throw new BaseRowError(`its rows are none of ${table.name}`, { cause });
       }
     },
-    /** Where the loaded rows say that the index stands. */
+    /** The position of the index, read from the loaded rows. */
     state: (): Head & { chainId: number | null } => ({
       ...positionIn(db),
       chainId: db.query<{ id: number | null }, []>('SELECT chain_id AS id FROM progress').get()?.id ?? null,

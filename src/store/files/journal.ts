@@ -267,8 +267,8 @@ function journalReads(db: Database, file: string) {
       reading(() => holds.get(id, at, compressed(text)) !== null),
 
     /**
-     * The entry, or undefined where the id is unknown.
-     * @throws OperatorError where it is damaged, JournalDamagedError where it can't be read
+     * The entry, or undefined if the id is unknown.
+     * @throws OperatorError if it is damaged, JournalDamagedError if it can't be read
      */
     read(id: number): Entry | undefined {
       const row = reading(() => byId.get(id));

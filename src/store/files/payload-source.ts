@@ -24,7 +24,7 @@ export function blockOfPayload(text: string, indexBlockHash: Uint8Array, network
   if (Buffer.compare(block.indexBlockHash, indexBlockHash) === 0) return block;
   const [wanted, found] = [toHex(indexBlockHash), toHex(block.indexBlockHash)];
   throw new OperatorError(
-    `What is stored as the payload of block ${wanted} is that of block ${found}: the index is damaged.`,
+    `The index is damaged: for block ${wanted} it has the payload of block ${found}.`,
     'Make it anew from the journal: stackside rebuild.',
   );
 }

@@ -241,7 +241,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
 
     /**
      * Applies an entry.
-     * @throws PayloadError for a text that is no command, OperatorError for an unknown command, and what the command's function throws
+     * @throws PayloadError for a text that is no command, OperatorError for an unknown command, and the errors of the command's function
      */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);

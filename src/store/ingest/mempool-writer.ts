@@ -225,8 +225,8 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * The history starts above a height, and there was no block before: what the node announced and dropped until then counts as
-     * received at this height.
+     * The history starts above a height, and no block came before. Earlier announcements and drops of the node count as received
+     * at this height.
      */
     startedAbove(height: number): void {
       rows.raiseReceipts(height);

@@ -15,7 +15,7 @@ import type { TransactionType } from '../../codec/transaction.ts';
  */
 function unknownNumber(table: string, column: string, number: number, row?: number): Error {
   const where = row === undefined ? 'A row' : `Row ${row}`;
-  return new Error(`${where} of ${table} has ${column} ${number}, which stands for nothing that this program knows`);
+  return new Error(`${where} of ${table} has ${column} ${number}, which this program doesn't know`);
 }
 
 export interface EnumNames<W extends string> {
@@ -23,7 +23,7 @@ export interface EnumNames<W extends string> {
   numberOf(name: W): number;
   /**
    * @param row id of the row with the number
-   * @throws Error where the number has no name
+   * @throws Error if the number has no name
    */
   nameOf(number: number, row?: number): W;
 }
@@ -203,7 +203,7 @@ const assetEvents: ReadonlyMap<number, AssetEventKind> = new Map(
 export const assetEventKind = ({ kind, action }: Extract<ChainEvent, { action: AssetAction }>): number =>
   EVENT_KIND[`${kind}_${action}`];
 
-/** Asset and action of an event's kind. @throws Error where the kind is not that of an asset */
+/** Asset and action of an event's kind. @throws Error if the event isn't of an asset */
 export function assetEventOf(kind: number): AssetEventKind {
   const found = assetEvents.get(kind);
   if (found === undefined) throw unknownNumber('events', 'kind', kind);
