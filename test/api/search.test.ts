@@ -149,7 +149,7 @@ describe('over forked chains', () => {
           }
         });
       }),
-      { cases: 2, seen },
+      { cases: 6, seen },
     );
   });
 });

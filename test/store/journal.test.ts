@@ -216,7 +216,7 @@ test('a fork that meets the payload of another block than it asks for goes no fu
   const rival = block(below, 'rival');
   opened.ingest.receive(rival.event);
   const before = wholeIndex(directory.path);
-  expect(() => opened.ingest.receive(block(rival, 'past the tip').event)).toThrow('the index is damaged');
+  expect(() => opened.ingest.receive(block(rival, 'past the tip').event)).toThrow('The index is damaged');
   expect(wholeIndex(directory.path)).toEqual(before);
 });
 
