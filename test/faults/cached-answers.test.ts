@@ -67,7 +67,10 @@ class App {
 
 /** Names are in the index alone: the chain speaks of them in hexadecimal. */
 async function learnNames(app: App, subjects: Subjects): Promise<void> {
-  for (const name of JSON.parse((await app.ask('/v1/names')).text)) subjects.names.add(name);
+  const names = await app.ask('/v1/names');
+  // Before the first block the server doesn't know the chain, so it has no names to list.
+  if (names.status === 503) return;
+  for (const name of JSON.parse(names.text)) subjects.names.add(name);
   for (const tld of JSON.parse((await app.ask('/v1/namespaces')).text).namespaces) subjects.namespaces.add(tld);
 }
 
