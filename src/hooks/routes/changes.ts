@@ -159,8 +159,9 @@ interface Asked {
 
 const inQuery = (name: string) => ({ location: 'querystring', path: [name] }) as const;
 
-const cursorOf = ({ log, step, block }: ChangePlace): string =>
-  encodeCursor(LIST, { side: 'after', key: [log, step, block?.toHex() ?? ''] });
+/** A cursor of a whole history, which starts at block 1, leaves the start out. */
+const cursorOf = ({ log, step, block, start }: ChangePlace): string =>
+  encodeCursor(LIST, { side: 'after', key: [log, step, block?.toHex() ?? '', ...(start > 1 ? [start] : [])] });
 
 const HASH_BYTES = 32;
 
@@ -168,10 +169,11 @@ const HASH_BYTES = 32;
 function placeOf(text: string): ChangePlace {
   const cursor = decodeCursor(LIST, text);
   const refuse = () => new ParameterError(inQuery('after'), 'must be a cursor that this route answered, or tip');
-  if (cursor === null || cursor.key.length !== 3) throw refuse();
+  if (cursor === null || cursor.key.length < 3 || cursor.key.length > 4) throw refuse();
   const [log, step, block] = [textAt(cursor.key, 0), numberAt(cursor.key, 1), bytesAt(cursor.key, 2)];
   if (block.length !== 0 && block.length !== HASH_BYTES) throw refuse();
-  return { log, step, block: block.length === 0 ? null : block };
+  const start = cursor.key.length === 4 ? numberAt(cursor.key, 3) : 1;
+  return { log, step, block: block.length === 0 ? null : block, start };
 }
 
 /** @throws ParameterError */

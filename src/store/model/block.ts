@@ -174,6 +174,8 @@ export interface ChangePlace {
   step: number;
   /** The block that the chain ends in after that change; null below the first block. */
   block: Uint8Array | null;
+  /** The height at which the history started when the place was made: the lowest block of the chain that ends in `block`. */
+  start: number;
 }
 
 /** A block that was applied or rolled back. */

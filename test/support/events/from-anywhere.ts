@@ -1,5 +1,4 @@
 /** The events of a chain with forks, from any of them on, as a node posts them that was there before. */
-import { fromHex } from '../../../src/codec/hex.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import { ForeignChainError } from '../../../src/store/ingest/chain-identity.ts';
 import type { Ingest } from '../../../src/store/ingest/ingest.ts';
@@ -8,8 +7,7 @@ import { received } from '../data/ingest.ts';
 
 /**
  * Cuts the beginning off a chain.
- * @returns the events from there on; a function that gives an event to an index, and before it the blocks of a gap; and the
- *   hash of the block that the first block of an index follows
+ * @returns the events from there on, and a function that gives an event to an index, and before it the blocks of a gap
  */
 export function fromAnywhere(events: readonly NodeEvent[], choice: number) {
   const read = ({ body }: NodeEvent) => JSON.parse(body);
@@ -30,12 +28,7 @@ export function fromAnywhere(events: readonly NodeEvent[], choice: number) {
       }
     }
   }
-  function belowFirst({ history }: Pick<Ingest, 'history'>): Uint8Array | null {
-    const first = history.hashAt(history.bottom() + 1);
-    const own = first === undefined ? undefined : byHash.get(`0x${first.toHex()}`);
-    return own === undefined ? null : fromHex(read(own).parent_index_block_hash);
-  }
-  return { stream: events.slice(choice % events.length), give, belowFirst };
+  return { stream: events.slice(choice % events.length), give };
 }
 
 /** The hashes of the canonical blocks, lowest first; without block 0. */

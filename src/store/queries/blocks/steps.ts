@@ -105,12 +105,18 @@ export function stepQueries(
     }
   }
 
+  /** Whether the chain that ends at a place begins where the history does. If not, the history started again since then. */
+  const isOfThisHistory = ({ block, start }: ChangePlace, { isBelowHistory }: Branch): boolean =>
+    block === null || (!isBelowHistory && start === chain.firstHeight());
+
   /** Whether the first branch's block is in the second branch, or below it. */
   const isBelow = (from: Branch, to: Branch, block: Uint8Array | null): boolean =>
     from.orphans.length === 0 ? from.height <= to.fork : isSame(block, to.orphans[from.height - to.fork - 1] ?? null);
 
   const identity = logIdentityQuery(db);
-  const placeAt = (step: number, block: Uint8Array | null): ChangePlace => ({ log: identity() ?? '', step, block });
+  const placeAt = (step: number, block: Uint8Array | null, start = chain.firstHeight()): ChangePlace => {
+    return { log: identity() ?? '', step, block, start };
+  };
 
   /** The place before the first change. */
   const first = (): ChangePlace => placeAt(bottom(), null);
@@ -142,7 +148,8 @@ export function stepQueries(
     },
 
     /** The change after a place; null behind the last one. @throws UnknownPlaceError */
-    next({ step: before, block }: ChangePlace): BlockChange | null {
+    next(place: ChangePlace): BlockChange | null {
+      const { step: before, block } = place;
       let step = Math.max(before, bottom());
       let tip = tipAt(step);
       if (isSame(block, tip)) {
@@ -151,14 +158,15 @@ export function stepQueries(
       }
       if (tip === null && step > bottom()) return null;
       const [from, to] = [branchOf(block), branchOf(tip)];
-      if (!from.isBelowHistory && isBelow(from, to, block)) {
+      if (isOfThisHistory(place, from) && isBelow(from, to, block)) {
         const height = from.height + 1;
         const hash = height <= to.fork ? hashAt(height)! : to.orphans[height - to.fork - 1]!;
         return { change: 'apply', height, hash, place: placeAt(step, hash) };
       }
-      const isLast = from.isBelowHistory ? from.orphans.length === 1 : from.height === bottom() + 1;
-      const left = isLast ? null : from.parent;
-      return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, left) };
+      // The block below the start may be known by now, but the reader never got it.
+      const left = from.height <= place.start ? null : from.parent;
+      const start = left === null ? chain.firstHeight() : place.start;
+      return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, left, start) };
     },
 
     /** Height of the block at which a place stands. @throws UnknownPlaceError */
@@ -172,7 +180,7 @@ export function stepQueries(
       const { step, block } = place;
       const tip = tipAt(step);
       const from = branchOf(block);
-      if (from.orphans.length > 0) return place;
+      if (from.orphans.length > 0 || !isOfThisHistory(place, from)) return place;
       if (!isSame(block, tip)) {
         const last = Math.min(upTo, tip === null ? 0 : branchOf(tip).fork);
         return last <= from.height ? place : placeAt(step, hashAt(last));
