@@ -5,6 +5,7 @@ import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { block, hashOf, type MadeBlock } from '../support/events/handmade.ts';
+import { burnBlock } from '../support/events/pox.ts';
 
 /** A chain of so many blocks, each anchored to a Bitcoin block of its own. */
 function chainOf(length: number): MadeBlock[] {
@@ -15,6 +16,7 @@ function chainOf(length: number): MadeBlock[] {
 
 function openWith(length: number) {
   const open = openNew();
+  open.ingest.receive(burnBlock(101, 'block 1', 'below ours', []));
   for (const { event } of chainOf(length)) open.ingest.receive(event);
   return open;
 }
@@ -35,16 +37,18 @@ test('a second block 0, and a block 1 that follows another, are refused with the
 
 test('another block 1 on another Bitcoin block of a height with six confirmations is refused', () => {
   using open = openWith(7);
-  const rival = block(null, 'theirs', [], { burn_block_hash: hashOf('their burn block'), burn_block_height: 101 });
+  const rival = block(null, 'theirs', [], { burn_block_hash: hashOf('burn theirs'), burn_block_height: 101 });
+  open.ingest.receive(burnBlock(101, 'theirs', 'below theirs', []));
   expect(() => open.ingest.receive(rival.event)).toThrow(ForeignChainError);
   expect(() => open.ingest.receive(rival.event)).toThrow(/^burn_block_hash is .*Bitcoin block 101/);
 });
 
-test('block 1 may fork: before its Bitcoin block has six confirmations, and on a Bitcoin block that the chain knows or none tells of', () => {
+test('block 1 may fork: before its Bitcoin block has six confirmations, and on one that the chain knows or the node never announced', () => {
   const rivals: [length: number, fields: object][] = [
     [6, { burn_block_hash: hashOf('after a reorganization'), burn_block_height: 101 }],
     [20, { burn_block_height: 101 }],
     [20, { burn_block_hash: hashOf('of no block of ours'), burn_block_height: 99 }],
+    [20, { burn_block_hash: hashOf('of a fork that came before all this'), burn_block_height: 101 }],
   ];
   for (const [length, fields] of rivals) {
     using open = openWith(length);

@@ -36,6 +36,7 @@ test('a Bitcoin block whose parent is at another height than the one below it bu
 test('a rival of block 1 on Bitcoin blocks that are each other’s parents is one of another Bitcoin', () => {
   using open = openNew();
   let tip: MadeBlock | null = null;
+  open.ingest.receive(burnBlock(101, 'block 1', 'below ours', []));
   for (let height = 1; height <= 7; height++) {
     tip = block(tip, `ours ${height}`);
     open.ingest.receive(tip.event);

@@ -99,8 +99,8 @@ const DEEPEST_FORK = 20;
  *
  * Block 1 may fork as any other. All its rivals follow the same block 0 and are anchored to the same Bitcoin. So a rival
  * belongs to another chain if it follows another block 0; or if the data has another, confirmed Bitcoin block at the height
- * of the rival's anchor, and the node announced no Bitcoin fork that connects the two. Without such evidence the rival
- * counts as a fork, because a node sends a refused block again and again, and nothing else meanwhile.
+ * of the rival's anchor, the node announced both Bitcoin blocks, and no announced fork connects them. Without such evidence
+ * the rival counts as a fork, because a node sends a refused block again and again, and nothing else meanwhile.
  *
  * @returns a function that throws ForeignChainError for a new block of another chain
  */
@@ -133,6 +133,7 @@ export function originCheck(db: Database): (block: Block) => void {
     return hashes;
   }
 
+  const isAnnounced = (hash: Uint8Array): boolean => parentOf.get(hash) !== null;
   const forked = (a: Uint8Array, b: Uint8Array): boolean => !withAncestors(a).isDisjointFrom(withAncestors(b));
 
   function requireSame(field: string, found: Uint8Array, stored: { hash: Uint8Array } | null, of: string): void {
@@ -145,7 +146,8 @@ export function originCheck(db: Database): (block: Block) => void {
     if (height !== 1) return;
     requireSame('parent_index_block_hash', parentIndexBlockHash, firstParent.get(), 'what block 1 follows');
     const anchor = confirmedAnchor.get(burnBlockHeight, CONFIRMATIONS);
-    if (anchor !== null && forked(burnBlockHash, anchor.hash)) return;
+    if (anchor === null || forked(burnBlockHash, anchor.hash)) return;
+    if (!isAnnounced(burnBlockHash) || !isAnnounced(anchor.hash)) return;
     requireSame('burn_block_hash', burnBlockHash, anchor, `Bitcoin block ${burnBlockHeight}`);
   };
 }

@@ -1,6 +1,5 @@
 /** The events of a chain with forks, from any of them on, as a node posts them that was there before. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
-import { ForeignChainError } from '../../../src/store/ingest/chain-identity.ts';
 import type { Ingest } from '../../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../../src/store/ingest/known-blocks.ts';
 import { received } from '../data/ingest.ts';
@@ -21,8 +20,6 @@ export function fromAnywhere(events: readonly NodeEvent[], choice: number) {
         receive(received(next));
         gap.pop();
       } catch (error) {
-        // A rival of block 1 is refused if its Bitcoin fork came before the cut: it could be of another chain.
-        if (error instanceof ForeignChainError) return;
         if (!(error instanceof UnknownParentError)) throw error;
         gap.push(byHash.get(read(next).parent_index_block_hash)!);
       }
