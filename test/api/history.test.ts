@@ -15,6 +15,7 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { type Beginning, beginnings } from '../support/events/beginning.ts';
 import { alice } from '../support/events/handmade.ts';
+import { contentOf, noncesOf } from '../support/events/mempool-model.ts';
 import { BlockTree } from '../support/events/winning-chain.ts';
 import { type Candidates, candidatesOf } from '../support/generate/example-candidates.ts';
 import { targetOf } from '../support/generate/examples.ts';
@@ -347,22 +348,28 @@ class Both implements Disposable {
 }
 
 /**
- * Whether later events leave the blocks below the beginning alone: no block comes there, and the node doesn't announce again a
- * transaction of a branch that lost there. Such a transaction stays pending, because the index doesn't know that its nonce is used.
+ * Whether later events leave the blocks below the beginning alone: no block comes there, and the node announces no transaction
+ * with a nonce that a canonical block used there. Such a transaction stays pending, because the index doesn't know about the nonce.
  */
 function isApart(all: readonly NodeEvent[], { height, events }: Beginning): boolean {
-  const later = new Set(events);
-  const below = all.filter((event) => event.path === '/new_block' && !later.has(event));
-  const sent = new Set(below.flatMap(({ body }) => JSON.parse(body).transactions.map(({ raw_tx }: RawTx) => raw_tx)));
+  const tree = new BlockTree();
+  for (const event of all) if (event.path === '/new_block') tree.add(event);
+  const below = tree.chain().filter(({ head }) => head.block_height < height);
+  const noncesIn = (raw: string): string[] => {
+    const content = contentOf(raw);
+    return content === null ? [] : noncesOf(content);
+  };
+  const used = new Set(below.flatMap(({ head }) => head.transactions.flatMap(({ raw_tx }) => noncesIn(raw_tx))));
   const isOfBelow = ({ path, body }: NodeEvent): boolean => {
     if (path === '/new_block') return JSON.parse(body).block_height < height;
-    return path === '/new_mempool_tx' && JSON.parse(body).some((raw: string) => sent.has(raw));
+    return (
+      path === '/new_mempool_tx' &&
+      JSON.parse(body)
+        .flatMap(noncesIn)
+        .some((nonce: string) => used.has(nonce))
+    );
   };
   return height > 1 && !events.some(isOfBelow);
-}
-
-interface RawTx {
-  raw_tx: string;
 }
 
 const chainOf = (seed: number): NodeEvent[] => [

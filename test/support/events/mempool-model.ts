@@ -28,7 +28,8 @@ export interface MempoolModel {
   minedIds: Set<string>;
 }
 
-const contentOf = (raw: string): TransactionContent | null => {
+/** Reads a transaction; null if it is a Bitcoin operation, which has no bytes. */
+export const contentOf = (raw: string): TransactionContent | null => {
   if (raw === '0x00') return null;
   const read = transactionContent(fromHex(raw));
   if (!read.ok) throw read.error;
