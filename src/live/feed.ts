@@ -12,7 +12,8 @@ import {
   transaction as transactionObject,
 } from '../api/shared/transaction.ts';
 import { clarity } from '../api/shared/values.ts';
-import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { startLoop } from '../base/service.ts';
 import { TURN_MS, turnAfter } from '../base/turns.ts';
 import { toHex } from '../codec/hex.ts';
 import { jsonOf } from '../http/json.ts';
@@ -57,14 +58,11 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   const { snapshots, subscriptions, log, clock = systemClock } = options;
   const messagesOf = changeMessages(subscriptions, clock);
   /**
-   * The index file of the last poll, and its newest change. Changes that a new file begins with are not pushed, nor are those
-   * before the first subscription.
+   * The index file of the last poll, null while nobody is subscribed, and its newest change. Changes that a new file begins with
+   * are not pushed, nor are those before the first subscription.
    */
   let file: number | null = null;
   let last = 0;
-  let stopped = false;
-  /** Ends the wait for a subscriber; null while there is no such wait. */
-  let awaken: (() => void) | null = null;
 
   /**
    * Pushes changes, and yields between messages, since a block may have thousands.
@@ -101,43 +99,29 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
       return isCutShort || changes.length === BATCH;
     });
 
-  /** Polls and logs a failure. A missing index is not logged here, since the reader of the index logs it. */
-  async function lookAgain(): Promise<boolean> {
-    try {
-      return await look();
-    } catch (cause) {
-      if (!stopped && !(cause instanceof IndexUnavailableError)) log({ event: 'realtime_failed', cause });
-      return false;
-    }
-  }
-
-  /** Resolves once there is a subscriber, or the feed is to end. */
-  const subscriber = (): Promise<void> =>
-    new Promise((resolve) => {
-      awaken = resolve;
-    });
-
-  async function run(): Promise<void> {
-    while (!stopped) {
-      if (subscriptions.isEmpty()) await subscriber();
-      else if (!(await lookAgain())) await pause(clock, INTERVAL_MS);
-    }
-  }
-
+  // The reader of the index logs that the index is missing.
+  const failed = (cause: Error) => {
+    if (!(cause instanceof IndexUnavailableError)) log({ event: 'realtime_failed', cause });
+  };
+  const loop = startLoop({
+    clock,
+    everyMs: INTERVAL_MS,
+    firstMs: 0,
+    async turn() {
+      if (!subscriptions.isEmpty()) return (await look()) ? 0 : INTERVAL_MS;
+      file = null;
+      return null;
+    },
+    passes: (error) => error instanceof Error,
+    failed,
+  });
   subscriptions.onFirst(() => {
     // A poll in progress continues from a change before this subscription.
-    if (awaken === null) return;
+    if (file !== null) return;
     // Reads the newest change now, so that every change after the subscription is pushed.
-    file = null;
-    void lookAgain().then(awaken);
-    awaken = null;
+    void look().catch(failed).finally(loop.wake);
   });
-  const running = run();
-  return async () => {
-    stopped = true;
-    awaken?.();
-    await running;
-  };
+  return loop.stop;
 }
 
 /** Kinds of topics for which a block may have messages. */
