@@ -93,7 +93,7 @@ export function manualPage(version: string, time: Date): string {
     heading('Description'),
     escaped('Stackside runs beside a Stacks node, indexes the events of the node, and serves them over HTTP.'),
     'A flag beats a variable, and a variable beats the default.',
-    `${bold('stackside settings')} shows the settings that are in force, and where each comes from.`,
+    `${bold('stackside serve --print-settings')} shows the settings that are in force, and where each comes from.`,
     heading('Options'),
     ...tree.options.map(optionTerm),
     heading('Commands'),

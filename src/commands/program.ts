@@ -10,26 +10,14 @@ import {
   backup,
   check,
   exportRecording,
-  fill,
   importRecordings,
   rebuild,
   restore,
   sql,
   status,
-  tables,
-  upgrade,
 } from './data/commands.ts';
 import { addHookCommands } from './hooks/commands.ts';
-import {
-  addDevnetCommands,
-  addTokenCommands,
-  demo,
-  doctor,
-  health,
-  openConsole,
-  serve,
-  showSettings,
-} from './serve/commands.ts';
+import { addDevnetCommands, demo, doctor, openConsole, serve, simulate } from './serve/commands.ts';
 
 /** The exit codes of all commands, with their meanings. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
@@ -60,30 +48,22 @@ const listed = <C extends CommandName, Options, Arguments extends readonly unkno
 /** The commands by task, in the order of the help. */
 const groups: readonly (readonly [task: string, commands: readonly Listed[]])[] = [
   ['Run a server', [listed(serve), listed(demo), listed(openConsole)]],
-  ['See how it is doing', [listed(status), listed(health), listed(doctor), listed(showSettings)]],
+  ['See how it is doing', [listed(status), listed(doctor)]],
   [
     'Get and keep the data',
     [
       listed(importRecordings),
-      listed(fill),
       listed(restore),
       listed(backup),
       { name: 'archive', add: addArchiveCommands },
       listed(exportRecording),
       listed(rebuild),
-      listed(upgrade),
       { name: 'cluster', add: addClusterCommands },
     ],
   ],
-  ['Read and verify the data', [listed(sql), listed(check), listed(compareServers), listed(tables)]],
-  [
-    'Manage chainhooks and tokens',
-    [
-      { name: 'hooks', add: addHookCommands },
-      { name: 'tokens', add: addTokenCommands },
-    ],
-  ],
-  ['Simulate a chain', [{ name: 'devnet', add: addDevnetCommands }]],
+  ['Read and verify the data', [listed(sql), listed(check), listed(compareServers)]],
+  ['Manage chainhooks', [{ name: 'hooks', add: addHookCommands }]],
+  ['Simulate a chain', [listed(simulate), { name: 'devnet', add: addDevnetCommands }]],
 ];
 
 /**

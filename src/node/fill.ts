@@ -23,7 +23,7 @@ import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy
 export type FillEvent =
   | { event: 'gap_filling'; to_height: number; index_block_hash: string }
   /** `burn_blocks` is the number of Bitcoin blocks that were filled, which have no payouts. */
-  | { event: 'gap_filled'; blocks: number; burn_blocks: number; height: number }
+  | { event: 'gap_filled'; blocks: number; burn_blocks: number; height: number; accounts_not_compared: number }
   | { event: 'gap_not_filled'; reason: string };
 
 /** The index that is filled. */
@@ -54,8 +54,6 @@ export interface Filled {
   burnBlocks: number;
   /** Height of the last block. */
   height: number;
-  /** Accounts that agree with the node after a block that changed them. */
-  accounts: number;
   /** Changed accounts of which the node said nothing. */
   unanswered: number;
 }
@@ -129,7 +127,7 @@ export async function fillTo(
   /** Height of the first block; a branch that forks below it is filled from this height on. */
   const lowest = start?.height ?? from ?? 0;
   const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
-  const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, accounts: 0, unanswered: 0 };
+  const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, unanswered: 0 };
   const maker = new BlockMaker(node, authorization, {
     network: index.network,
     tenure: tenureOn,
@@ -254,13 +252,12 @@ export async function fillTo(
       const below: Parent = parent ?? (await parentOf(decoded));
       // Bitcoin blocks come first: if the fill is interrupted, the block after the gap is still refused, and the next fill goes on.
       if (parent === null) await fillBurnBlocks(below.burnBlockHeight);
-      const { text, block, compared } = await maker.make(decoded, below);
+      const { text, block, unanswered } = await maker.make(decoded, below);
       await receive(event('/new_block', text));
       parent = block;
       filled.blocks += 1;
       filled.height = block.height;
-      filled.accounts += compared.accounts;
-      filled.unanswered += compared.unanswered;
+      filled.unanswered += unanswered;
       await progress(filled);
     }
   }

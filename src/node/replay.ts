@@ -68,8 +68,8 @@ export interface FilledBlock {
   /** JSON of the `/new_block` event. */
   text: string;
   block: Block;
-  /** Accounts that agree with the node, and those of which the node said nothing. */
-  compared: { accounts: number; unanswered: number };
+  /** Changed accounts that the node returned no state of, so that they weren't compared. */
+  unanswered: number;
 }
 
 /** Where an event comes from that the node never posted: member `filled_from` of its JSON. */
@@ -395,9 +395,9 @@ export class BlockMaker {
   async #verified(making: Making, made: MadeBlock, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
     const { accounts, minted } = changesOf(made.block);
     await this.#requireSupply(making, minted, unlocks);
-    const compared = await this.#requireAccounts(making, accounts);
+    const unanswered = await this.#requireAccounts(making, accounts);
     await this.#requireLocks(made.block, making.after, making.lacks);
-    return { ...made, compared };
+    return { ...made, unanswered };
   }
 
   /** The block with its matured rewards. */
@@ -602,16 +602,19 @@ export class BlockMaker {
     throw lacks(`its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${reason}`);
   }
 
-  /** Compares each account that the block changed. @throws IncompleteBlockError */
-  async #requireAccounts(making: Making, accounts: BlockChanges['accounts']): Promise<FilledBlock['compared']> {
+  /**
+   * Compares each account that the block changed.
+   * @returns how many the node returned no state of
+   * @throws IncompleteBlockError
+   */
+  async #requireAccounts(making: Making, accounts: BlockChanges['accounts']): Promise<number> {
     const changes = [...accounts].filter(([principal]) => principal !== this.#boot);
-    const compared = { accounts: 0, unanswered: 0 };
+    let unanswered = 0;
     await Promise.all(
       changes.map(async ([principal, expected]) => {
         const change = await this.#changeOf(making, principal);
-        if (change instanceof NoAnswer) compared.unanswered += 1;
-        else if (change.total === expected.total && change.nonces === expected.nonces) compared.accounts += 1;
-        else {
+        if (change instanceof NoAnswer) unanswered += 1;
+        else if (change.total !== expected.total || change.nonces !== expected.nonces) {
           const of = ({ total, nonces }: AccountChange) => `${total} micro-STX and ${nonces} nonces`;
           throw making.lacks(
             `${principal} changed by ${of(change)}, its transactions by ${of(expected)}, as after an operation on Bitcoin`,
@@ -619,7 +622,7 @@ export class BlockMaker {
         }
       }),
     );
-    return compared;
+    return unanswered;
   }
 
   /** Compares each lock that the block made. @throws IncompleteBlockError */

@@ -5,7 +5,7 @@ import { decimal, group, servers, setting, textOrNone, url, withoutSlash, yesOrN
 
 export const hookSettings = group('Chainhooks', {
   url: setting({
-    commands: ['hooks', 'health', 'compare', 'status'],
+    commands: ['hooks', 'devnet', 'compare', 'status'],
     flag: '--url <url>',
     variables: ['STACKSIDE_URL'],
     type: url('http://127.0.0.1:3999'),

@@ -52,7 +52,7 @@ const logSettings = group('Log', {
     accepts: 'pretty or json',
   }),
   logLevel: setting({
-    commands: ['serve', 'demo', 'import', 'fill', 'rebuild'],
+    commands: ['serve', 'demo', 'import', 'rebuild'],
     flag: '--log-level <level>',
     variables: ['STACKSIDE_LOG_LEVEL', 'STACKS_API_LOG_LEVEL'],
     type: Type.Union(
@@ -65,7 +65,6 @@ const logSettings = group('Log', {
     except: {
       demo: { default: 'error' },
       import: { default: 'error' },
-      fill: { default: 'error' },
       rebuild: { default: 'error' },
     },
   }),

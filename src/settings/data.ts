@@ -16,8 +16,8 @@ const networks: Readonly<Record<string, number>> = { mainnet: MAINNET_CHAIN_ID, 
 export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
-      ...['serve', 'demo', 'import', 'fill', 'export', 'rebuild'],
-      ...['backup', 'restore', 'check', 'status', 'tables', 'sql', 'hooks', 'cluster'],
+      ...['serve', 'demo', 'import', 'export', 'rebuild'],
+      ...['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
     variables: ['STACKSIDE_DATA'],
@@ -42,7 +42,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'full, read or write',
   }),
   network: setting({
-    commands: ['serve', 'import', 'fill', 'restore'],
+    commands: ['serve', 'import', 'restore'],
     flag: '--network <name|id>',
     alias: '--chain-id <id>',
     variables: ['STACKSIDE_NETWORK', 'STACKS_CHAIN_ID'],

@@ -1,4 +1,4 @@
-/** Texts of settings, for `--help`, docs/settings.md, `stackside settings` and the log. */
+/** Texts of settings, for `--help`, docs/settings.md, `stackside serve --print-settings` and the log. */
 import { type Settings, settings, settingsOfCommand } from './config.ts';
 import { type CommandName, defaultOf, type Setting, withoutCredentials } from './setting.ts';
 

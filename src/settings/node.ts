@@ -93,7 +93,7 @@ export function withSnp(found: Map<string, Found>, environment: NodeJS.ProcessEn
 
 export const nodeSettings = group('Requests to the node', {
   nodeRpc: setting({
-    commands: ['serve', 'check', 'fill'],
+    commands: ['serve', 'check'],
     flag: '--node-rpc <url>',
     variables: ['STACKSIDE_NODE_RPC'],
     hostAndPort: [
@@ -106,7 +106,7 @@ export const nodeSettings = group('Requests to the node', {
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
   }),
   nodeConfig: setting({
-    commands: ['serve', 'fill'],
+    commands: ['serve'],
     flag: '--node-config <file>',
     variables: ['STACKSIDE_NODE_CONFIG'],
     type: textOrNone(),
@@ -115,7 +115,7 @@ export const nodeSettings = group('Requests to the node', {
     accepts: 'a file',
   }),
   nodeAuthFile: setting({
-    commands: ['serve', 'fill'],
+    commands: ['serve'],
     flag: '--node-auth-file <file>',
     variables: ['STACKSIDE_NODE_AUTH_FILE'],
     type: textOrNone(),

@@ -5,12 +5,11 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 
-/** Every command. */
+/** The commands, as far as their settings differ. */
 export type CommandName =
   | 'serve'
   | 'demo'
   | 'import'
-  | 'fill'
   | 'export'
   | 'rebuild'
   | 'backup'
@@ -19,12 +18,11 @@ export type CommandName =
   | 'check'
   | 'compare'
   | 'status'
-  | 'tables'
   | 'hooks'
-  | 'health'
   | 'cluster'
   | 'sql'
-  | 'devnet';
+  | 'devnet'
+  | 'simulate';
 
 /** A difference of one command from the others. */
 interface Exception<Value> {

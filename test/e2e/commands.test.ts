@@ -23,7 +23,7 @@ const recording = at('devnet.tsv');
 const tipOf = (data: string) => directoryStatus(data).tip;
 
 beforeAll(async () => {
-  const made = await stackside('devnet', '--seed', '3', '--blocks', '12', '--fork-every', '5', '--out', recording);
+  const made = await stackside('simulate', '--seed', '3', '--blocks', '12', '--fork-every', '5', '--out', recording);
   expect(made.code).toBe(0);
   const imported = await stackside('import', recording, '--data', at('data'));
   expect(imported.stderr).toBe('');
@@ -31,13 +31,12 @@ beforeAll(async () => {
 });
 afterAll(() => directory.remove());
 
-test('stackside upgrade --check names both files, and says that nothing is to be done', async () => {
-  const { code, stdout } = await stackside('upgrade', '--check', '--data', at('data'));
+test('stackside status --upgrade names both files, and says that nothing is to be done', async () => {
+  const { code, stdout } = await stackside('status', '--upgrade', '--data', at('data'));
   expect([code, stdout.split('\n').map((line) => line.split(/[:(]/)[0]?.replace(/[\d.]+/g, 'N'))]).toEqual([
     0,
     ['program  stackside vN ', 'index    N MB', 'journal  N KB', '', 'Nothing is to be done first', ''],
   ]);
-  expect((await stackside('upgrade')).stderr).toContain("Required option '--check' not specified.");
 });
 
 test('stackside import FILE brings the chain to its tip, and check finds nothing', async () => {
@@ -58,9 +57,9 @@ test('stackside import FILE brings the chain to its tip, and check finds nothing
   expect(names('found')).toEqual(names('at'));
 });
 
-test('stackside tables prints every table and index, the largest first; as JSON each as it is measured', async () => {
+test('stackside status --tables prints every table and index, the largest first; as JSON each as it is measured', async () => {
   const sizes = [...tableSizes(at('data'), () => {})];
-  const text = await stackside('tables', '--data', at('data'));
+  const text = await stackside('status', '--tables', '--data', at('data'));
   const largest = sizes.toSorted((a, b) => b.bytes - a.bytes);
   expect([
     text.code,
@@ -76,7 +75,7 @@ test('stackside tables prints every table and index, the largest first; as JSON 
       ...(kind === 'index' ? [`index of ${table}`] : []),
     ]),
   ]);
-  const json = await stackside('tables', '--format', 'json', '--data', at('data'));
+  const json = await stackside('status', '--tables', '--json', '--data', at('data'));
   const lines = json.stdout
     .trimEnd()
     .split('\n')
@@ -225,8 +224,11 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['export', '--format', 'x'], /^--format is "x"\.\nIt must be one of csv, ndjson, parquet\.\n$/],
   [['hooks', 'listen', '--fail', '700'], /^--fail is "700"\.\nIt must be an HTTP status from 200 to 599\.\n$/],
   [['import'], /^Missing required argument 'file'\.\nRun stackside import --help for what is accepted\.\n$/],
-  [['devnet', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number from 1 on\.\n$/],
-  [['devnet', '--post', 'nonsense'], /^--post is "nonsense"\.\nIt must be the URL of an HTTP server, such as .*\.\n$/],
+  [['simulate', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number from 1 on\.\n$/],
+  [
+    ['simulate', '--post', 'nonsense'],
+    /^--post is "nonsense"\.\nIt must be the URL of an HTTP server, such as .*\.\n$/,
+  ],
 ];
 for (const [args, says] of mistakes) {
   test(`stackside ${args.join(' ')} says what is wrong and ends with 1`, async () => {
@@ -242,7 +244,10 @@ test('a simulated node without an observer says that it waits for one', async ()
   const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const url = gone.url.origin;
   await gone.stop(true);
-  const child = Bun.spawn([...command, 'devnet', '--blocks', '1', '--post', url], { stdout: 'ignore', stderr: 'pipe' });
+  const child = Bun.spawn([...command, 'simulate', '--blocks', '1', '--post', url], {
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
   let said = '';
   for await (const chunk of child.stderr) {
     said += new TextDecoder().decode(chunk);
@@ -274,9 +279,9 @@ test('every command has help with an example', async () => {
   const help = (await stackside('--help')).stdout;
   const names = [...help.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map((match) => match[1] ?? '');
   expect(names).toEqual([
-    ...['serve', 'demo', 'console', 'status', 'health', 'doctor', 'settings'],
-    ...['import', 'fill', 'restore', 'backup', 'export', 'rebuild', 'upgrade'],
-    ...['sql', 'check', 'compare', 'tables', 'devnet'],
+    ...['serve', 'demo', 'console', 'status', 'doctor'],
+    ...['import', 'restore', 'backup', 'export', 'rebuild'],
+    ...['sql', 'check', 'compare', 'simulate'],
   ]);
   for (const declared of createProgram().commands) {
     let written = '';

@@ -70,7 +70,7 @@ test('between threads, to the node, to a Bitcoin node and to receivers, everythi
 });
 
 async function everything(): Promise<void> {
-  const posted = await stacksideIn(environment, 'devnet', '--blocks', '3', '--post', server.events);
+  const posted = await stacksideIn(environment, 'simulate', '--blocks', '3', '--post', server.events);
   expect(posted.code).toBe(0);
 
   // What the thread passes on to the main thread, and what that asks.

@@ -9,7 +9,7 @@ const directory = temporaryDirectory();
 const at = (...names: string[]): string => join(directory.path, ...names);
 
 beforeAll(async () => {
-  const made = await stackside('devnet', '--seed', '3', '--blocks', '12', '--out', at('devnet.tsv'));
+  const made = await stackside('simulate', '--seed', '3', '--blocks', '12', '--out', at('devnet.tsv'));
   expect(made.code).toBe(0);
   const imported = await stackside('import', at('devnet.tsv'), '--data', at('data'));
   expect([imported.code, imported.stderr]).toEqual([0, '']);
@@ -107,7 +107,7 @@ test.skipIf(process.platform === 'win32')(
     mkdirSync(folder);
     for (const args of [
       ['export', '--data', at('data'), '--output', join(folder, 'export.tsv')],
-      ['devnet', '--blocks', '12', '--out', join(folder, 'devnet.tsv')],
+      ['simulate', '--blocks', '12', '--out', join(folder, 'devnet.tsv')],
     ]) {
       const { code, stderr } = await inShell(SMALL_FILES, args);
       expect(stderr).toMatch(TWO_LINES);

@@ -21,7 +21,7 @@ interface Shown {
 }
 
 async function settingsIn(environment: Environment, ...flags: string[]): Promise<Record<string, Shown>> {
-  const { stdout, stderr, code } = await stacksideIn(environment, 'settings', '--format', 'json', ...flags);
+  const { stdout, stderr, code } = await stacksideIn(environment, 'serve', '--print-settings', 'json', ...flags);
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout) as Record<string, Shown>;
 }
@@ -54,7 +54,7 @@ function textFor(name: string, { variables: [own] }: Grouped): string {
   return found;
 }
 
-describe('stackside settings', () => {
+describe('stackside serve --print-settings', () => {
   const usual = settingsIn({});
 
   test('names the default of each without flags and variables', async () => {
@@ -98,9 +98,7 @@ describe('stackside settings', () => {
   test('prints a table, with secrets as <set>', async () => {
     const { stdout, code } = await stacksideIn(
       { STACKSIDE_HOOK_ALERT: 'https://hunter2@example.org/' },
-      'settings',
-      '--api-port',
-      '1',
+      ...['serve', '--print-settings', 'table', '--api-port', '1'],
     );
     expect(code).toBe(0);
     expect(stdout).toMatch(/^API:$/m);
@@ -139,14 +137,19 @@ test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no ex
 });
 
 test('stackside import --log-level info logs at info, and without the flag errors alone', async () => {
-  await stackside('devnet', '--blocks', '3', '--out', at('again.tsv'));
+  await stackside('simulate', '--blocks', '3', '--out', at('again.tsv'));
   const spoken = await stackside('import', at('again.tsv'), '--data', at('spoken'), '--log-level', 'info');
   expect(spoken.stderr).toContain('"msg":"block_applied"');
   expect((await stackside('import', at('again.tsv'), '--data', at('quiet'))).stderr).toBe('');
 });
 
 test('an unknown STACKSIDE_ variable is warned of, with the setting that was meant', async () => {
-  const { stderr } = await stacksideIn({ STACKSIDE_API_PROT: '1', STACKSIDE_RUNS: '100' }, 'settings');
+  const { stderr } = await stacksideIn(
+    { STACKSIDE_API_PROT: '1', STACKSIDE_RUNS: '100' },
+    'serve',
+    '--print-settings',
+    'table',
+  );
   expect(stderr).toBe('STACKSIDE_API_PROT has no effect. It is not a setting. Did you mean STACKSIDE_API_PORT?\n');
 });
 

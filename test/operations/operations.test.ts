@@ -59,7 +59,7 @@ test('before the first event, /ready names the next step with the observer secti
   expect((await metrics()).get('stacks_block_height')).toBe(0);
 });
 
-test('stackside health asks either of them, and gives the reason of a refusal', async () => {
+test('stackside status --alive and --ready ask them, and give the reason of a refusal', async () => {
   expect(await askHealth(server.api, 'alive')).toBe('alive');
   const refused = {
     message: `${server.api} is not ready. The node is at block 0, and no event has arrived yet.`,
@@ -140,7 +140,7 @@ describe('over a chain', () => {
     expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null, node_height: 13 } });
   });
 
-  test('stackside health --ready ends well once it is', async () => {
+  test('stackside status --ready ends with 0 once it is', async () => {
     expect(await askHealth(server.api, 'ready')).toBe('ready');
   });
 

@@ -1,31 +1,43 @@
 /** The operator has a running server ask again about tokens. */
 import { expect, test } from 'bun:test';
-import { refreshTokens } from '../../src/commands/cli/client.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
-import { serving } from '../support/servers/serving.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 20, accounts: 6, transactionsPerBlock: 4, forkEvery: 0 })];
+
+/** Asks a server again about tokens of a contract. @returns the status and the answer */
+async function refresh(server: Serving, body: object, key = readAdminKey(server.directory)): Promise<[number, object]> {
+  const answer = await fetch(`${server.api}/stackside/v1/tokens/refresh`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(key === null ? {} : { 'x-api-key': key }) },
+    body: JSON.stringify(body),
+  });
+  return [answer.status, (await answer.json()) as object];
+}
+
+const message = (text: string) => ({ message: expect.stringContaining(text) });
 
 test('tokens of a contract are queued; an unknown contract, token or number is named', async () => {
   await using server = await serving();
   await server.post(events);
-  const connection = { url: server.api, key: readAdminKey(server.directory) };
   const search = events.flatMap(({ body }) => [...body.matchAll(/"(ST\w+\.token-\d+)::coin"/g)]);
   const coin = search[0]?.[1] ?? '';
-  expect(await refreshTokens(connection, coin, [])).toBe(`All tokens of ${coin} are asked about again.`);
-  expect(await refreshTokens(connection, coin, ['1'])).toBe(`1 token of ${coin} will be asked about again.`);
-  await expect(refreshTokens(connection, coin, ['7', '1'])).rejects.toThrow(`${coin} has no token 7.`);
-  await expect(refreshTokens(connection, coin, ['9'.repeat(39)])).rejects.toThrow('has no token');
-  await expect(refreshTokens(connection, `${coin}-not`, [])).rejects.toThrow('is no contract of tokens');
-  await expect(refreshTokens(connection, coin, ['-1'])).rejects.toThrow('is not the number of a token');
-  await expect(refreshTokens({ ...connection, key: null }, coin, [])).rejects.toThrow();
+  const ofCoin = (...token_ids: string[]) => refresh(server, { contract_id: coin, token_ids });
+  expect(await refresh(server, { contract_id: coin })).toEqual([200, { contract_id: coin, tokens: null }]);
+  expect(await ofCoin('1')).toEqual([200, { contract_id: coin, tokens: 1 }]);
+  expect(await ofCoin('7', '1')).toMatchObject([404, message(`${coin} has no token 7`)]);
+  expect(await ofCoin('9'.repeat(39))).toMatchObject([404, message('has no token')]);
+  expect(await refresh(server, { contract_id: `${coin}-not` })).toMatchObject([
+    404,
+    message('is no contract of tokens'),
+  ]);
+  expect(await ofCoin('-1')).toMatchObject([400, message('a whole number')]);
+  expect((await refresh(server, { contract_id: coin }, null))[0]).toBe(401);
 });
 
-test('where nobody is asked about tokens, a refresh is refused', async () => {
+test('if nobody is asked about tokens, a refresh is refused', async () => {
   await using server = await serving({ tokenMetadata: 'off' });
-  const connection = { url: server.api, key: readAdminKey(server.directory) };
-  await expect(refreshTokens(connection, 'ST000000000000000000002AMW42H.coin', [])).rejects.toThrow(
-    '--token-metadata off',
-  );
+  const asked = await refresh(server, { contract_id: 'ST000000000000000000002AMW42H.coin' });
+  expect(asked).toMatchObject([409, message('--token-metadata off')]);
 });

@@ -1,4 +1,4 @@
-/** Requests of `stackside hooks …`, `console` and `health` to the API of a running Stackside. */
+/** Requests of `stackside hooks …`, `console`, `devnet …` and `status` to the API of a running Stackside. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { AssertError, Value } from '@sinclair/typebox/value';
 import { serverStates } from '../../api/server-state.ts';
@@ -138,37 +138,7 @@ export const ask = (connection: Connection, method: string, path: string, body?:
 export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>
   callServer(connection, method, `/chainhooks${path}`, payload);
 
-const Refreshed = Type.Object({ tokens: Type.Union([Type.Integer(), Type.Null()]) });
-const Unrefreshed = Type.Object({ message: Type.String() });
-
-/**
- * `stackside tokens refresh`: has a server ask again about tokens of a contract.
- * @param tokens decimal numbers; none for all
- * @returns the sentence to print
- * @throws OperatorError if the server refuses, as for an unknown contract
- */
-export async function refreshTokens(connection: Connection, contract: string, tokens: string[]): Promise<string> {
-  const wrong = tokens.find((token) => !/^(0|[1-9][0-9]{0,38})$/.test(token));
-  if (wrong !== undefined) {
-    throw new OperatorError(
-      `"${wrong}" is not the number of a token.`,
-      'Give decimal numbers, or none for all tokens.',
-    );
-  }
-  const ids = tokens.length === 0 ? {} : { token_ids: tokens };
-  const { status, body } = await askServer(connection, 'POST', '/stackside/v1/tokens/refresh', {
-    contract_id: contract,
-    ...ids,
-  });
-  if (status >= 200 && status < 300) {
-    const { tokens: queued } = answerOf(Refreshed, connection, body);
-    if (queued === null) return `All tokens of ${contract} are asked about again.`;
-    return `${queued} ${queued === 1 ? 'token' : 'tokens'} of ${contract} will be asked about again.`;
-  }
-  const said = Value.Check(Unrefreshed, body) ? body.message : `${connection.url} answers ${status}`;
-  const remedy = status === NOT_FOUND ? 'Check the contract and the numbers; nothing was changed.' : remedyFor(status);
-  throw new OperatorError(`${said}.`, remedy);
-}
+const Refused = Type.Object({ message: Type.String() });
 
 /**
  * `stackside devnet …`: steers the simulated node of a demo.
@@ -178,7 +148,7 @@ export async function refreshTokens(connection: Connection, contract: string, to
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
   const { status, body } = await askServer({ url, key: null }, 'POST', `/stackside/v1/devnet/${action}`, given);
   if (status === OK) return Object(body);
-  const said = Value.Check(Unrefreshed, body) ? body.message : `${url} answers ${status}`;
+  const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status}`;
   const remedy =
     status === NOT_FOUND ? 'Give the URL of a stackside demo with --url.' : 'Correct what the error names.';
   throw new OperatorError(`${said.replace(/\.$/, '')}.`, remedy);
@@ -222,7 +192,7 @@ export async function askStanding(url: string): Promise<ServerStanding | null> {
 }
 
 /**
- * `stackside health`, for supervisors without an HTTP client: requests `/health`, or `/ready`, which checks that the index is
+ * `stackside status --alive` and `--ready`, for supervisors without an HTTP client: requests `/health`, or `/ready`, which checks that the index is
  * readable and up to date.
  * @returns the word to print if the status is 200
  * @throws OperatorError with the server's reason for another status, or if it can't be reached

@@ -173,7 +173,7 @@ export const command = <C extends CommandName, Options = unknown, Arguments exte
 ): Declaration<C, Options, Arguments> => declared;
 
 /** Warns on stderr about variables that have no effect. */
-function warnOfIgnoredVariables(): void {
+export function warnOfIgnoredVariables(): void {
   for (const { variable, reason } of ignoredVariables(process.env)) {
     process.stderr.write(`${variable} has no effect. ${reason}\n`);
   }

@@ -1,4 +1,4 @@
-/** `stackside settings`: the values in use, and their sources. */
+/** `stackside serve --print-settings`: the values in use, and their sources. */
 import { type Reading, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
 import type { Source } from '../../settings/setting.ts';

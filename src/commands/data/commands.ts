@@ -41,23 +41,6 @@ export const importRecordings = command({
   },
 });
 
-/** Requests a second that a node can answer beside its work. */
-const FILL_RATE = 200;
-
-export const fill = command({
-  name: 'fill',
-  summary: "Fill the blocks that the index lacks from the node's RPC interface, up to the node's tip",
-  example: 'stackside fill --node-config Stacks.toml --data /srv/stacks',
-  settingsOf: 'fill',
-  options: [numberOption('--rate <requests>', 'Requests a second that are made to the node at most', 1, FILL_RATE)],
-  async run({ settings }, { rate }: { rate: number }) {
-    const { nodeRpc } = await import('../../node/rpc.ts');
-    const node = nodeRpc(settings.nodeRpc);
-    const { runFill } = await import('./fill.ts');
-    process.stdout.write(await runFill(settings, node, { rate }));
-  },
-});
-
 /** @throws OperatorError if the journal is exported with options for rows */
 function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): void {
   if (format === undefined && fromHeight === undefined && toHeight === undefined) return;
@@ -242,7 +225,7 @@ const archiveKey = command({
   name: 'key',
   summary: 'Print the public key of a public archive; the first time, the private key is made in the data directory',
   example: 'stackside archive key --data /srv/stacks',
-  settingsOf: 'tables',
+  settingsOf: 'sql',
   options: [switchOption('--json', 'Print JSON')],
   async run({ settings }, { json }: { json: boolean }) {
     const { printArchiveKey } = await import('./archive.ts');
@@ -313,44 +296,44 @@ export const check = command({
   },
 });
 
-export const tables = command({
-  name: 'tables',
-  summary: 'Measure the tables of the index, which reads all of it',
-  example: 'stackside tables --data /srv/stacks',
-  settingsOf: 'tables',
-  options: [formatOption('Output format; json prints a line for each table')],
-  async run({ settings }, { format }: { format: OutputFormat }) {
-    const { reportTables } = await import('./report.ts');
-    reportTables(settings.data, format);
-  },
-});
+interface StatusChoice {
+  alive: boolean;
+  ready: boolean;
+  tables: boolean;
+  upgrade: boolean;
+  json: boolean;
+}
+
+const REPORTS = ['alive', 'ready', 'tables', 'upgrade'];
+
+/** A switch of `status` for another report than the usual one. */
+const reportSwitch = (name: string, help: string): Option =>
+  switchOption(`--${name}`, help).conflicts(REPORTS.filter((other) => other !== name));
 
 export const status = command({
   name: 'status',
   summary: 'Show the state of a running server, and the chain tip, counts and file sizes of its data directory',
   example: 'stackside status --json',
   settingsOf: 'status',
-  options: [switchOption('--json', 'Print JSON')],
-  async run({ settings }, { json }: { json: boolean }) {
-    const { reportStatus } = await import('./report.ts');
-    await reportStatus(settings, json);
-  },
-});
-
-export const upgrade = command({
-  name: 'upgrade',
-  summary: 'Show how this program would upgrade a data directory that another version wrote; nothing is changed',
-  example: 'stackside upgrade --check --data /srv/stacks',
-  settingsOf: 'tables',
   options: [
-    new Option(
-      '--check',
-      'Look at the versions of the files; serve and rebuild do the upgrade itself',
-    ).makeOptionMandatory(),
-    formatOption('Output format; json prints one object'),
+    reportSwitch('alive', 'Only check whether the server answers; exits with 1 otherwise'),
+    reportSwitch('ready', 'Only check whether the server is up to date; exits with 1 otherwise'),
+    reportSwitch('tables', 'Measure the tables of the index, which reads all of it'),
+    reportSwitch('upgrade', 'Show how this program would upgrade the data directory; nothing is changed'),
+    switchOption('--json', 'Print JSON; a line for each table'),
   ],
-  async run({ settings }, { format }: { format: OutputFormat }) {
-    const { reportUpgrade } = await import('./upgrade.ts');
-    reportUpgrade(settings.data, format);
+  async run({ settings: { url, data } }, { alive, ready, tables, upgrade, json }: StatusChoice) {
+    if (alive || ready) {
+      const { askHealth } = await import('../cli/client.ts');
+      const health = await askHealth(url, ready ? 'ready' : 'alive');
+      process.stdout.write(`${json ? JSON.stringify({ health }) : health}\n`);
+    } else if (upgrade) {
+      const { reportUpgrade } = await import('./upgrade.ts');
+      reportUpgrade(data, json);
+    } else {
+      const { reportStatus, reportTables } = await import('./report.ts');
+      if (tables) reportTables(data, json);
+      else await reportStatus({ url, data }, json);
+    }
   },
 });

@@ -1,4 +1,4 @@
-/** The output of `stackside check`, `tables` and `status`. */
+/** The output of `stackside check` and `stackside status`. */
 import { stateWords } from '../../api/server-state.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -65,20 +65,19 @@ export function reportCheck(directory: string, { format, deep }: { deep: boolean
 /** Prints a line of JSON at once, since these commands don't yield to the event loop before they end. */
 const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);
 
-/** Prints the sizes of tables and indexes, the largest first. @param format JSON prints each line when it is measured */
-export function reportTables(directory: string, format: OutputFormat): void {
+/** Prints the sizes of tables and indexes, the largest first. @param json whether to print each as JSON when it is measured */
+export function reportTables(directory: string, json: boolean): void {
   const progress = progressLines(process.stderr);
   const sizes: TableSize[] = [];
-  const isJson = format === 'json';
   const measured = tableSizes(directory, (step) => {
-    if (isJson) printJson({ at: { ...step, detail: '' } });
+    if (json) printJson({ at: { ...step, detail: '' } });
     else progress.draw(() => `${step.number} of ${step.of}: ${step.name}`);
   });
   for (const found of measured) {
-    if (isJson) printJson({ found });
+    if (json) printJson({ found });
     sizes.push(found);
   }
-  if (isJson) return;
+  if (json) return;
   progress.erase();
   const width = Math.max(0, ...sizes.map(({ name }) => name.length));
   for (const { name, kind, table, bytes } of sizes.sort((a, b) => b.bytes - a.bytes)) {

@@ -1,8 +1,7 @@
-/** `stackside upgrade --check`: how this program would upgrade the files of a data directory. */
+/** `stackside status --upgrade`: how this program would upgrade the files of a data directory. */
 
 import { EXIT } from '../../base/errors.ts';
 import { type UpgradePlan, upgradePlan } from '../../store/files/status.ts';
-import type { OutputFormat } from '../cli/command.ts';
 import { sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
@@ -70,8 +69,8 @@ function lines(report: UpgradeReport): string[] {
 }
 
 /** Prints the report. Sets the exit code if the operator has to act first. */
-export function reportUpgrade(directory: string, format: OutputFormat): void {
+export function reportUpgrade(directory: string, json: boolean): void {
   const report = upgradeReport(directory);
-  process.stdout.write(format === 'json' ? `${JSON.stringify(report)}\n` : `${lines(report).join('\n')}\n`);
+  process.stdout.write(json ? `${JSON.stringify(report)}\n` : `${lines(report).join('\n')}\n`);
   if (report.duty !== 'none') process.exitCode = EXIT.found;
 }

@@ -12,6 +12,7 @@ import {
   type OwnCommand,
   onlyJsonOption,
   switchOption,
+  warnOfIgnoredVariables,
 } from '../cli/command.ts';
 import type { SettingsFormat } from '../cli/show-settings.ts';
 
@@ -38,7 +39,19 @@ export const serve = command({
   settingsOf: 'serve',
   mainSettings,
   logs: true,
-  async run(reading) {
+  options: [
+    choiceOption(
+      '--print-settings [format]',
+      'Print the settings that are used and where each comes from, as table (the default) or json, and end',
+      ['table', 'json'],
+    ).preset('table'),
+  ],
+  async run(reading, { printSettings: format }: { printSettings?: SettingsFormat }) {
+    if (format !== undefined) {
+      const { printSettings } = await import('../cli/show-settings.ts');
+      warnOfIgnoredVariables();
+      return printSettings(reading, format);
+    }
     const { runServe } = await import('./serve.ts');
     await runServe(reading);
   },
@@ -75,35 +88,6 @@ export const openConsole = command({
   },
 });
 
-export const health = command({
-  name: 'health',
-  summary: 'Check whether a running Stackside is alive, or ready; exits with 1 otherwise',
-  example: 'stackside health --ready --url http://127.0.0.1:3999',
-  settingsOf: 'health',
-  options: [
-    switchOption('--ready', 'Check whether the index can be read and is up to date'),
-    switchOption('--json', 'Print JSON'),
-  ],
-  async run({ settings }, { ready, json }: { ready: boolean; json: boolean }) {
-    const { askHealth } = await import('../cli/client.ts');
-    const health = await askHealth(settings.url, ready ? 'ready' : 'alive');
-    process.stdout.write(`${json ? JSON.stringify({ health }) : health}\n`);
-  },
-});
-
-export const showSettings = command({
-  name: 'settings',
-  summary: 'Show the settings that serve would use, and where each comes from',
-  example: 'stackside settings --format json',
-  settingsOf: 'serve',
-  mainSettings,
-  options: [choiceOption('--format <format>', 'Output format', ['table', 'json']).default('table')],
-  async run(reading, { format }: { format: SettingsFormat }) {
-    const { printSettings } = await import('../cli/show-settings.ts');
-    printSettings(reading, format);
-  },
-});
-
 export const doctor = command({
   name: 'doctor',
   summary: 'Check the node, the server, the ports and the disk, and print remedies',
@@ -129,7 +113,7 @@ function secondsOf(text: string): number | undefined {
 const httpUrl = (text: string): string | undefined =>
   ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined;
 
-interface DevnetChoice {
+interface SimulateChoice {
   seed: number;
   blocks: number;
   transactions: number;
@@ -139,11 +123,11 @@ interface DevnetChoice {
   post?: string;
 }
 
-const devnet = command({
-  name: 'devnet',
+export const simulate = command({
+  name: 'simulate',
   summary: 'Write the events of a simulated chain to a recording, or post them to an observer',
-  example: 'stackside devnet --seed 1 --blocks 200 --out events.tsv',
-  settingsOf: 'devnet',
+  example: 'stackside simulate --seed 1 --blocks 200 --out events.tsv',
+  settingsOf: 'simulate',
   options: [
     numberOption('--seed <number>', 'Seed of the simulated chain', 0, 1),
     numberOption('--blocks <number>', 'Height of the last block', 1, 100),
@@ -157,7 +141,7 @@ const devnet = command({
       httpUrl,
     ),
   ],
-  async run(_reading, { seed, blocks, transactions, forkEvery, forkDepth, out, post }: DevnetChoice) {
+  async run(_reading, { seed, blocks, transactions, forkEvery, forkDepth, out, post }: SimulateChoice) {
     const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };
     const { postDevnet, writeDevnet } = await import('./devnet.ts');
     if (post !== undefined) await postDevnet(options, post);
@@ -259,16 +243,20 @@ const steering: readonly Steering[] = [
   },
 ];
 
-/** Adds `devnet`, which writes a chain's events, and the subcommands that steer the node of a running demo. */
+/** Adds `devnet` and its subcommands, which steer the simulated node of a running demo. */
 export function addDevnetCommands(program: OwnCommand): void {
-  const made = addCommand(program, devnet);
+  const made = program
+    .command('devnet')
+    .summary(`Steer a running demo: ${steering.map(({ name }) => name).join(', ')}`)
+    .description('Steer the simulated node of a running demo.')
+    .addHelpText('after', '\nExample:\n  stackside devnet mine 5');
   for (const { body, until, ...named } of steering) {
     addCommand(
       made,
       command({
         ...named,
         options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
-        settingsOf: 'health',
+        settingsOf: 'devnet',
         async run({ settings }, options: Record<string, number>, ...given: string[]) {
           const { steerNode } = await import('../cli/client.ts');
           const end = until === undefined ? undefined : options[until.attributeName()];
@@ -277,29 +265,4 @@ export function addDevnetCommands(program: OwnCommand): void {
       }),
     );
   }
-}
-
-const refresh = command({
-  name: 'refresh',
-  summary: 'Ask the node, and the web where it is allowed, again about tokens of a contract',
-  settingsOf: 'hooks',
-  arguments: [
-    ['<contract>', 'Contract identifier, such as SP….coin'],
-    ['[id...]', 'Numbers of the tokens (default: all)'],
-  ],
-  async run(reading, _options: unknown, contract: string, ids: string[]) {
-    const { keyFor, refreshTokens } = await import('../cli/client.ts');
-    const connection = { url: reading.settings.url, key: keyFor(reading) };
-    process.stdout.write(`${await refreshTokens(connection, contract, ids)}\n`);
-  },
-});
-
-/** Adds `tokens` and its subcommand. */
-export function addTokenCommands(program: OwnCommand): void {
-  const tokens = program
-    .command('tokens')
-    .summary('Metadata of tokens in a running Stackside: refresh')
-    .description('Metadata of tokens in a running Stackside. The key is the admin key of the data directory.')
-    .addHelpText('after', '\nExample:\n  stackside tokens refresh SP….coin');
-  addCommand(tokens, refresh);
 }

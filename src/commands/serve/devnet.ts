@@ -1,4 +1,4 @@
-/** `stackside devnet`: a simulated chain's events, as a recording or posted to an observer. */
+/** `stackside simulate`: a simulated chain's events, as a recording or posted to an observer. */
 import { recordingRow } from '../../chain/recording.ts';
 import { EventNotAcceptedError, type NodeEvent, postEvents } from '../../devnet/node-event.ts';
 import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';

@@ -104,8 +104,8 @@ export function gapFilling(options: GapFillingOptions) {
         },
       );
       lastReason = '';
-      const { blocks, burnBlocks, height } = filled;
-      log({ event: 'gap_filled', blocks, burn_blocks: burnBlocks, height });
+      const { blocks, burnBlocks: burn_blocks, height, unanswered: accounts_not_compared } = filled;
+      log({ event: 'gap_filled', blocks, burn_blocks, height, accounts_not_compared });
     } finally {
       await lease.release();
     }

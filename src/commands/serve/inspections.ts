@@ -18,13 +18,13 @@ import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
 
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
 
-/** A line of a command with `--format json`: a step's progress, or a result. */
+/** A line of a command's JSON: a step's progress, or a result. */
 const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
 const CheckLine = lineOf(CheckFinding);
 const TableLine = lineOf(TableSize);
-/** A line of `stackside check --format json`. */
+/** A line of `stackside check --json`. */
 export type CheckLine = Static<typeof CheckLine>;
-/** A line of `stackside tables --format json`. */
+/** A line of `stackside status --tables --json`. */
 export type TableLine = Static<typeof TableLine>;
 
 type Check = NonNullable<InspectionsState['check']>;
@@ -104,7 +104,8 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     state: () => newest,
     start(kind: InspectionKind) {
       if (running !== null) return false;
-      const process = start([kind, '--data', directory, '--format', 'json']);
+      const command = kind === 'check' ? ['check'] : ['status', '--tables'];
+      const process = start([...command, '--data', directory, '--json']);
       const inspection: Check | Tables = kind === 'check' ? { ...begun(), findings: [] } : { ...begun(), sizes: [] };
       if ('findings' in inspection) newest.check = inspection;
       else newest.tables = inspection;
