@@ -10,7 +10,8 @@
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { unavailable } from '../base/store-failure.ts';
+import { type Loop, startLoop } from '../base/service.ts';
+import { isTransient } from '../base/store-failure.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
@@ -121,7 +122,9 @@ export class ClusterHost {
   readonly #waiting: Waiting[] = [];
   /** Commands with long work wait here for each other, so that what is appended together has one turn of such work at most. */
   readonly #batched = new WriterQueue();
-  #following: Promise<void> = Promise.resolve();
+  #following: Loop | null = null;
+  /** Whether the last synchronisation changed nothing; once is normal, since an entry may have come in between. */
+  #isIdle = false;
   /** The error that ended the host; null while it runs. */
   #end: OperatorError | null = null;
   /** The host's chain, once the log is known to be of it. */
@@ -182,11 +185,7 @@ export class ClusterHost {
   /** Waits for the log before the writer's turn, so that an outage of the log doesn't block other writers. */
   async #requireLog(): Promise<void> {
     if (this.#isReachable === true) return;
-    try {
-      this.#noteAnswer(await this.#options.log.head());
-    } catch (error) {
-      throw this.#noteFailure(error);
-    }
+    this.#noteAnswer(await this.#noted(this.#options.log.head()));
   }
 
   /** Appends an event or a command together with those that wait for the writer's turn as well. */
@@ -229,13 +228,9 @@ export class ClusterHost {
     if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
     // The log may have failed meanwhile: if each waiting job tried it, the last would wait for all their time-outs.
     if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
-    try {
-      const submitted = await this.#race(submissions);
-      if (submitted.some(({ isAppended }) => isAppended)) this.#noteLevel();
-      return submitted;
-    } catch (error) {
-      throw this.#noteFailure(error);
-    }
+    const submitted = await this.#noted(this.#race(submissions));
+    if (submitted.some(({ isAppended }) => isAppended)) this.#noteLevel();
+    return submitted;
   }
 
   /**
@@ -279,32 +274,27 @@ export class ClusterHost {
 
   /** Begins to follow the log. */
   start(): void {
-    this.#following = this.#follow();
+    const { clock } = this.#options;
+    this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#noted(this.#follow()) });
   }
 
   /** Ends the work under way, and closes the log. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#options.log.close();
-    await this.#following;
+    await this.#following?.stop();
   }
 
-  async #follow(): Promise<void> {
-    const { log, entries, queue, clock } = this.#options;
+  /** Follows the log up to its end, and waits for more. @returns milliseconds until the next time; null if the host ends */
+  async #follow(): Promise<number | null> {
+    const { log, entries, queue } = this.#options;
     const { signal } = this.#stopping;
-    /** Whether the last synchronisation changed nothing; once is normal, since an entry may have come in between. */
-    let idle = false;
-    while (!signal.aborted) {
-      try {
-        const { moved, level } = await this.#synchronise((job) => queue.run(job));
-        if (level && !signal.aborted) await log.wait(entries.position().id, signal);
-        else if (!moved && idle) await pause(clock, RETRY_MS, signal);
-        idle = !moved && !level;
-      } catch (error) {
-        this.#onFailure(error);
-        await pause(clock, RETRY_MS, signal);
-      }
-    }
+    if (signal.aborted) return null;
+    const { moved, level } = await this.#ending(this.#synchronise((job) => queue.run(job)));
+    if (level && !signal.aborted) await log.wait(entries.position().id, signal);
+    const wasIdle = this.#isIdle;
+    this.#isIdle = !moved && !level;
+    return wasIdle && this.#isIdle ? RETRY_MS : 0;
   }
 
   /**
@@ -391,11 +381,13 @@ export class ClusterHost {
     }
   }
 
-  /** Waits after errors that pass, and ends the host after those that need the operator. @throws unexpected errors */
-  #onFailure(error: unknown): void {
-    this.#noteFailure(error);
-    if (error instanceof OperatorError) this.#fail(error);
-    else if (!(error instanceof LogUnavailableError) && unavailable(error) === null) throw error;
+  /** Runs work, and notes why the log can't be used if it fails for that. */
+  async #noted<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw this.#noteFailure(error);
+    }
   }
 
   /** Notes why the log refused an entry or can't be followed. @returns the error */
@@ -442,10 +434,10 @@ export class ClusterHost {
     const { log, entries, clock } = this.#options;
     for (let head: number | null = null; !until.aborted; ) {
       try {
-        head ??= (await log.head()).id;
+        head ??= (await this.#noted(this.#ending(log.head()))).id;
         if (entries.position().id >= head) return;
       } catch (error) {
-        this.#onFailure(error);
+        if (!isTransient(error)) throw error;
       }
       await pause(clock, head === null ? RETRY_MS : NEXT_LOOK_MS, until);
     }
