@@ -5,6 +5,7 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
+import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, unavailable } from '../base/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { LeaseEngine, LeaseHolder } from '../store/log/leases.ts';
@@ -100,12 +101,6 @@ export const hostOf = (holder: string): string => {
 
 const noWork: LeasedWork = { start() {}, async stop() {}, lacks: () => null };
 
-/** Returns an error that passes by itself. @throws any other error */
-function requirePassing(error: unknown): Error {
-  if (isTransient(error)) return error;
-  throw error;
-}
-
 /** A lease that this host got. */
 interface HeldLease {
   readonly epoch: number;
@@ -120,7 +115,6 @@ interface HeldLease {
 export class LeaseKeeper implements Lease {
   readonly #options: LeaseKeeperOptions;
   readonly #holder: string;
-  readonly #stopping = new AbortController();
   #work = noWork;
   #held: HeldLease | null = null;
   /** Aborted when the lease is lost. */
@@ -128,10 +122,8 @@ export class LeaseKeeper implements Lease {
   #cancelEnd = () => {};
   /** The end of the work that was stopped last; new work starts after it. */
   #ended: Promise<void> = Promise.resolve();
-  #running: Promise<void> = Promise.resolve();
+  #loop: Loop | null = null;
   #changes = 0;
-  /** Whether the engine's last answer was an error. */
-  #isFailing = false;
   /** When the lease was gained, in milliseconds of the monotonic clock. */
   #heldSince = 0;
   /** Until when the host leaves the lease to others, in milliseconds of the monotonic clock. */
@@ -145,8 +137,17 @@ export class LeaseKeeper implements Lease {
   }
 
   start(work: LeasedWork): void {
+    const { clock, say } = this.#options;
     this.#work = work;
-    this.#running = this.#run();
+    this.#loop = startLoop({
+      clock,
+      everyMs: ASK_MS,
+      firstMs: 0,
+      waits: { firstMs: LOOK_MS, mostMs: ASK_MS },
+      turn: (signal) => this.#look(signal),
+      // The lease stays valid until its end, and is renewed by then or lost.
+      failed: (cause) => say({ event: 'delivery_lease_unavailable', reason: cause.message, cause }),
+    });
   }
 
   isHeld(): boolean {
@@ -169,42 +170,27 @@ export class LeaseKeeper implements Lease {
 
   async stop(): Promise<void> {
     const { clock } = this.#options;
-    this.#stopping.abort();
+    const stopped = this.#loop?.stop();
     const lease = this.#held;
     if (lease !== null) this.#end();
     await this.#ended;
     const answered = new AbortController();
-    const done = Promise.all([lease === null ? null : this.#release(lease), this.#running]);
+    const done = Promise.all([lease === null ? null : this.#release(lease), stopped]);
     void done.then(() => answered.abort());
     // Don't wait long for the engine: the lease ends by itself.
     await pause(clock, ASK_MS, answered.signal);
   }
 
-  async #run(): Promise<void> {
+  /** Requests or renews the lease. @returns milliseconds until the next time */
+  async #look(signal: AbortSignal): Promise<number> {
     const { clock, isFit } = this.#options;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const period = pause(clock, this.#held === null && !isFit() ? LOOK_MS : ASK_MS, signal);
-      try {
-        await (this.#held === null ? this.#ask() : this.#renew(this.#held));
-        this.#isFailing = false;
-      } catch (error) {
-        // The lease stays valid until its end, and is renewed by then or lost.
-        this.#failed(requirePassing(error));
-      }
-      await period;
-    }
+    const next = clock.monotonic() + (this.#held === null && !isFit() ? LOOK_MS : ASK_MS);
+    await (this.#held === null ? this.#ask(signal) : this.#renew(this.#held));
+    return Math.max(0, next - clock.monotonic());
   }
 
-  #failed(cause: Error): void {
-    const isNews = !this.#isFailing && !this.#stopping.signal.aborted;
-    this.#isFailing = true;
-    if (isNews) this.#options.say({ event: 'delivery_lease_unavailable', reason: cause.message, cause });
-  }
-
-  async #ask(): Promise<void> {
+  async #ask(signal: AbortSignal): Promise<void> {
     const { leases, clock, name, isFit, epochSeen } = this.#options;
-    const { signal } = this.#stopping;
     await this.#ended;
     if (signal.aborted || !isFit() || clock.monotonic() < this.#restsUntil) return;
     const end = this.#endFromNow();
@@ -323,7 +309,7 @@ export class LeaseKeeper implements Lease {
       await this.#setUntil(lease, 0);
     } catch (error) {
       // A lease that can't be released ends by itself later.
-      requirePassing(error);
+      if (!isTransient(error)) throw error;
     }
   }
 }

@@ -142,12 +142,19 @@ interface Case {
   disturbances: Befalls[];
 }
 
+/** A world in which time also passes while all wait for an answer. */
+function worldOf(seed: number): World {
+  const world = new World(seed);
+  world.clock.every(50, () => {});
+  return world;
+}
+
 /**
  * Runs three hosts; each that ends is followed by another process of its name.
  * @returns the number of epochs in which a host sent
  */
 async function run({ seed, lostInHundred, lacking, disturbances }: Case): Promise<number> {
-  const world = new World(seed);
+  const world = worldOf(seed);
   const engine = new MemoryLog(() => world.time);
   const { leases } = engine;
   const ways = [0, 1, 2].map((host) => new LossyWay(world, `host ${host}`, lostInHundred));
@@ -209,7 +216,7 @@ test(
 
 test('whenever the holder dies, another host works within ten seconds', async () => {
   for (let seed = 0; seed < 12; seed++) {
-    const world = new World(seed);
+    const world = worldOf(seed);
     const prng = world.prng('death');
     const { leases } = new MemoryLog(() => world.time);
     const way = new LossyWay(world, 'all', 0);
@@ -226,11 +233,9 @@ test('whenever the holder dies, another host works within ten seconds', async ()
 
 /** A world with an engine, and what makes hosts there. */
 function scene(seed = 1) {
-  const world = new World(seed);
+  const world = worldOf(seed);
   const engine = new MemoryLog(() => world.time);
   const { leases } = engine;
-  // Time passes, too, while all wait for an answer.
-  world.clock.every(50, () => {});
   return {
     world,
     engine,
