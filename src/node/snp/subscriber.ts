@@ -5,7 +5,8 @@
  */
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { backoff } from '../../base/service.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { backoff, type Loop, startLoop } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
@@ -23,71 +24,13 @@ import {
 } from './protocol.ts';
 import { connectRedis, type Redis, RedisError } from './redis.ts';
 
-export type TroubleEvent =
-  /** `failures`: attempts since the trouble began. */
-  | { event: 'snp_failing'; reason: string; remedy: string; failures: number }
-  | { event: 'snp_resumed'; failures: number };
-
-/** Minimum time between two log lines about trouble. */
-const SAID_EVERY_MS = 60_000;
-
-interface Reason {
-  reason: string;
-  remedy: string;
-}
-
-/** Logs the present trouble, at a bounded rate even if it comes and goes. */
-export class Trouble {
-  readonly #log: (event: TroubleEvent) => void;
-  readonly #clock: Pick<Clock, 'monotonic'>;
-  #current: Reason | null = null;
-  #failures = 0;
-  /** Time of the last log line, on the monotonic clock. */
-  #saidAt = Number.NEGATIVE_INFINITY;
-  /** Whether this trouble was logged; then its end is logged, too. */
-  #isSaid = false;
-  #total = 0;
-
-  constructor(log: (event: TroubleEvent) => void, clock: Pick<Clock, 'monotonic'>) {
-    this.#log = log;
-    this.#clock = clock;
-  }
-
-  failed(current: Reason): void {
-    this.#current = current;
-    this.#failures += 1;
-    this.#total += 1;
-    const now = this.#clock.monotonic();
-    if (now - this.#saidAt < SAID_EVERY_MS) return;
-    this.#saidAt = now;
-    this.#isSaid = true;
-    this.#log({ event: 'snp_failing', ...current, failures: this.#failures });
-  }
-
-  resolved(): void {
-    if (this.#current === null) return;
-    if (this.#isSaid) this.#log({ event: 'snp_resumed', failures: this.#failures });
-    this.#current = null;
-    this.#failures = 0;
-    this.#isSaid = false;
-  }
-
-  /** The present trouble; null without any. */
-  reason(): string | null {
-    return this.#current?.reason ?? null;
-  }
-
-  /** Number of failed attempts since the start. */
-  total(): number {
-    return this.#total;
-  }
-}
-
 /** Why a stream is requested: `silence` for two minutes, `no_group` if the broker dropped the stream. */
 export type HandshakeReason = 'start' | 'no_group' | 'silence' | 'gap' | 'unknown_parent';
 
 export type SnpEvent =
-  | TroubleEvent
+  | { event: 'snp_failing'; reason: string; remedy: string }
+  /** `failures`: failed attempts in a row. */
+  | { event: 'snp_resumed'; failures: number }
   | { event: 'snp_handshake'; reason: HandshakeReason; client: string; message_id: string | null; height: number }
   | { event: 'snp_gap'; after: string; next: string }
   /** A message is skipped, as the operator asked, or because no node posts to its path. */
@@ -117,6 +60,8 @@ export interface SnpOptions {
   /** Milliseconds for which a read waits for a message; for tests. */
   blockMs?: number;
 }
+
+type Entries = ReturnType<ClientCommands['messagesOf']>;
 
 /** A stream that the broker made for this process. */
 interface Session {
@@ -156,15 +101,17 @@ function sourceOf(url: string, prefix: string): string {
 export class SnpSubscriber {
   readonly #options: SnpOptions;
   readonly #source: string;
-  readonly #trouble: Trouble;
-  readonly #stopping = new AbortController();
-  readonly #done: Promise<void>;
+  readonly #loop: Loop;
   readonly #skippedPaths = new Set<string>();
   /** Numbers of the skipped messages that were logged. */
   readonly #skipped = new Set<number>();
   /** Rounded fields that were logged. */
   readonly #rounded = new Set<string>();
   readonly #handshakes = new Map<HandshakeReason, number>();
+  /** Resolves when a stream may be requested. */
+  #begun: Promise<void> | null = null;
+  /** The present connection; null before the first and after a failure. */
+  #redis: Redis | null = null;
   #session: Session | null = null;
   /** Why the next stream is requested. */
   #reason: HandshakeReason = 'start';
@@ -173,6 +120,8 @@ export class SnpSubscriber {
   /** When a stream was requested for a gap, and when a gap was logged, on the monotonic clock. */
   readonly #gap = { askedAt: Number.NEGATIVE_INFINITY, saidAt: Number.NEGATIVE_INFINITY };
   #gaps = 0;
+  /** Failed attempts since the start. */
+  #failures = 0;
   /** Id of a message without a parent, for which a stream after the last block was requested. */
   #orphan: string | null = null;
   /** Number of messages of the next read. */
@@ -186,72 +135,70 @@ export class SnpSubscriber {
     this.#options = options;
     this.#source = sourceOf(options.url, options.prefix);
     this.#sequence = options.positionOf(this.#source).rows;
-    this.#trouble = new Trouble(options.log, options.clock);
-    this.#done = this.#run();
+    const { clock, log } = options;
+    this.#loop = startLoop({
+      clock,
+      everyMs: 0,
+      waits: WAITS,
+      turn: (signal) => this.#follow(signal),
+      passes: (error) => error instanceof RedisError || error instanceof OperatorError,
+      failed: ({ message: reason, remedy }) => log({ event: 'snp_failing', reason, remedy }),
+      recovered: (failures) => log({ event: 'snp_resumed', failures }),
+    });
   }
 
   /** Why no events come; null if they do. */
   failing(): string | null {
-    return this.#trouble.reason();
+    return this.#loop.failure();
   }
 
   /** Counters since the start, and the number of the last message. */
   counted() {
     const handshakes: ReadonlyMap<HandshakeReason, number> = this.#handshakes;
-    return { handshakes, gaps: this.#gaps, failures: this.#trouble.total(), sequence: this.#sequence };
+    return { handshakes, gaps: this.#gaps, failures: this.#failures, sequence: this.#sequence };
   }
 
   /** Finishes the message that is being accepted, and stops. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    const stopped = this.#loop.stop();
     this.#endRead?.();
-    await this.#done;
+    await stopped;
+    this.#redis?.close();
   }
 
-  get #isStopping(): boolean {
-    return this.#stopping.signal.aborted;
-  }
-
-  async #wait(failures: number): Promise<void> {
-    await pause(this.#options.clock, backoff(failures + 1, WAITS), this.#stopping.signal);
-  }
-
-  async #run(): Promise<void> {
-    await this.#options.begin(this.#stopping.signal);
-    for (let failures = 0; !this.#isStopping; failures++) {
-      const before = this.#sequence;
-      try {
-        await this.#follow();
-      } catch (error) {
-        if (this.#isStopping) return;
-        if (!(error instanceof RedisError)) throw error;
-        if (this.#sequence !== before) failures = 0;
-        this.#trouble.failed({ reason: error.message, remedy: error.remedy });
-        await this.#wait(failures);
-      }
-    }
-  }
-
-  /** Follows the stream over one connection. @throws RedisError */
-  async #follow(): Promise<void> {
-    const redis = await connectRedis(this.#options.url, this.#options.clock, this.#stopping.signal);
+  /**
+   * Reads the next messages and accepts them.
+   * @returns milliseconds until the next read
+   * @throws RedisError; OperatorError for a message that can't be accepted
+   */
+  async #follow(signal: AbortSignal): Promise<number> {
+    this.#begun ??= this.#options.begin(signal);
+    await this.#begun;
+    if (signal.aborted) return 0;
     try {
-      // Messages that the last connection read but didn't acknowledge come again.
-      if (this.#session !== null) this.#session.isDrained = false;
-      while (!this.#isStopping) {
-        this.#session ??= await this.#shakeHands(redis);
-        await this.#readOnce(redis, this.#session);
-      }
-    } finally {
-      redis.close();
+      this.#redis ??= await this.#connected(signal);
+      this.#session ??= await this.#shakeHands(this.#redis, signal);
+      return await this.#readOnce(this.#redis, this.#session, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#failures += 1;
+      this.#redis?.close();
+      this.#redis = null;
+      throw error;
     }
+  }
+
+  async #connected(signal: AbortSignal): Promise<Redis> {
+    const redis = await connectRedis(this.#options.url, this.#options.clock, signal);
+    // Messages that the last connection read but didn't acknowledge come again.
+    if (this.#session !== null) this.#session.isDrained = false;
+    return redis;
   }
 
   /** Requests a stream from the broker. */
-  async #shakeHands(redis: Redis): Promise<Session> {
+  async #shakeHands(redis: Redis, signal: AbortSignal): Promise<Session> {
     const { prefix, chance, clock, tip, positionOf, log } = this.#options;
     const reason = this.#reason;
-    if (this.#inVain > 1) await this.#wait(this.#inVain - 2);
+    if (this.#inVain > 1) await pause(clock, backoff(this.#inVain - 1, WAITS), signal);
     const { rows: sequence, digest: id } = positionOf(this.#source);
     // After a message without a parent, the last block is a better position than the message before.
     const last = id === '' || reason === 'unknown_parent' ? null : { id, sequence };
@@ -272,31 +219,36 @@ export class SnpSubscriber {
     this.#reason = reason;
   }
 
-  async #readOnce(redis: Redis, session: Session): Promise<void> {
+  /** @returns milliseconds until the next read */
+  async #readOnce(redis: Redis, session: Session, signal: AbortSignal): Promise<number> {
     const { clock } = this.#options;
     const entries = await this.#read(redis, session);
-    if (entries === null) return this.#leave('no_group');
-    if (entries.length === 0) {
-      this.#trouble.resolved();
-      if (!session.isDrained) session.isDrained = true;
-      else if (clock.monotonic() - session.heardAt >= SILENCE_MS) this.#leave('silence');
-      return;
-    }
+    if (entries === null) this.#leave('no_group');
+    else if (entries.length > 0) return this.#acceptAll(redis, session, entries, signal);
+    else if (!session.isDrained) session.isDrained = true;
+    else if (clock.monotonic() - session.heardAt >= SILENCE_MS) this.#leave('silence');
+    return 0;
+  }
+
+  /** Accepts messages in their order. @returns milliseconds until the next read */
+  async #acceptAll(redis: Redis, session: Session, entries: Entries, signal: AbortSignal): Promise<number> {
     for (const { id, message } of entries) {
       // A message that comes again, because its acknowledgement was lost, is the last one and changes nothing.
-      const isAccepted = message === null || (await this.#accept(session, message));
-      if (!isAccepted) return;
+      const outcome = message === null ? 'accepted' : await this.#accept(session, message);
+      if (outcome === 'left') return 0;
+      if (outcome === 'unavailable') {
+        session.isDrained = false;
+        return WAITS.firstMs;
+      }
       await redis.runTogether(session.commands.acknowledge(id));
-      session.heardAt = clock.monotonic();
-      if (this.#isStopping) return;
+      session.heardAt = this.#options.clock.monotonic();
+      if (signal.aborted) return 0;
     }
+    return 0;
   }
 
   /** The next messages; null if the broker has dropped the stream. */
-  async #read(
-    redis: Redis,
-    { commands, isDrained }: Session,
-  ): Promise<ReturnType<ClientCommands['messagesOf']> | null> {
+  async #read(redis: Redis, { commands, isDrained }: Session): Promise<Entries | null> {
     const { blockMs = BLOCK_MS } = this.#options;
     const read = isDrained ? commands.readNew(this.#count, blockMs) : commands.readAgain(this.#count);
     try {
@@ -312,35 +264,37 @@ export class SnpSubscriber {
     }
   }
 
-  /** Accepts a message. @returns whether to acknowledge it: not if the stream was left, or the server stops */
-  async #accept(session: Session, message: Message): Promise<boolean> {
-    const { log } = this.#options;
-    if (!this.#follows(session, message)) return false;
-    if (!mayBeEventPath(message.path)) {
-      const { id: message_id, path } = message;
+  /**
+   * Accepts a message. @returns what became of it: it is `accepted`, the stream was `left`, or the store or the log is `unavailable`,
+   * which its writer reports
+   * @throws OperatorError if the message can't be accepted
+   */
+  async #accept(session: Session, message: Message): Promise<'accepted' | 'left' | 'unavailable'> {
+    const { log, intake, skip } = this.#options;
+    if (!this.#follows(session, message)) return 'left';
+    const { id, path, sequence } = message;
+    if (!mayBeEventPath(path)) {
       const remedy = 'No node posts to this path. There is nothing to do.';
-      if (!this.#skippedPaths.has(path)) log({ event: 'snp_message_skipped', message_id, path, remedy });
+      if (!this.#skippedPaths.has(path)) log({ event: 'snp_message_skipped', message_id: id, path, remedy });
       this.#skippedPaths.add(path);
       return this.#passed(session, message);
     }
-    const isSkipped = this.#options.skip.includes(message.sequence);
-    if (isSkipped && this.#skipped.has(message.sequence)) return this.#passed(session, message);
-    const event = isSkipped ? this.#skipOf(message) : this.#eventOf(message);
-    for (let failures = 0; !this.#isStopping; failures++) {
-      const { error } = await this.#options.intake(event);
-      if (error === null) {
-        if (isSkipped) this.#saySkipped(message);
-        return this.#passed(session, message);
-      }
-      if (error instanceof UnknownParentError && this.#orphan !== message.id) {
-        this.#orphan = message.id;
-        this.#leave('unknown_parent');
-        return false;
-      }
-      this.#noteFailure(message, error);
-      await this.#wait(failures);
+    const isSkipped = skip.includes(sequence);
+    if (isSkipped && this.#skipped.has(sequence)) return this.#passed(session, message);
+    const { error } = await intake(isSkipped ? this.#skipOf(message) : this.#eventOf(message));
+    if (error === null) {
+      if (isSkipped) this.#saySkipped(message);
+      return this.#passed(session, message);
     }
-    return false;
+    if (isUnavailable(error)) return 'unavailable';
+    const isOrphan = error instanceof UnknownParentError;
+    if (isOrphan && this.#orphan !== id) {
+      this.#orphan = id;
+      this.#leave('unknown_parent');
+      return 'left';
+    }
+    const problem = `Message ${id} (${path}) can't be applied: ${reasonOf(error)}`;
+    throw new OperatorError(problem, isOrphan ? PARENT_REMEDY : eventRemedy(sequence), { cause: error });
   }
 
   /**
@@ -391,24 +345,16 @@ export class SnpSubscriber {
     this.#options.log({ event: 'snp_message_skipped', message_id: id, path, remedy: skipRemedy(path) });
   }
 
-  #passed(session: Session, { id, sequence }: Message): true {
+  #passed(session: Session, { id, sequence }: Message): 'accepted' {
     session.last = { id, sequence };
     this.#sequence = sequence;
     this.#inVain = 0;
-    this.#trouble.resolved();
-    return true;
-  }
-
-  /** Notes why a message can't be accepted. A failing disk or shared log is reported by its writer. */
-  #noteFailure({ id, path, sequence }: Message, error: unknown): void {
-    if (isUnavailable(error)) return;
-    const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : eventRemedy(sequence);
-    this.#trouble.failed({ reason: `Message ${id} (${path}) can't be applied: ${reasonOf(error)}`, remedy });
+    return 'accepted';
   }
 }
 
 /** Number of messages of the next read: those that would have some megabytes if they are like these. */
-function nextCount(count: number, entries: ReturnType<ClientCommands['messagesOf']>): number {
+function nextCount(count: number, entries: Entries): number {
   if (entries.length === 0) return count;
   const bytes = entries.reduce((sum, { message }) => sum + (message?.body.length ?? 0), 0);
   if (bytes > MOST_BYTES) return Math.max(1, Math.floor((count * MOST_BYTES) / bytes));
