@@ -5,7 +5,7 @@
 import { Database } from 'bun:sqlite';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
-import { NO_FILTER } from '../../src/store/queries/transactions/transaction-search.ts';
+import { NO_FILTER } from '../../src/store/queries/transactions/transaction-lists.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { spread } from '../results.ts';
 

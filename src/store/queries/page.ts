@@ -166,8 +166,11 @@ interface FilteredSource<Row, Item>
   extends Pick<PageSource<Row, Item, number | null>, 'limit' | 'at' | 'total' | 'keyOf' | 'itemOf'> {
   /** Rows that a page reads at most; as many to learn whether there is a page on its other side. */
   mostRows: number;
-  /** Rows in list order from the key on (inclusive), or from the head; in reverse order if it reads backwards. */
-  rows(key: CursorKey | null, isBackwards: boolean): Iterable<Row>;
+  /**
+   * Rows in list order from the key on (inclusive), or from the head; in reverse order if it reads backwards.
+   * @param count rows that are enough if all meet the conditions
+   */
+  rows(key: CursorKey | null, isBackwards: boolean, count: number): Iterable<Row>;
   meets(row: Row): boolean;
   /** The number of rows that one counts as (default: 1). */
   costOf?(row: Row): number;
@@ -216,7 +219,8 @@ function* filteredPageOf<Row, Item>(
     const isExclusive = side === 'after' || side === 'before';
     const rows: Row[] = [];
     let read = 0;
-    for (const row of source.rows(key.length === 0 ? null : key, isBackwards({ side, key }))) {
+    const enough = count + (isExclusive ? 1 : 0);
+    for (const row of source.rows(key.length === 0 ? null : key, isBackwards({ side, key }), enough)) {
       if (isExclusive && isSame(keyOf(row), key)) continue;
       if (read >= mostRows) return { rows, stopped: keyOf(row) };
       if (source.meets(row)) rows.push(row);

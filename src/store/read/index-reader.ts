@@ -41,6 +41,7 @@ import {
   sharedProjection,
 } from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
+import type { SearchLimits } from '../queries/planner.ts';
 import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
@@ -50,7 +51,7 @@ import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
 import { tokenQueueQueries } from '../queries/tokens/token-jobs.ts';
 import { detailQueries } from '../queries/transactions/details.ts';
 import { eventQueries } from '../queries/transactions/events.ts';
-import { type SearchLimits, transactionSearch } from '../queries/transactions/transaction-search.ts';
+import { transactionSearch } from '../queries/transactions/transaction-lists.ts';
 import { transactionQueries } from '../queries/transactions/transactions.ts';
 
 /** Limits of what one request may read where no index bounds a query; defaults apply where one is omitted. */

@@ -13,7 +13,7 @@ import type { MempoolQueries } from '../mempool.ts';
 import { keysetPage, numberAt } from '../page.ts';
 import type { DetailQueries } from './details.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
-import { transactionWalk } from './transaction-walk.ts';
+import { transactionWalk } from './transaction-lists.ts';
 
 const inBlock = 'position BETWEEN ?3 AND ?4';
 const ofPrincipal = `SELECT position, affected, stx_sent, stx_received FROM principal_transactions

@@ -1,0 +1,199 @@
+/**
+ * Lists of rows in the order of a key. A list is declared once, by its columns, its condition and its key; the statements that
+ * read it in both directions are written here, and read a bounded number of rows from a key on.
+ */
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import { lazy } from '../../base/cache.ts';
+import type { CursorKey } from '../model/page.ts';
+import { prepared } from '../rows/statement.ts';
+import type { Span } from './blocks/windows.ts';
+import { bytesAt, numberAt, textAt } from './page.ts';
+
+export type Value = SQLQueryBindings;
+
+/** A column of a list's order. A row has it by its name without the table's. */
+export interface KeyColumn {
+  column: string;
+  /** How a cursor's key has the column's value. */
+  form: keyof typeof forms;
+  descends: boolean;
+}
+
+/** The forms of values in keys: how a key's part is read, and a value before and behind all others. */
+const forms = {
+  number: { read: numberAt, least: Number.MIN_SAFE_INTEGER, greatest: Number.MAX_SAFE_INTEGER },
+  text: { read: textAt, least: '', greatest: '\u{10ffff}' },
+  bytes: { read: bytesAt, least: new Uint8Array(0), greatest: new Uint8Array(33).fill(0xff) },
+} as const;
+
+/** A column whose greatest value comes first. */
+export const down = (column: string, form: KeyColumn['form'] = 'number'): KeyColumn => ({
+  column,
+  form,
+  descends: true,
+});
+/** The name that a row has for a column. */
+export const nameOf = ({ column }: KeyColumn): string => column.slice(column.indexOf('.') + 1);
+
+/** Rows of a list, before they are ordered. */
+export interface Selection {
+  /** Columns and tables. */
+  select: string;
+  /** The condition. Its parameters, ?1 and so on, are the list's own. */
+  where?: string;
+}
+
+interface Options {
+  /** Whether the list has an end at a value of the key's first column, in either direction. */
+  isEnded?: boolean;
+  union?: 'UNION' | 'UNION ALL';
+}
+
+/** The statements of a list. */
+export interface Ordered {
+  key: readonly KeyColumn[];
+  isEnded: boolean;
+  texts: Readonly<Record<string, string>>;
+}
+
+/** Writes the statements of a list. Several selections are united, each of which an index has in the list's order. */
+export function ordered(
+  selections: Selection | readonly Selection[],
+  key: readonly KeyColumn[],
+  { isEnded = false, union = 'UNION ALL' }: Options = {},
+): Ordered {
+  const parts = [selections].flat();
+  const own = Math.max(0, ...[...JSON.stringify(parts).matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
+  const parameter = (nth: number): string => `?${own + nth}`;
+  const tuple = (terms: readonly string[]): string => (terms.length === 1 ? terms.join() : `(${terms.join(', ')})`);
+  const columns = key.map(({ column }) => column);
+  const [first, second] = key;
+
+  /** @param bound comes first, since SQLite seeks by the first of two bounds */
+  function statement(bound: string, order: readonly KeyColumn[], isBackward: boolean, limit: number): string {
+    const terms = parts.map(({ select, where }) => {
+      const conditions = [bound, where].filter((one) => one !== undefined && one !== '');
+      return conditions.length === 0 ? select : `${select} WHERE ${conditions.join(' AND ')}`;
+    });
+    const sorted = order.map((one) => {
+      const name = terms.length === 1 ? one.column : nameOf(one);
+      return one.descends === isBackward ? name : `${name} DESC`;
+    });
+    return `${terms.join(` ${union} `)} ORDER BY ${sorted.join(', ')} LIMIT ${parameter(limit)}`;
+  }
+
+  if (first === undefined) throw new Error('a list without a key');
+  if (second !== undefined && first.descends !== second.descends) {
+    // No single comparison finds the rows from a key on.
+    const beyond = (isBackward: boolean): string =>
+      `${first.column} ${first.descends === isBackward ? '>' : '<'} ${parameter(1)}`;
+    const equal = (isBackward: boolean): string =>
+      `${first.column} = ${parameter(1)} AND ${second.column} ${second.descends === isBackward ? '>=' : '<='} ${parameter(2)}`;
+    return {
+      key,
+      isEnded,
+      texts: {
+        head: statement('', key, false, 1),
+        equal: statement(equal(false), [second], false, 3),
+        beyond: statement(beyond(false), key, false, 2),
+        equalBackward: statement(equal(true), [second], true, 3),
+        above: statement(beyond(true), key, true, 2),
+      },
+    };
+  }
+  const directed = (isBackward: boolean): string => {
+    const [onward, back] = first.descends === isBackward ? ['>=', '<='] : ['<=', '>='];
+    const from = `${tuple(columns)} ${onward} ${tuple(key.map((_, index) => parameter(index + 1)))}`;
+    const end = key.length + 1;
+    return isEnded
+      ? statement(`${from} AND ${first.column} ${back} ${parameter(end)}`, key, isBackward, end + 1)
+      : statement(from, key, isBackward, end);
+  };
+  return { key, isEnded, texts: { forward: directed(false), backward: directed(true) } };
+}
+
+/** The statements of some lists by name; the plan test reads them. */
+export const statementsOf = (lists: Readonly<Record<string, Ordered>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(lists).flatMap(([list, { texts }]) =>
+      Object.entries(texts).map(([name, text]) => [`${list}.${name}`, text]),
+    ),
+  );
+
+/** Rows of a list in its order. */
+export interface RowSource<Row> {
+  /**
+   * Returns rows from a key on, which is included, or from the head; in reverse order if it reads backward, then without a key
+   * from the end.
+   * @param count rows that are enough
+   */
+  rows(key: CursorKey | null, isBackward: boolean, count: number): Iterable<Row>;
+  keyOf(row: Row): CursorKey;
+}
+
+/** Reads a list. The function takes the list's own parameters, and the bounds of its first column. */
+export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
+  const statements = Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, lazy(() => prepared<Row, Value[]>(db, text))]),
+  );
+  const read = (name: string, ...values: Value[]): Row[] => statements[name]!().all(...values);
+  const names = key.map(nameOf);
+
+  /** The key's values, within the bounds; before all rows of the direction if there is no key. */
+  function startAt(asked: CursorKey | null, isBackward: boolean, { first, last }: Span): Value[] {
+    const values: Value[] = key.map(({ form, descends }, index) =>
+      asked === null ? forms[form][descends === isBackward ? 'least' : 'greatest'] : forms[form].read(asked, index),
+    );
+    if (!isEnded) return values;
+    const isDown = key[0]!.descends !== isBackward;
+    const isOutside = isDown ? Number(values[0]) > last : Number(values[0]) < first;
+    if (!isOutside) return values;
+    return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
+  }
+
+  return (own: readonly Value[], span: Span = { first: 0, last: Number.MAX_SAFE_INTEGER }) => ({
+    rows(asked: CursorKey | null, isBackward: boolean, count: number): Row[] {
+      if (texts.forward === undefined) {
+        if (asked === null) return read('head', ...own, count);
+        const [value, second] = startAt(asked, isBackward, span) as [Value, Value];
+        const equal = read(isBackward ? 'equalBackward' : 'equal', ...own, value, second, count);
+        if (equal.length >= count) return equal;
+        return [...equal, ...read(isBackward ? 'above' : 'beyond', ...own, value, count - equal.length)];
+      }
+      const start = startAt(asked, isBackward, span);
+      const end = isEnded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
+      return read(isBackward ? 'backward' : 'forward', ...own, ...start, ...end, count);
+    },
+    keyOf: (row: Row): CursorKey =>
+      names.map((name) => {
+        const value = (row as Record<string, string | number | Uint8Array>)[name]!;
+        return value instanceof Uint8Array ? value.toHex() : value;
+      }),
+  });
+}
+
+/** The same list the other way round. */
+export const reversed = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> => ({
+  rows: (key, isBackward, count) => rows(key, !isBackward, count),
+  keyOf,
+});
+
+/** Rows in a batch of a walk. */
+const BATCH = 256;
+
+/** A list whose rows are read in batches that grow, for as long as they are asked for. No statement stays open between two. */
+export const walked = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> => ({
+  *rows(key, isBackward, count) {
+    let from = key;
+    for (let most = Math.min(count, BATCH); ; most = Math.min(2 * most, BATCH)) {
+      // A later batch begins with the last row of the one before.
+      const known = from === key ? 0 : 1;
+      const batch = [...rows(from, isBackward, most + known)];
+      yield* batch.slice(known);
+      const last = batch.at(-1);
+      if (last === undefined || batch.length < most + known) return;
+      from = keyOf(last);
+    }
+  },
+  keyOf,
+});

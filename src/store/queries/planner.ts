@@ -1,0 +1,313 @@
+/**
+ * Filtered lists. Each way to read a list has an index, which finds the rows of some filters in an order of the list. A list is
+ * read by the way that finds the fewest rows, and every row that is read is judged by all filters. However long the list is, a
+ * request reads a bounded number of rows: a page with a cursor may be short and have a next one all the same, and a page with an
+ * offset is whole, or refused with {@link TooMuchWorkError}.
+ *
+ * A filter is added in one place: to `filters`, with the condition that its rows meet, and if an index finds them, to `ways`.
+ */
+import type { Database } from 'bun:sqlite';
+import { memoize } from '../../base/cache.ts';
+import { type Cursor, HEAD, type OffsetPage, type Page } from '../model/page.ts';
+import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
+import type { Span } from './blocks/windows.ts';
+import { type KeyColumn, lister, nameOf, ordered, type RowSource, reversed, type Value, walked } from './list.ts';
+import { filteredPage, MOST_FILTERED_ROWS } from './page.ts';
+
+/** A way to read a list, along an index. Its conditions name the value of a filter by `:filter`. */
+export interface Way<Filter extends string> {
+  /** The filters that the index applies by itself. */
+  by: readonly Filter[];
+  /** The tables, with the index. */
+  from: string;
+  /** The condition by which the index is sought. */
+  where: string;
+  /** Conditions that each find rows in the list's order, if those of `where` aren't. */
+  inOrder?: readonly string[];
+  /** The key's columns, if others than the list's have the index. */
+  key?: readonly KeyColumn[];
+}
+
+/** An order of a list: its columns, in one direction, and the tables that they need besides. */
+interface Order {
+  columns: readonly string[];
+  join?: string;
+}
+
+interface Declared<Filter extends string, Name extends string> {
+  /** The condition of each filter, in which `:filter` is its value. */
+  filters: Readonly<Record<Filter, string>>;
+  ways: Readonly<Record<Name, Way<NoInfer<Filter>>>>;
+  key: readonly KeyColumn[];
+}
+
+/** A way that finds the rows of given filters, and how many there are. */
+export interface Found<Name extends string> {
+  way: Name;
+  size: number;
+  /** Counts them up to a limit, if `size` was counted up to one. */
+  count?(most: number): number;
+  /** Whether there may be fewer than `size`. */
+  isEstimate?: boolean;
+}
+
+/** Returns the way that finds the fewest rows; of several the one that is declared first. */
+function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, found: readonly Found<Name>[]) {
+  const rank = Object.keys(ways);
+  const [least] = found.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
+  return least;
+}
+
+/** Numbers the filters as parameters of statements. */
+function numbered<Filter extends string>(filters: Readonly<Record<Filter, string>>) {
+  const names = Object.keys(filters) as Filter[];
+  const text = (named: string): string => named.replace(/:([a-z]\w*)/gi, (_, name) => `?${names.indexOf(name) + 1}`);
+  return {
+    count: names.length,
+    text,
+    /** The condition that a row meets all filters that are given. */
+    matches: names.map((name) => text(`(:${name} IS NULL OR ${filters[name]})`)).join(' AND '),
+    valuesOf: (values: Readonly<Record<Filter, Value>>): Value[] => names.map((name) => values[name]),
+  };
+}
+
+const columnsOf = (key: readonly KeyColumn[]): string => key.map((one) => `${one.column} AS ${nameOf(one)}`).join(', ');
+
+/** The conditions by which a way finds rows in the list's order. */
+const partsOf = ({ where, inOrder }: Way<string>): readonly string[] => inOrder ?? [where];
+
+/** Declares a list that is read page by page with cursors. */
+export function walkOf<Filter extends string, Name extends string>({ filters, ways, key }: Declared<Filter, Name>) {
+  const { text, matches, valuesOf } = numbered(filters);
+  const lists = Object.fromEntries(
+    Object.entries<Way<string>>(ways).map(([name, way]) => {
+      const own = way.key ?? key;
+      const select = `SELECT ${columnsOf(own)}, ${matches} AS matches FROM ${way.from}`;
+      return [
+        name,
+        ordered(
+          partsOf(way).map((where) => ({ select, where: text(where) })),
+          own,
+          { isEnded: true },
+        ),
+      ];
+    }),
+  );
+  return { lists, ways, valuesOf };
+}
+
+type Walk<Filter extends string, Name extends string> = ReturnType<typeof walkOf<Filter, Name>>;
+
+interface Judged {
+  matches: 0 | 1;
+}
+
+/** What a walk reads. */
+interface Walked<Filter extends string, Name extends string> {
+  values: Readonly<Record<Filter, Value>>;
+  found: readonly Found<Name>[];
+  /** The bounds of the key's first column. */
+  span?: Span;
+  isReversed?: boolean;
+  total?: number | null;
+}
+
+/** @param mostRows rows that a page reads at most; tests of the bound use fewer than the default */
+export function walker<Row, Filter extends string, Name extends string>(
+  db: Database,
+  { lists, ways, valuesOf }: Walk<Filter, Name>,
+  mostRows = MOST_FILTERED_ROWS,
+) {
+  const list = memoize((name) => lister<Row & Judged>(db, lists[name]!));
+  return <Item>(
+    { values, found, span, isReversed = false, total = null }: Walked<Filter, Name>,
+    limit: number,
+    at: Cursor | null,
+    itemOf: (row: Row) => Item,
+  ): Page<Item, number | null> => {
+    const way = narrowest(ways, found);
+    if (way === undefined || way.size === 0) return emptyAt(at, total);
+    const rows: RowSource<Row & Judged> = walked(list(way.way)(valuesOf(values), span));
+    return filteredPage<Row & Judged, Item>({
+      limit,
+      at,
+      total,
+      mostRows,
+      ...(isReversed ? reversed(rows) : rows),
+      meets: ({ matches }) => matches === 1,
+      itemOf,
+    });
+  };
+}
+
+/** The page of a list without items. */
+const emptyAt = (at: Cursor | null, total: number | null): Page<never, number | null> => ({
+  items: [],
+  total,
+  current: at ?? HEAD,
+  next: null,
+  previous: null,
+});
+
+/** Limits of what one request with an offset may read. */
+export interface SearchLimits {
+  /** Rows up to which a list is sorted at once; a longer one is walked first, for as many rows. */
+  sorted: number;
+  /** Rows that are read. */
+  rows: number;
+  /** Entries of an index that are counted. */
+  entries: number;
+}
+
+export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: MOST_ENTRIES };
+
+export type Direction = 'asc' | 'desc';
+const directions = { asc: '', desc: ' DESC' } as const;
+
+/** The whole list in an order: its tables with the index, and its columns. */
+interface Whole {
+  from: string;
+  columns: readonly string[];
+  /** A condition that the index applies when the list is filtered. */
+  where?: string;
+}
+
+interface Searched<Filter extends string, Name extends string, By extends string> extends Declared<Filter, Name> {
+  /** The rows' name in the plural, and a filter that matches few, for messages. */
+  noun: string;
+  narrowFilter: string;
+  orders: Readonly<Record<By, Order>>;
+  /** The order that the ways have by themselves; null for none. */
+  ownOrder: NoInfer<By> | null;
+  /** The whole list in orders that an index has. */
+  whole: Readonly<Partial<Record<NoInfer<By>, Whole>>>;
+  /** The columns that the filters and the key use. */
+  looked: string;
+}
+
+/** Declares a list that is read by pages with an offset, and counted. */
+export function searchOf<Filter extends string, Name extends string, By extends string>(
+  declared: Searched<Filter, Name, By>,
+) {
+  const { filters, ways, key, orders, ownOrder, whole, looked } = declared;
+  const { count, text, matches, valuesOf } = numbered(filters);
+  const shown = columnsOf(key);
+  const parameter = (nth: number): string => `?${count + nth}`;
+  const within = `${key[0]!.column} BETWEEN ${parameter(1)} AND ${parameter(2)}`;
+  const page = `LIMIT ${parameter(3)} OFFSET ${parameter(4)}`;
+  const sortedBy = (columns: readonly string[], down: string): string =>
+    `ORDER BY ${columns.map((column) => `${column}${down}`).join(', ')}`;
+
+  function byWay(way: Way<string>, by: By, down: string): string {
+    const isOwn = by === ownOrder;
+    const { columns, join = '' } = orders[by];
+    const terms = (isOwn ? partsOf(way) : [way.where]).map(
+      (where) => `SELECT ${shown} FROM ${way.from} ${join} WHERE ${text(where)} AND ${matches} AND ${within}`,
+    );
+    const names = terms.length === 1 ? columns : key.map(nameOf);
+    return `${terms.join(' UNION ALL ')} ${sortedBy(names, down)} ${page}`;
+  }
+
+  const sql: Record<string, string> = {};
+  for (const [direction, down] of Object.entries(directions)) {
+    for (const [by, { from, columns, where }] of Object.entries<Whole>(whole as Record<By, Whole>)) {
+      const order = sortedBy(columns, down);
+      sql[`all.${by}.${direction}`] = `SELECT ${shown} FROM ${from} ${order} LIMIT ?1 OFFSET ?2`;
+      sql[`walk.${by}.${direction}`] =
+        `SELECT ${shown} FROM (SELECT ${looked} FROM ${from} ${where === undefined ? '' : `WHERE ${text(where)}`} ${order}
+           LIMIT ${parameter(5)}) t WHERE ${matches} AND ${within} ${page}`;
+    }
+    for (const [name, way] of Object.entries<Way<string>>(ways)) {
+      for (const by of Object.keys(orders) as By[]) sql[`index.${name}.${by}.${direction}`] = byWay(way, by, down);
+    }
+  }
+  for (const [name, { from, where }] of Object.entries<Way<string>>(ways)) {
+    sql[`count.${name}`] = `SELECT count(*) AS total FROM ${from} WHERE ${text(where)} AND ${matches} AND ${within}`;
+  }
+  return { ...declared, sql, valuesOf };
+}
+
+type Search<Filter extends string, Name extends string, By extends string> = ReturnType<
+  typeof searchOf<Filter, Name, By>
+>;
+
+/** What a search reads. */
+interface Asked<Filter extends string, Name extends string> {
+  /** The values of filters; null for a filter that isn't given. */
+  values: Readonly<Record<Filter, Value>>;
+  found: readonly Found<Name>[];
+  /** The bounds of the key's first column. */
+  span: Span;
+}
+
+/** The page of a search that nothing can match. */
+export const NOTHING: OffsetPage<never> = { items: [], total: 0 };
+
+/** @param limits tests of each way use others than the default */
+export function searcher<Row, Filter extends string, Name extends string, By extends string>(
+  db: Database,
+  { sql, ways, ownOrder, noun, narrowFilter, filters, valuesOf }: Search<Filter, Name, By>,
+  limits: SearchLimits = SEARCH_LIMITS,
+) {
+  const statement = memoize((name) => prepared<Row & { total: number }, Value[]>(db, sql[name]!));
+  const tooManyPass = (limit: number): TooMuchWorkError =>
+    new TooMuchWorkError(
+      `Each of the filters matches more than ${limit} ${noun}; add one that matches fewer, such as ${narrowFilter}`,
+    );
+
+  /** @throws TooMuchWorkError if too many would have to be counted */
+  function totalOf(
+    { way, size, count, isEstimate = false }: Found<Name>,
+    { values, span }: Asked<Filter, Name>,
+  ): number {
+    const given = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
+    if (!isEstimate && given.every((name) => ways[way].by.includes(name))) {
+      if (size <= limits.rows || count === undefined) return size;
+      const counted = count(limits.entries + 1);
+      if (counted > limits.entries) throw tooManyPass(limits.entries);
+      return counted;
+    }
+    if (size > limits.rows) throw tooManyPass(limits.rows);
+    return statement(`count.${way}`).get(...valuesOf(values), span.first, span.last)?.total ?? 0;
+  }
+
+  /** @throws TooMuchWorkError if the page needs more rows than a request may read */
+  function pageOf(
+    least: Found<Name>,
+    { values, span }: Asked<Filter, Name>,
+    by: By,
+    direction: Direction,
+    count: number,
+    offset: number,
+  ) {
+    const page = [...valuesOf(values), span.first, span.last, count, offset];
+    const order = `${by}.${direction}`;
+    const byIndex = (): Row[] => statement(`index.${least.way}.${order}`).all(...page);
+    if (by === ownOrder) return byIndex();
+    if (least.size > limits.sorted) {
+      const rows = least.size <= limits.rows ? limits.sorted : limits.rows;
+      const walked = statement(`walk.${order}`).all(...page, rows);
+      if (walked.length === count) return walked;
+    }
+    if (least.size <= limits.rows) return byIndex();
+    throw new TooMuchWorkError(
+      `The page is not among the first ${limits.rows} ${noun} in this order; sort by ${ownOrder}, or add a ` +
+        `filter that matches fewer ${noun}`,
+    );
+  }
+
+  return {
+    /** A page of the whole list, in an order that an index has. */
+    all: (by: By, direction: Direction, count: number, offset: number): Row[] =>
+      statement(`all.${by}.${direction}`).all(count, offset),
+
+    /** @throws TooMuchWorkError if every filter matches many rows, and too few together or too many to count */
+    filtered(asked: Asked<Filter, Name>, by: By, direction: Direction, limit: number, offset: number): OffsetPage<Row> {
+      const least = narrowest(ways, asked.found);
+      if (least === undefined || least.size === 0) return NOTHING;
+      const total = totalOf(least, asked);
+      const count = Math.min(limit, total - offset);
+      return { items: count <= 0 ? [] : pageOf(least, asked, by, direction, count, offset), total };
+    },
+  };
+}

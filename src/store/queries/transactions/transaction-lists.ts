@@ -1,0 +1,382 @@
+/**
+ * Canonical transactions by filters: v1's list with an offset in several orders, and the list with cursors in the order of the
+ * chain.
+ */
+import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../../chain/position.ts';
+import type { TransactionType } from '../../../codec/transaction.ts';
+import type { Cursor, ListOrder, OffsetPage, Page } from '../../model/page.ts';
+import type {
+  TransactionConditions,
+  TransactionDetail,
+  TransactionFilter,
+  TransactionOrder,
+  TransactionSummary,
+} from '../../model/transaction.ts';
+import { COUNTER, PAYLOAD, STATUS } from '../../rows/enums.ts';
+import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+import { type Span, spanOf } from '../blocks/windows.ts';
+import { down, statementsOf } from '../list.ts';
+import {
+  type Found,
+  NOTHING,
+  SEARCH_LIMITS,
+  type SearchLimits,
+  searcher,
+  searchOf,
+  type Way,
+  walker,
+  walkOf,
+} from '../planner.ts';
+import type { DetailQueries } from './details.ts';
+import { bitsOf, numbersOf, payloadFilters } from './payload-filters.ts';
+
+const burnTime = `(SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')})`;
+const time = `(SELECT ${shownTime} FROM blocks b WHERE b.height = ${heightIn('t.position')})`;
+const { leastAmount, greatestAmount, ...payload } = payloadFilters('t');
+
+/** The filters of v1's list. */
+const searchFilters = {
+  ...payload,
+  nonce: 't.nonce = :nonce',
+  since: `${burnTime} >= :since`,
+  until: `${burnTime} <= :until`,
+};
+
+/** The filters of the list with cursors. `statuses` has a bit for each status, counted from the least. */
+const walkFilters = {
+  ...payload,
+  leastAmount,
+  greatestAmount,
+  statuses: `(:statuses >> (t.status - ${STATUS.unknown})) & 1`,
+  principal:
+    'EXISTS (SELECT 1 FROM principal_transactions p WHERE p.principal_id = :principal AND p.position = t.position)',
+  since: `${time} >= :since`,
+  until: `${time} <= :until`,
+};
+
+const called = `t.type = ${PAYLOAD.contract_call}`;
+const payloads = Object.values(PAYLOAD);
+
+/** The ways of both lists. Of two that find as many rows, the first is taken. */
+const ways = {
+  call: {
+    by: ['contract', 'functionName'],
+    from: 'transactions t INDEXED BY transactions_by_call',
+    where: `${called} AND t.contract_id = :contract AND t.function_name = :functionName`,
+  },
+  sender: { by: ['sender'], from: 'transactions t INDEXED BY transactions_by_sender', where: 't.sender_id = :sender' },
+  recipient: {
+    by: ['recipient'],
+    from: 'transactions t INDEXED BY transactions_by_recipient',
+    where: `t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = :recipient`,
+  },
+  contract: {
+    by: ['contract'],
+    from: 'transactions t INDEXED BY transactions_by_called_contract',
+    where: `${called} AND t.contract_id = :contract`,
+  },
+  functionName: {
+    by: ['functionName'],
+    from: 'transactions t INDEXED BY transactions_by_function',
+    where: `${called} AND t.function_name = :functionName`,
+  },
+  types: {
+    by: ['types'],
+    from: 'transactions t INDEXED BY transactions_by_type',
+    where: `t.type IN (${payloads.map((type) => `iif((:types >> ${type}) & 1, ${type}, -1)`).join(', ')})`,
+    // Rows of each type are in the order of the chain; SQLite merges them.
+    inOrder: payloads.map((type) => `t.type = ${type} AND (:types >> ${type}) & 1`),
+  },
+} as const satisfies Readonly<Record<string, Way<keyof typeof payload>>>;
+
+const key = [down('t.position')];
+
+const walk = walkOf({
+  filters: walkFilters,
+  ways: {
+    ...ways,
+    principal: {
+      by: ['principal'],
+      from: 'principal_transactions q CROSS JOIN transactions t ON t.position = q.position',
+      where: 'q.principal_id = :principal',
+      key: [down('q.position')],
+    },
+    all: { by: [], from: 'transactions t', where: 'true' },
+  },
+  key,
+});
+
+const search = searchOf({
+  filters: searchFilters,
+  ways: {
+    senderNonce: {
+      by: ['sender', 'nonce'],
+      from: 'transactions t INDEXED BY transactions_by_sender_nonce',
+      where: 't.sender_id = :sender AND t.nonce = :nonce',
+    },
+    ...ways,
+    nonce: { by: ['nonce'], from: 'transactions t INDEXED BY transactions_by_nonce', where: 't.nonce = :nonce' },
+    // The blocks of the positions that a search is bound to.
+    span: { by: ['since', 'until'], from: 'transactions t NOT INDEXED', where: 'true' },
+  },
+  key,
+  noun: 'transactions',
+  narrowFilter: 'a shorter range of time',
+  ownOrder: 'block_height',
+  orders: {
+    block_height: { columns: ['t.position'] },
+    burn_block_time: {
+      columns: ['a.burn_block_time', 't.position'],
+      join: `CROSS JOIN blocks a ON a.height = ${heightIn('t.position')}`,
+    },
+    fee: { columns: ['t.fee', 't.position'] },
+  },
+  whole: {
+    // Bitcoin's clock may run back a little, so times go by its blocks.
+    burn_block_time: {
+      from: `anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time CROSS JOIN transactions t
+               ON t.position >= ${firstPositionIn('a.first_block')} AND t.position < ${firstPositionIn('(a.first_block + a.blocks)')}`,
+      columns: ['a.time', 'a.ordinal', 't.position'],
+      where: `a.time BETWEEN coalesce(:since, 0) AND coalesce(:until, ${Number.MAX_SAFE_INTEGER})`,
+    },
+    fee: { from: 'transactions t INDEXED BY transactions_by_fee', columns: ['t.fee', 't.position'] },
+  },
+  looked: 't.position, t.type, t.sender_id, t.recipient_id, t.contract_id, t.function_name, t.nonce',
+});
+
+const single = {
+  total: 'SELECT transactions AS size FROM totals',
+  type: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.transactions} AND key = ?1`,
+  principal: `SELECT p.id, a.sent, a.paid, a.calls, a.transactions FROM principals p JOIN accounts a ON a.principal_id = p.id
+               WHERE p.address = ?1`,
+  functionName: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
+  // These two aren't stored: they are counted up to a limit, in their index alone.
+  nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
+  call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
+                                        WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
+  // The blocks of a span of time and a few others: Bitcoin's clock may run back a little.
+  between: `SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
+              FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,
+  // The last tenure that began before a time, whose blocks may be later, and the first that begins after one.
+  before:
+    'SELECT first_block AS height FROM anchor_burn_blocks WHERE time < ?1 ORDER BY time DESC, ordinal DESC LIMIT 1',
+  after: 'SELECT first_block AS height FROM anchor_burn_blocks WHERE time > ?1 ORDER BY time, ordinal LIMIT 1',
+  // The block with the n-th transaction of the chain, by the number of transactions before the block.
+  byOrdinal: `SELECT height, preceding_transactions AS preceding FROM blocks WHERE preceding_transactions < ?1
+               ORDER BY preceding_transactions DESC, height DESC LIMIT 1`,
+  fromOrdinal: 'SELECT position FROM transactions WHERE position >= ?1 ORDER BY position LIMIT ?2 OFFSET ?3',
+};
+
+/** Statements by name; the plan test reads them. */
+export const sql: Readonly<Record<string, string>> = single;
+export const transactionSearchSql: Readonly<Record<string, string>> = search.sql;
+export const transactionWalkSql: Readonly<Record<string, string>> = statementsOf(walk.lists);
+
+type PositionRow = Stored<'transactions', 'position'>;
+type PrincipalRow = Stored<'principals', 'id'> & Stored<'accounts', 'sent' | 'paid' | 'calls' | 'transactions'>;
+
+/** Filters that both lists have, and the rows of the index for their names: undefined if not given, null if unknown. */
+interface Parts {
+  types: readonly number[] | null;
+  functionName: string | null;
+  sender: PrincipalRow | null | undefined;
+  recipient: PrincipalRow | null | undefined;
+  contract: PrincipalRow | null | undefined;
+}
+
+/** The values of the filters that both lists have. */
+const valuesOf = ({ types, functionName, sender, recipient, contract }: Parts) => ({
+  types: bitsOf(types),
+  functionName,
+  sender: sender?.id ?? null,
+  recipient: recipient?.id ?? null,
+  contract: contract?.id ?? null,
+});
+
+/** Finds the rows of filters, and how many transactions each way finds. */
+function filterSizes(db: Database) {
+  const principal = prepared<PrincipalRow, [string]>(db, single.principal);
+  const callsOf = prepared<{ size: number }, [string]>(db, single.functionName);
+  const sizeOfType = prepared<{ size: number }, [string]>(db, single.type);
+  const total = prepared<{ size: number }, []>(db, single.total);
+
+  const principalOf = (address: string | null): PrincipalRow | null | undefined =>
+    address === null ? undefined : principal.get(address);
+  return {
+    total: (): number => total.get()?.size ?? 0,
+    principalOf,
+    callsOf: (name: string): number => callsOf.get(name)?.size ?? 0,
+    partsOf: (
+      { sender, recipient, contract, functionName }: Pick<TransactionFilter, keyof Parts>,
+      types: readonly TransactionType[] | null,
+    ): Parts => ({
+      types: numbersOf(types),
+      functionName,
+      sender: principalOf(sender),
+      recipient: principalOf(recipient),
+      contract: principalOf(contract),
+    }),
+    /** The ways of both lists but `call`, each with its size. */
+    found({ types, functionName, sender, recipient, contract }: Parts): Found<Exclude<keyof typeof ways, 'call'>>[] {
+      const sizes = {
+        sender: sender === undefined ? undefined : (sender?.sent ?? 0),
+        recipient: recipient === undefined ? undefined : (recipient?.paid ?? 0),
+        contract: contract === undefined ? undefined : (contract?.calls ?? 0),
+        functionName: functionName === null ? undefined : (callsOf.get(functionName)?.size ?? 0),
+        types: types?.reduce((sum, type) => sum + (sizeOfType.get(String(type))?.size ?? 0), 0),
+      };
+      return (Object.keys(sizes) as (keyof typeof sizes)[]).flatMap((way) => {
+        const size = sizes[way];
+        return size === undefined ? [] : [{ way, size }];
+      });
+    },
+  };
+}
+
+/** Seconds by which Bitcoin's clock runs back at most: a block may be two hours ahead of the others. */
+const CLOCK_SLACK = 2 * 3_600;
+
+/** @param mostRows tests of the bound use fewer than the default */
+export function transactionWalk(db: Database, summaryAt: (at: PositionRow) => TransactionSummary, mostRows?: number) {
+  const pages = walker<PositionRow, keyof typeof walkFilters, keyof typeof walk.ways>(db, walk, mostRows);
+  const sizes = filterSizes(db);
+  const before = prepared<{ height: number }, [number]>(db, single.before);
+  const after = prepared<{ height: number }, [number]>(db, single.after);
+
+  /** The positions that can have blocks of some times and heights. */
+  function spanIn(of: TransactionConditions): Span {
+    const { first, last } = spanOf(of);
+    const start = of.since === null ? null : before.get(of.since - CLOCK_SLACK);
+    const end = of.until === null ? null : after.get(of.until + CLOCK_SLACK);
+    return {
+      first: Math.max(first, positionsOf(start?.height ?? 0).first),
+      last: Math.min(last, end === null ? Number.MAX_SAFE_INTEGER : positionsOf(end.height).last),
+    };
+  }
+
+  /** Transactions that meet all conditions. */
+  return (
+    of: TransactionConditions,
+    order: ListOrder,
+    limit: number,
+    at: Cursor | null,
+  ): Page<TransactionSummary, number | null> => {
+    const parts = sizes.partsOf(of, of.types);
+    const principal = sizes.principalOf(of.principal);
+    const found: Found<keyof typeof walk.ways>[] = [...sizes.found(parts), { way: 'all', size: sizes.total() }];
+    if (principal !== undefined) found.push({ way: 'principal', size: principal?.transactions ?? 0 });
+    if (parts.contract != null && of.functionName !== null) {
+      found.push({ way: 'call', size: Math.min(sizes.callsOf(of.functionName), parts.contract.calls) });
+    }
+    const values = {
+      ...valuesOf(parts),
+      leastAmount: of.leastAmount,
+      greatestAmount: of.greatestAmount,
+      statuses: bitsOf(of.statuses?.map((status) => STATUS[status] - STATUS.unknown) ?? null),
+      principal: principal?.id ?? null,
+      since: of.since,
+      until: of.until,
+    };
+    return pages({ values, found, span: spanIn(of), isReversed: order === 'asc' }, limit, at, summaryAt);
+  };
+}
+
+/** Matches every transaction. */
+export const NO_FILTER: TransactionFilter = {
+  types: null,
+  sender: null,
+  recipient: null,
+  contract: null,
+  functionName: null,
+  nonce: null,
+  since: null,
+  until: null,
+};
+
+/** The payload type that other filters imply; null for any, undefined if two filters imply different ones. */
+function impliedType({ recipient, contract, functionName }: TransactionFilter): TransactionType | null | undefined {
+  const called = contract !== null || functionName !== null;
+  if (recipient === null) return called ? 'contract_call' : null;
+  return called ? undefined : 'token_transfer';
+}
+
+/** Pages of the whole chain in its order, found without counting the transactions before them. */
+function ordinalPages(db: Database) {
+  const blockOfOrdinal = prepared<Stored<'blocks', 'height'> & { preceding: number }, [number]>(db, single.byOrdinal);
+  const rowsFromOrdinal = prepared<PositionRow, [number, number, number]>(db, single.fromOrdinal);
+
+  return (all: number, direction: TransactionOrder['direction'], count: number, offset: number): PositionRow[] => {
+    const first = direction === 'asc' ? offset + 1 : all - offset - count + 1;
+    const block = blockOfOrdinal.get(first);
+    if (block === null) return [];
+    const rows = rowsFromOrdinal.all(positionsOf(block.height).first, count, first - block.preceding - 1);
+    return direction === 'asc' ? rows : rows.reverse();
+  };
+}
+
+/** @param limits tests of each way use others than the default */
+export function transactionSearch(db: Database, details: DetailQueries, limits: SearchLimits = SEARCH_LIMITS) {
+  const pages = searcher<PositionRow, keyof typeof searchFilters, keyof typeof search.ways, TransactionOrder['by']>(
+    db,
+    search,
+    limits,
+  );
+  const sizes = filterSizes(db);
+  const ordinals = ordinalPages(db);
+  const sizeOfNonce = prepared<{ size: number }, [number, number]>(db, single.nonce);
+  const sizeOfCall = prepared<{ size: number }, [number, string, number]>(db, single.call);
+  const between = prepared<{ first: number | null; last: number | null; size: number }, [number, number]>(
+    db,
+    single.between,
+  );
+
+  function unfiltered({ by, direction }: TransactionOrder, limit: number, offset: number): OffsetPage<PositionRow> {
+    const total = sizes.total();
+    const count = Math.min(limit, total - offset);
+    if (count <= 0) return { items: [], total };
+    const page =
+      by === 'block_height' ? ordinals(total, direction, count, offset) : pages.all(by, direction, count, offset);
+    return { items: page, total };
+  }
+
+  function filtered(filter: TransactionFilter, order: TransactionOrder, limit: number, offset: number) {
+    const { functionName, nonce, since, until } = filter;
+    const implied = impliedType(filter);
+    if (implied === undefined || (implied !== null && filter.types?.includes(implied) === false)) return NOTHING;
+    const parts = sizes.partsOf(filter, implied === null ? filter.types : null);
+    const { sender, contract } = parts;
+    const found: Found<keyof typeof search.ways>[] = sizes.found(parts);
+    const counted = (way: 'call' | 'nonce', count: (most: number) => number) =>
+      found.push({ way, size: count(limits.rows + 1), count });
+    if (contract != null && functionName !== null) {
+      counted('call', (most) => sizeOfCall.get(contract.id, functionName, most)?.size ?? 0);
+    }
+    if (nonce !== null) counted('nonce', (most) => sizeOfNonce.get(nonce, most)?.size ?? 0);
+    // A nonce is spent once.
+    if (nonce !== null && sender != null) {
+      found.push({ way: 'senderNonce', size: Math.min(1, sender.sent), isEstimate: true });
+    }
+    const times = since === null && until === null ? null : between.get(since ?? 0, until ?? Number.MAX_SAFE_INTEGER);
+    if (times !== null) found.push({ way: 'span', size: times.size });
+    const span = {
+      first: times?.first == null ? 0 : positionsOf(times.first).first,
+      last: times?.last == null ? Number.MAX_SAFE_INTEGER : positionsOf(times.last).last,
+    };
+    const values = { ...valuesOf(parts), nonce, since, until };
+    return pages.filtered({ values, found, span }, order.by, order.direction, limit, offset);
+  }
+
+  /** @throws TooMuchWorkError if every filter matches many transactions, and too few together or too many to count */
+  return (
+    filter: TransactionFilter,
+    order: TransactionOrder,
+    limit: number,
+    offset: number,
+  ): OffsetPage<TransactionDetail> => {
+    const isFiltered = Object.values(filter).some((part) => part !== null);
+    const { items, total } = isFiltered ? filtered(filter, order, limit, offset) : unfiltered(order, limit, offset);
+    return { items: details.at(items.map(({ position }) => position)), total };
+  };
+}
