@@ -1,23 +1,51 @@
--- The index: everything Stackside serves, in one SQLite file. PRAGMA user_version has
--- the version of this schema. A change after a release adds an upgrade to store/files/database.ts, and changes this file to
--- its result.
+-- The schema of the index (index.db): one SQLite file with everything that Stackside serves.
 --
--- The tables of the chain hold the canonical chain alone: a block's rows are added when it is applied at the tip and
--- taken away when it is reverted. They are all functions of the blocks of the chain, whatever way the chain went.
+-- Tables, by group:
 --
--- Hashes are blobs. Principals and assets are numbers into dictionaries. Times are Unix seconds. Amounts (micro-STX or a
--- token's base units, up to u128) are decimal text where they are only shown, and decimal text behind a letter that
--- gives its length (so that text order is number order) where lists are ordered by them: `fee`, `balance`. Zero is 'A0'.
+--   Dictionaries         principals, assets
+--   Canonical chain      blocks, anchor_burn_blocks, microblocks, transactions, transaction_bodies, events, counters,
+--                        totals
+--   Contracts            contracts, declared_functions, contract_logs, contract_days
+--   Accounts             principal_transactions, accounts, account_checkpoints, token_checkpoints, memo_transfers
+--   Token balances       token_changes, ft_balances, ft_tokens, nft_instances, nft_tokens, nft_holdings, token_days
+--   Token metadata       token_contracts, tokens, token_events, token_jobs
+--   Search               name_parts
+--   Names (BNS)          namespaces, namespace_prices, name_operations, names
+--   Locks and rewards    stx_locks, miner_rewards, stx_supplies
+--   Stacking (to pox-4)  stacking_events, delegations, stacking_terms, cycle_stackers, cycle_stacker_counts,
+--                        reward_cycles, cycle_signers
+--   Staking (pox-5)      bonds, bond_totals, bond_allowances, bond_registrations, bond_positions, stakes,
+--                        staking_shares, staking_rewards, signer_keys
+--   Bitcoin blocks       burn_blocks, burn_rewards, burn_slot_holders, pox_transactions, orphaned_burn_blocks
+--   Off the chain        orphaned_blocks, orphaned_transactions, block_payloads, attachments, subdomains
+--   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles, old_subdomains
+--   Mempool              mempool_transactions, mined_receipts, early_drops, pending_principals, pending_counts
+--   Chainhooks           hooks, hook_progress, hook_secrets, hook_deliveries, hook_bodies, hook_attempts, hook_ledger,
+--                        hook_backfills
+--   Bookkeeping          progress, history_start, starting_accounts, unasked_accounts, value_indexes,
+--                        value_index_entries, changes, faucet_requests
+--
+-- The chain's tables contain only the canonical chain. Stackside adds a block's rows when it applies the block at the
+-- tip and removes them when it reverts the block. These rows depend only on the blocks of the canonical chain, not on
+-- the forks that came before.
+--
+-- Hashes are blobs. Principals and assets are ids from the dictionaries. Times are Unix seconds unless a comment says
+-- otherwise. Amounts are micro-STX or a token's base units, up to u128, as decimal text. Columns that lists are sorted
+-- by, such as `fee` and `balance`, contain length-prefixed decimals: a letter for the number of digits, then the
+-- digits, so that text order is number order. Zero is 'A0'.
+--
+-- PRAGMA user_version contains the version of the schema. If you change the schema after a release, add an upgrade to
+-- store/files/database.ts, and change this file to the result of the upgrade.
 
 ------------------------------------------------------------------------------------------------------------- dictionaries
 
--- Addresses and contract identifiers. Rows are never removed: an id that an orphaned block brought in may stay unused.
+-- One row per address or contract identifier. Rows are never removed, so an id from an orphaned block may be unused.
 CREATE TABLE principals (
   id      INTEGER PRIMARY KEY,
   address TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Asset identifiers of fungible and non-fungible tokens: ADDRESS.contract::asset.
+-- One row per fungible or non-fungible asset, identified by ADDRESS.contract::asset. Rows are never removed.
 CREATE TABLE assets (
   id         INTEGER PRIMARY KEY,
   identifier TEXT NOT NULL UNIQUE
@@ -25,6 +53,7 @@ CREATE TABLE assets (
 
 -------------------------------------------------------------------------------------------------------- canonical chain
 
+-- One row per block on the canonical chain. Block 0 has a row only until the first block 1 arrives.
 CREATE TABLE blocks (
   height                     INTEGER PRIMARY KEY,
   index_block_hash           BLOB NOT NULL,
@@ -40,9 +69,10 @@ CREATE TABLE blocks (
   parent_microblock_hash     BLOB NOT NULL,
   parent_microblock_sequence INTEGER NOT NULL,
   tenure_height              INTEGER,
-  -- as the node counts, with Bitcoin operations that failed and have no row; block 1 counts block 0's too
+  -- number of transactions that the node counts; includes failed Bitcoin operations, which have no row, and in block 1
+  -- the transactions of block 0
   announced_transactions     INTEGER NOT NULL,
-  -- rows in transactions, and those of the blocks below
+  -- number of rows in transactions: of this block, and of all blocks below
   transactions               INTEGER NOT NULL,
   preceding_transactions     INTEGER NOT NULL,
   -- bytes of all raw transactions
@@ -53,84 +83,86 @@ CREATE TABLE blocks (
   cost_write_count           INTEGER NOT NULL,
   cost_write_length          INTEGER NOT NULL,
   signer_bits                TEXT,
-  -- 65 bytes each, one after the other
+  -- concatenated signatures, 65 bytes each
   signer_signatures          BLOB,
-  -- Bitcoin heights at which the locks of pox to pox-4 end; null where the block doesn't say
+  -- Bitcoin heights at which the locks of pox to pox-4 end; null if the block doesn't contain them
   pox_1_unlock_height        INTEGER,
   pox_2_unlock_height        INTEGER,
   pox_3_unlock_height        INTEGER,
   pox_4_unlock_height        INTEGER
 ) STRICT;
--- A block by either of its hashes.
+-- Find a block by either of its hashes.
 CREATE UNIQUE INDEX blocks_by_index_block_hash ON blocks (index_block_hash);
 CREATE INDEX blocks_by_block_hash ON blocks (block_hash);
--- The newest block at or before a time, and the first since one.
+-- Finds the newest block at or before a time, and the first block at or after a time.
 CREATE INDEX blocks_by_time ON blocks (block_time);
--- The block of the n-th transaction.
+-- Finds the block that contains the n-th transaction.
 CREATE INDEX blocks_by_preceding ON blocks (preceding_transactions);
--- First and last block of a tenure: those between are its own too.
+-- Finds the first and the last block of a tenure. All blocks in between belong to the same tenure.
 CREATE INDEX blocks_by_tenure ON blocks (tenure_height, height) WHERE tenure_height IS NOT NULL;
 
--- The Bitcoin blocks that canonical blocks are anchored to, numbered from 1 in the order of the chain without gaps.
+-- One row per Bitcoin block that canonical blocks are anchored to, numbered from 1 in chain order without gaps.
 CREATE TABLE anchor_burn_blocks (
   ordinal      INTEGER PRIMARY KEY,
   hash         BLOB NOT NULL,
   height       INTEGER NOT NULL,
   time         INTEGER NOT NULL,
-  -- height of the first block anchored to it; those that follow are anchored to it as well
+  -- height of the first block that is anchored to this Bitcoin block
   first_block  INTEGER NOT NULL,
-  -- how many those are
+  -- number of consecutive blocks, from first_block on, that are anchored to this Bitcoin block
   blocks       INTEGER NOT NULL,
-  -- sums of their announced_transactions and transactions
+  -- sums of announced_transactions and transactions over these blocks
   transactions INTEGER NOT NULL,
   rows         INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX anchor_burn_blocks_by_hash ON anchor_burn_blocks (hash);
 CREATE INDEX anchor_burn_blocks_by_height ON anchor_burn_blocks (height);
--- Bitcoin's clock may run back a little from one block to the next.
+-- Finds Bitcoin blocks by time. Their times may decrease a little from one block to the next.
 CREATE INDEX anchor_burn_blocks_by_time ON anchor_burn_blocks (time, ordinal, first_block, blocks, rows);
 
--- `position` is height * 2^20 + place in the block, so its order is the order of the chain.
+-- One row per transaction on the canonical chain. `position` is height * 2^20 + index in the block, so it sorts in
+-- chain order.
 CREATE TABLE transactions (
   position              INTEGER PRIMARY KEY,
   tx_id                 BLOB NOT NULL,
   tx_index              INTEGER NOT NULL,
-  -- the payload's wire id: 0 transfer, 1 and 6 contract, 2 call, 3 poison microblock, 4, 5 and 8 coinbase, 7 tenure change;
-  -- 30 of a kind that this program doesn't know
+  -- wire id of the payload: 0 transfer, 1 and 6 contract, 2 call, 3 poison microblock, 4, 5 and 8 coinbase, 7 tenure
+  -- change; 30 if this program doesn't support the type
   type                  INTEGER NOT NULL,
-  -- 1 success, -1 abort by response, -2 abort by post-condition, -3 problematic and skipped, -4 not known to this program
+  -- 1 success, -1 abort by response, -2 abort by post-condition, -3 problematic and skipped, -4 unsupported status
   status                INTEGER NOT NULL,
   sender_id             INTEGER NOT NULL,
-  -- null for operations made on Bitcoin, which use none
+  -- null for Bitcoin operations, which use no nonce
   nonce                 INTEGER,
   sponsor_id            INTEGER,
   sponsor_nonce         INTEGER,
   -- micro-STX, length-prefixed decimal
   fee                   TEXT NOT NULL,
   event_count           INTEGER NOT NULL,
-  -- of a transfer; who gets the reward of a coinbase
+  -- recipient of a transfer, or of a coinbase reward
   recipient_id          INTEGER,
   amount                TEXT,
   memo                  BLOB,
-  -- called or deployed
+  -- called or deployed contract
   contract_id           INTEGER,
   function_name         TEXT,
   clarity_version       INTEGER,
   tenure_change_cause   INTEGER,
-  -- of the microblock that held it; null in an anchor block
+  -- microblock that contains the transaction; null if the anchor block contains it
   microblock_sequence   INTEGER,
   microblock_hash       BLOB,
   microblock_parent_hash BLOB,
-  -- of block 0, for the transactions that block 1 shows for it
+  -- time of block 0, if block 1 shows the transaction for block 0
   genesis_block_time    INTEGER
 ) STRICT;
 CREATE INDEX transactions_by_tx_id ON transactions (tx_id);
--- Whether an announced transaction is in a block, where nonces don't say it.
+-- Checks whether an announced transaction without a nonce is already in a block.
 CREATE INDEX transactions_without_nonce ON transactions (tx_id) WHERE nonce IS NULL;
--- Last nonce an account used, as origin and as sponsor.
+-- Find the last nonce that an account used as origin, and as sponsor.
 CREATE INDEX transactions_by_sender_nonce ON transactions (sender_id, nonce) WHERE nonce IS NOT NULL;
 CREATE INDEX transactions_by_sponsor_nonce ON transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
--- The filters and orders of v1's list, each in the order of the chain: the rowid ends every index.
+-- Serve the filters and sort orders of v1's list of transactions. Every index ends with the rowid, so that equal keys
+-- are in chain order.
 CREATE INDEX transactions_by_type ON transactions (type);
 CREATE INDEX transactions_by_fee ON transactions (fee);
 CREATE INDEX transactions_by_sender ON transactions (sender_id);
@@ -140,39 +172,41 @@ CREATE INDEX transactions_by_function ON transactions (function_name) WHERE type
 CREATE INDEX transactions_by_call ON transactions (contract_id, function_name) WHERE type = 2;
 CREATE INDEX transactions_by_nonce ON transactions (nonce) WHERE nonce IS NOT NULL;
 
--- Counts of rows that lists and filters need; a row exists while its count is not 0.
+-- One row per count that lists and filters need. A row exists while its count is not 0.
 CREATE TABLE counters (
-  -- 1 transactions by type, 2 calls by the name of the function, 3 work for tokens by kind and state, such as 1/0;
-  -- 4 contracts of tokens and 5 tokens, by family
+  -- 1 transactions by type, 2 calls by function name, 3 token jobs by work and state, such as 1/0, 4 token contracts by
+  -- family, 5 tokens by family
   kind  INTEGER NOT NULL,
   key   TEXT NOT NULL,
   count INTEGER NOT NULL,
   PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
--- How often each contract was called on each day; a row exists while it was.
+-- One row per contract and day with at least one call.
 CREATE TABLE contract_days (
-  -- of the block's time: days since 1970, in UTC
+  -- day of the block's time: days since 1970, in UTC
   day         INTEGER NOT NULL,
   contract_id INTEGER NOT NULL,
   calls       INTEGER NOT NULL,
   PRIMARY KEY (day, contract_id)
 ) STRICT, WITHOUT ROWID;
+-- Serves the most-called contracts of a day.
 CREATE INDEX contract_days_by_calls ON contract_days (day, calls, contract_id);
 
--- The microblocks that canonical blocks confirmed (Stacks 2.x), numbered from 1 in the order of the chain without gaps.
+-- One row per microblock that a canonical block confirmed (Stacks 2.x), numbered from 1 in chain order without gaps.
 CREATE TABLE microblocks (
   ordinal     INTEGER PRIMARY KEY,
   hash        BLOB NOT NULL,
   parent_hash BLOB NOT NULL,
   sequence    INTEGER NOT NULL,
-  -- of the block that confirmed it
+  -- height of the block that confirmed the microblock
   height      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX microblocks_by_hash ON microblocks (hash);
 CREATE INDEX microblocks_by_height ON microblocks (height);
 
--- What only a single transaction's answer needs, apart from the rows that lists read.
+-- One row per transaction, with the columns that only responses with a single transaction include. Lists read
+-- `transactions`.
 CREATE TABLE transaction_bodies (
   position           INTEGER PRIMARY KEY,
   anchor_mode        INTEGER NOT NULL,
@@ -183,134 +217,135 @@ CREATE TABLE transaction_bodies (
   cost_write_length  INTEGER NOT NULL,
   vm_error           TEXT,
   result             BLOB NOT NULL,
-  -- mode byte and list, as on the wire
+  -- mode byte and list, in wire format
   post_conditions    BLOB NOT NULL,
-  -- arguments of an operation made on Bitcoin; those of others stand in `raw`
+  -- arguments of a Bitcoin operation; null for other transactions, whose arguments are in `raw`
   function_args      BLOB,
-  -- of block 0, for the transactions that block 1 shows for it
+  -- values of block 0, if block 1 shows the transaction for block 0
   genesis_parent_index_block_hash BLOB,
   genesis_parent_burn_block_time  INTEGER,
-  -- JSON, of a deployment
+  -- JSON; only for deployments
   contract_interface TEXT,
   raw                BLOB NOT NULL
 ) STRICT;
 
--- Deployments, failed ones too.
+-- One row per deployment, including failed deployments.
 CREATE TABLE contracts (
   contract_id INTEGER NOT NULL,
   position    INTEGER NOT NULL,
   PRIMARY KEY (contract_id, position)
 ) STRICT, WITHOUT ROWID;
 
--- Which deployments declare a function of a name, of those whose interface the node sent.
+-- One row per deployment and function name that it declares, if the node sent the contract's interface.
 CREATE TABLE declared_functions (
   name     TEXT NOT NULL,
   position INTEGER NOT NULL,
   PRIMARY KEY (name, position)
 ) STRICT, WITHOUT ROWID;
 
--- In the order of a transaction's events.
+-- One row per event of a transaction, in order.
 CREATE TABLE events (
   position      INTEGER NOT NULL,
   event_index   INTEGER NOT NULL,
-  -- 1 contract log, 2 STX lock, 3 to 5 STX transfer, mint, burn, 6 to 8 FT, 9 to 11 NFT, 0 not known to this program
+  -- 1 contract log, 2 STX lock, 3 to 5 STX transfer, mint, burn, 6 to 8 FT, 9 to 11 NFT, 0 unsupported event
   kind          INTEGER NOT NULL,
-  -- a lock's account
+  -- sender; locked account of an STX lock
   sender_id     INTEGER,
   recipient_id  INTEGER,
   asset_id      INTEGER,
-  -- of a contract log
+  -- only for contract logs
   contract_id   INTEGER,
-  -- of a contract log; the contract's name of a lock; the node's word for an event that isn't known
+  -- topic of a contract log, contract name of a lock, or the node's name for an unsupported event
   topic         TEXT,
   amount        TEXT,
-  -- Bitcoin height, of a lock
+  -- Bitcoin height; only for locks
   unlock_height INTEGER,
-  -- a log's or an instance's serialized Clarity value, a transfer's memo, the JSON of an event that isn't known
+  -- serialized Clarity value of a log or an NFT, memo of a transfer, or JSON of an unsupported event
   value         BLOB,
   PRIMARY KEY (position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- STX a principal received, and sent.
+-- Serve the STX that a principal received, and sent.
 CREATE INDEX events_stx_inbound ON events (recipient_id, position, event_index) WHERE kind IN (3, 4);
 CREATE INDEX events_stx_outbound ON events (sender_id, position, event_index) WHERE kind IN (3, 5);
--- Units of a token a principal received, and sent.
+-- Serve the units of a token that a principal received, and sent.
 CREATE INDEX events_ft_inbound ON events (asset_id, recipient_id, position, event_index) WHERE kind IN (6, 7);
 CREATE INDEX events_ft_outbound ON events (asset_id, sender_id, position, event_index) WHERE kind IN (6, 8);
--- Units of a token that anybody moved.
+-- Serves all events of a fungible token.
 CREATE INDEX events_ft ON events (asset_id, position, event_index) WHERE kind IN (6, 7, 8);
--- The history of an instance.
+-- Serves the history of an NFT.
 CREATE INDEX events_nft ON events (asset_id, value, position, event_index) WHERE kind >= 9;
--- The mints of an asset.
+-- Serves the mints of a non-fungible asset.
 CREATE INDEX events_nft_mints ON events (asset_id, position, event_index) WHERE kind = 10;
--- What a contract logged.
+-- Serves the logs of a contract.
 CREATE INDEX events_logs ON events (contract_id, position, event_index) WHERE kind = 1;
 
--- How many logs a contract has; a row exists while there is one.
+-- One row per contract with logs: the number of its logs.
 CREATE TABLE contract_logs (
   contract_id INTEGER PRIMARY KEY,
   logs        INTEGER NOT NULL
 ) STRICT;
 
--- The transactions of a principal, with what they did to its STX.
+-- One row per principal and transaction that involves it, with the effect on the principal's STX.
 CREATE TABLE principal_transactions (
   principal_id INTEGER NOT NULL,
   position     INTEGER NOT NULL,
-  -- bits: 1 STX, 2 fungible, 4 non-fungible tokens touched; 8 STX moved, or would have with a fee above zero; 16 it is
-  -- the sponsor and nothing else
+  -- bits: 1 STX, 2 fungible and 4 non-fungible tokens changed; 8 STX moved, or would have moved with a fee above zero;
+  -- 16 the principal only sponsored the transaction
   affected     INTEGER NOT NULL,
-  -- asset events it took part in; a transfer to itself is one
+  -- number of asset events that the principal took part in; a transfer to itself counts once
   events       INTEGER NOT NULL,
   stx_sent     TEXT NOT NULL,
   stx_received TEXT NOT NULL,
   PRIMARY KEY (principal_id, position)
 ) STRICT, WITHOUT ROWID;
 
--- A principal's STX, locked ones too, and the totals of its lists. A row exists while there is a transaction or reward.
+-- One row per principal with a transaction or a reward: its STX, including locked STX, and the totals of its lists.
 CREATE TABLE accounts (
   principal_id  INTEGER PRIMARY KEY,
-  -- again, since holders are listed by balance, then address
+  -- copy of principals.address: holders are sorted by balance, then by address
   address       TEXT NOT NULL,
   -- micro-STX, length-prefixed decimal; negative in partial recordings
   balance       TEXT NOT NULL,
-  -- transactions that moved its STX, or would have with a fee above zero, and rewards
+  -- number of rewards, and of transactions that moved its STX or would have moved STX with a fee above zero
   stx_moves     INTEGER NOT NULL,
-  -- rows in principal_transactions
+  -- number of rows in principal_transactions
   transactions  INTEGER NOT NULL,
-  -- rows in miner_rewards
+  -- number of rows in miner_rewards
   rewards       INTEGER NOT NULL,
-  -- STX events it received by, and sent by
+  -- number of STX events that it received by, and sent by
   stx_inbound   INTEGER NOT NULL,
   stx_outbound  INTEGER NOT NULL,
-  -- transactions it signed as their origin, token transfers to it, and calls of it
+  -- numbers of transactions that it signed as origin, of token transfers to it, and of calls to it
   sent          INTEGER NOT NULL,
   paid          INTEGER NOT NULL,
   calls         INTEGER NOT NULL,
-  -- fungible tokens of which it has some
+  -- number of fungible tokens with a balance above zero
   ft_tokens     INTEGER NOT NULL,
-  -- instances it owns
+  -- number of NFTs that it owns
   nfts          INTEGER NOT NULL
 ) STRICT;
--- Holders of STX, and those that v1 lists after them; what is negative sorts before zero.
+-- Serve the holders of STX, and the accounts that v1 lists after the holders. Negative balances sort before zero.
 CREATE INDEX accounts_by_balance ON accounts (balance DESC, address) WHERE balance > 'A0';
 CREATE INDEX accounts_without_stx ON accounts (balance DESC, address) WHERE balance <= 'A0' AND stx_moves > 0;
 
--- What an account's history came to at some of its blocks: the first in which the number of its transactions and rewards
--- reached or passed a multiple of 64. What it came to at any height is found from the checkpoint before it and the fewer
--- than 64 transactions and rewards that follow that.
+-- One row per account and block in which the account's number of transactions and rewards reached or passed a multiple
+-- of 64: the sums of the account up to this block. To get the sums at any height, Stackside reads the checkpoint below
+-- the height and adds the fewer than 64 transactions and rewards that follow.
 CREATE TABLE account_checkpoints (
   principal_id   INTEGER NOT NULL,
   height         INTEGER NOT NULL,
-  -- rows in principal_transactions, and those in which it is the sponsor and nothing else
+  -- number of rows in principal_transactions, and of those in which the account is only the sponsor
   transactions   INTEGER NOT NULL,
   sponsored_only INTEGER NOT NULL,
-  -- asset events it took part in, locks of its STX, and transfers of STX to it: transactions, and rows in memo_transfers
+  -- number of asset events that it took part in, of locks of its STX, and of STX transfers to it (transfer
+  -- transactions, and rows in memo_transfers)
   events         INTEGER NOT NULL,
   locks          INTEGER NOT NULL,
   inbound        INTEGER NOT NULL,
-  -- the greatest nonce it used, as origin or sponsor
+  -- highest nonce that it used, as origin or sponsor
   last_nonce     INTEGER,
-  -- micro-STX of events, of fees it paid and of rewards; decimal
+  -- micro-STX sent and received by events, paid as fees, and received as rewards; decimal
   sent           TEXT NOT NULL,
   received       TEXT NOT NULL,
   fees           TEXT NOT NULL,
@@ -318,7 +353,7 @@ CREATE TABLE account_checkpoints (
   PRIMARY KEY (principal_id, height)
 ) STRICT, WITHOUT ROWID;
 
--- The same of its tokens, for those that changed since the checkpoint before.
+-- One row per account checkpoint and token that changed since the account's previous checkpoint: the token's sums.
 CREATE TABLE token_checkpoints (
   principal_id INTEGER NOT NULL,
   -- as in token_changes
@@ -330,64 +365,66 @@ CREATE TABLE token_checkpoints (
   PRIMARY KEY (principal_id, token, asset_id, height)
 ) STRICT, WITHOUT ROWID;
 
--- Transfers of STX with a memo for who receives them, by transactions that aren't transfers themselves: v1 lists them
--- with those that are.
+-- One row per STX transfer event with a memo that isn't part of a token transfer transaction. v1 lists these events
+-- together with token transfers. `principal_id` is the recipient.
 CREATE TABLE memo_transfers (
   principal_id INTEGER NOT NULL,
   position     INTEGER NOT NULL,
   event_index  INTEGER NOT NULL,
-  -- 1 where the memo is what the send-many contract printed after it, 0 where it is the event's own
+  -- 1 if the send-many contract printed the memo in the next event, 0 if the transfer event contains the memo
   printed      INTEGER NOT NULL,
   PRIMARY KEY (principal_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- What a transaction did to a principal's tokens: the sums of its events. NFTs are counted.
+-- One row per transaction, principal and token that the transaction moved: the sums of the transaction's events.
 CREATE TABLE token_changes (
   principal_id INTEGER NOT NULL,
   position     INTEGER NOT NULL,
   -- 1 fungible, 2 non-fungible
   token        INTEGER NOT NULL,
   asset_id     INTEGER NOT NULL,
+  -- base units, or number of NFTs
   sent         TEXT NOT NULL,
   received     TEXT NOT NULL,
   PRIMARY KEY (principal_id, position, token, asset_id)
 ) STRICT, WITHOUT ROWID;
 
--- A row exists while there is an event of the token that the principal took part in.
+-- One row per fungible token and principal that took part in at least one of its events.
 CREATE TABLE ft_balances (
   asset_id     INTEGER NOT NULL,
   principal_id INTEGER NOT NULL,
   -- base units, length-prefixed decimal
   balance      TEXT NOT NULL,
-  -- its events of this token; a transfer to itself is one
+  -- number of events of the token that the principal took part in; a transfer to itself counts once
   transfers    INTEGER NOT NULL,
-  -- again, since both lists are ordered by them where balances are equal
+  -- copies from the dictionaries: lists sort equal balances by address or by identifier
   address      TEXT NOT NULL,
   identifier   TEXT NOT NULL,
   PRIMARY KEY (asset_id, principal_id)
 ) STRICT, WITHOUT ROWID;
--- Holders of a token, and those that v1 lists after them.
+-- Serve the holders of a token, and the former holders that v1 lists after them.
 CREATE INDEX ft_balances_by_asset ON ft_balances (asset_id, balance DESC, address) WHERE balance > 'A0';
 CREATE INDEX ft_balances_spent ON ft_balances (asset_id, balance DESC, address) WHERE balance <= 'A0';
--- Tokens of a principal.
+-- Serves the tokens of a principal, by balance.
 CREATE INDEX ft_balances_by_principal ON ft_balances (principal_id, balance DESC, identifier) WHERE balance > 'A0';
--- The same by name; all of them, since an index that leaves some out would be written with every change of a balance.
+-- Serves the tokens of a principal, by name. The index has no condition on the balance: with one, SQLite would write
+-- the index with every change of a balance.
 CREATE INDEX ft_balances_by_identifier ON ft_balances (principal_id, identifier COLLATE NOCASE);
 
--- A row exists while there is an event of the token.
+-- One row per fungible token with at least one event.
 CREATE TABLE ft_tokens (
   asset_id INTEGER PRIMARY KEY,
-  -- base units ever minted less burnt; decimal
+  -- base units minted minus base units burnt; decimal
   supply   TEXT NOT NULL,
-  -- principals that have some
+  -- number of principals with a balance above zero
   holders  INTEGER NOT NULL,
-  -- rows in ft_balances
+  -- number of rows in ft_balances
   accounts INTEGER NOT NULL,
   events   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX ft_tokens_by_holders ON ft_tokens (holders);
 
--- Every instance that ever was, with its last event. One that was burnt has no owner.
+-- One row per NFT that was ever minted, with its last event. A burnt NFT has no owner.
 CREATE TABLE nft_instances (
   asset_id    INTEGER NOT NULL,
   -- serialized Clarity value
@@ -398,26 +435,27 @@ CREATE TABLE nft_instances (
   events      INTEGER NOT NULL,
   PRIMARY KEY (asset_id, value)
 ) STRICT, WITHOUT ROWID;
--- Instances of an owner, by asset and value.
+-- Serves the NFTs of an owner, by asset and value.
 CREATE INDEX nft_instances_by_owner ON nft_instances (owner_id, asset_id, value) WHERE owner_id IS NOT NULL;
--- By when it got them, of all assets and of one.
+-- Serve the NFTs of an owner, newest first, without and with a filter by asset.
 CREATE INDEX nft_instances_by_receipt ON nft_instances (owner_id, position, event_index) WHERE owner_id IS NOT NULL;
 CREATE INDEX nft_instances_of_asset_by_receipt ON nft_instances (owner_id, asset_id, position, event_index)
   WHERE owner_id IS NOT NULL;
 
--- Collections: a row exists while there is an event of the asset.
+-- One row per non-fungible asset (collection) with at least one event.
 CREATE TABLE nft_tokens (
   asset_id  INTEGER PRIMARY KEY,
   mints     INTEGER NOT NULL,
-  -- instances that have an owner
+  -- number of NFTs that have an owner
   instances INTEGER NOT NULL,
-  -- principals that own some
+  -- number of principals that own at least one NFT of the asset
   holders   INTEGER NOT NULL,
   events    INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX nft_tokens_by_holders ON nft_tokens (holders);
 
--- How many instances of an asset an owner has, by the asset's text, which orders an owner's assets.
+-- One row per owner and non-fungible asset: the number of NFTs. The key contains the identifier because an owner's
+-- assets are sorted by it.
 CREATE TABLE nft_holdings (
   owner_id   INTEGER NOT NULL,
   identifier TEXT NOT NULL,
@@ -426,7 +464,7 @@ CREATE TABLE nft_holdings (
   PRIMARY KEY (owner_id, identifier)
 ) STRICT, WITHOUT ROWID;
 
--- How many events each token had on each day; a row exists while it had some.
+-- One row per token and day with at least one event of the token.
 CREATE TABLE token_days (
   -- as in contract_days
   day      INTEGER NOT NULL,
@@ -436,176 +474,177 @@ CREATE TABLE token_days (
   events   INTEGER NOT NULL,
   PRIMARY KEY (day, token, asset_id)
 ) STRICT, WITHOUT ROWID;
+-- Serves the most active tokens of a day.
 CREATE INDEX token_days_by_events ON token_days (day, token, events, asset_id);
 
 -------------------------------------------------------------------------------------------------- metadata of tokens
 
--- Contracts whose interface is that of SIP-013, SIP-009 or SIP-010 (chain/token-contracts.ts), from their deployment on. What
--- the node said of tokens came as commands (store/ingest/token-commands.ts).
+-- One row per deployed contract with the interface of SIP-009, SIP-010 or SIP-013 (chain/token-contracts.ts). The
+-- node's answers about tokens are stored as commands (store/ingest/token-commands.ts).
 CREATE TABLE token_contracts (
   contract_id   INTEGER PRIMARY KEY,
   -- 1 fungible, 2 non-fungible, 3 semi-fungible
   family        INTEGER NOT NULL,
-  -- again, since lists are ordered by it
+  -- copy of principals.address, which lists are sorted by
   address       TEXT NOT NULL,
-  -- of the deployment
+  -- position of the deployment
   position      INTEGER NOT NULL,
-  -- of a fungible token: the first that the contract declares
+  -- fungible tokens: the first asset that the contract declares
   asset_id      INTEGER,
-  -- name and symbol of a fungible token in lower case, by which it is listed and found
+  -- fungible tokens: name and symbol in lower case, for lists and search
   name_key      TEXT,
   symbol_key    TEXT,
-  -- of a non-fungible token: the contract has tokens from 1 to this one, as the node said, and those up to the second are in
-  -- `tokens`
+  -- non-fungible tokens: the node's last token id (ids start at 1), and the id up to which `tokens` contains the tokens
   last_token_id INTEGER,
   listed        INTEGER NOT NULL,
-  -- While all its tokens are queued, one after the other: the last that was, as in tokens; empty at the first.
+  -- id of the last token that was queued (as in tokens), while Stackside queues all tokens of the contract in order;
+  -- empty before the first token; null if it isn't queueing all tokens
   queued_up_to  TEXT,
-  -- 1 where the operator asked for all of them, 0 where a notification did
+  -- 1 if the operator requested all tokens, 0 if a notification did
   is_forced     INTEGER NOT NULL
 ) STRICT;
--- The contracts of a family, in the order of the chain.
+-- Serves the contracts of a family in chain order.
 CREATE INDEX token_contracts_by_family ON token_contracts (family, position);
--- The contract of an asset.
+-- Finds the contract of an asset.
 CREATE INDEX token_contracts_by_asset ON token_contracts (asset_id) WHERE asset_id IS NOT NULL;
--- Lists of fungible tokens, those without a name last or first.
+-- Serve the lists of fungible tokens, with unnamed tokens last or first.
 CREATE INDEX token_contracts_by_name ON token_contracts (name_key, address) WHERE family = 1;
 CREATE INDEX token_contracts_by_name_down ON token_contracts (name_key DESC, address) WHERE family = 1;
 CREATE INDEX token_contracts_by_symbol ON token_contracts (symbol_key, address) WHERE family = 1;
 CREATE INDEX token_contracts_by_symbol_down ON token_contracts (symbol_key DESC, address) WHERE family = 1;
--- Contracts whose tokens are being listed or queued.
+-- Find contracts with tokens that still have to be listed or queued.
 CREATE INDEX token_contracts_unlisted ON token_contracts (contract_id) WHERE listed < last_token_id;
 CREATE INDEX token_contracts_queueing ON token_contracts (contract_id) WHERE queued_up_to IS NOT NULL;
 
--- Their tokens: of a fungible one number 1; of the others those that mints and the node named. Texts are as the chain has
--- them.
+-- One row per token of a token contract. A fungible token has id 1. Other tokens come from mints, and from the node's
+-- last token id. Texts are stored as the contract returned them.
 CREATE TABLE tokens (
   contract_id INTEGER NOT NULL,
   -- length-prefixed decimal
   token_id    TEXT NOT NULL,
-  -- where it began: of its deployment or first mint, or of the tip when the node named it
+  -- position of the deployment or of the first mint; position of the tip if the node listed the token first
   position    INTEGER NOT NULL,
-  -- Unix milliseconds of the last answer of the node; null before the first
+  -- time of the node's last answer, in Unix milliseconds; null before the first answer
   written_at  INTEGER,
   name        TEXT,
   symbol      TEXT,
   -- decimal
   decimals    TEXT,
-  -- base units, decimal: what the node said, moved by the mints and burns since
+  -- base units, decimal: the node's answer plus later mints, minus later burns
   supply      TEXT,
-  -- with the token's number in it
+  -- URI after the token id was inserted
   uri         TEXT,
   PRIMARY KEY (contract_id, token_id)
 ) STRICT, WITHOUT ROWID;
 
--- What the chain says of single tokens: mints, and notifications that their metadata changed (SIP-019).
+-- One row per mint of a token, and per notification that its metadata changed (SIP-019).
 CREATE TABLE token_events (
   contract_id INTEGER NOT NULL,
-  -- as in tokens; empty for a notification about all tokens that the contract had then
+  -- as in tokens; empty for a notification about all tokens that the contract had at the time
   token_id    TEXT NOT NULL,
   position    INTEGER NOT NULL,
   event_index INTEGER NOT NULL,
-  -- 0 mint; the modes of notifications: 1 standard, 2 frozen, 3 dynamic
+  -- 0 mint; modes of a notification: 1 standard, 2 frozen, 3 dynamic
   kind        INTEGER NOT NULL,
-  -- seconds after which a dynamic token is read again
+  -- seconds until a dynamic token is read again
   ttl         INTEGER,
   PRIMARY KEY (contract_id, token_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
--- The first notification that froze a token, and the last mint.
+-- Find the first notification that froze a token, and the last mint.
 CREATE INDEX token_events_frozen ON token_events (contract_id, token_id, position) WHERE kind = 2;
 CREATE INDEX token_events_mints ON token_events (contract_id, token_id, position) WHERE kind = 0;
 
--- Questions to the node about tokens: the queue, and the outcomes.
+-- One row per query to the node about a token or a token contract: the queue and the results.
 CREATE TABLE token_jobs (
   contract_id  INTEGER NOT NULL,
-  -- as in tokens; empty for work that is the contract's
+  -- as in tokens; empty for queries about the contract
   token_id     TEXT NOT NULL,
-  -- 0 the contract's last token id, 1 what its read-only functions say of a token
+  -- 0 the contract's last token id, 1 the results of a token's read-only functions
   work         INTEGER NOT NULL,
   -- 0 pending, 1 done, 2 failed, 3 invalid
   state        INTEGER NOT NULL,
-  -- in a row without an answer
+  -- number of consecutive attempts without an answer
   tries        INTEGER NOT NULL,
-  -- place in the chain of what queued it, which orders what was never tried
+  -- chain position of the transaction that queued the job; new jobs run in this order
   position     INTEGER NOT NULL,
-  -- Unix milliseconds from when on it is tried again; null where it was never tried, and where it isn't tried again by itself
+  -- time of the next attempt, in Unix milliseconds; null before the first attempt, and if there is no automatic retry
   not_before   INTEGER,
-  -- height of the block at which the node was asked last
+  -- height of the block at which the node was last queried
   asked_height INTEGER,
   PRIMARY KEY (contract_id, token_id, work)
 ) STRICT, WITHOUT ROWID;
--- What was never tried, of each work, and what is tried again.
+-- Find the new jobs of each kind, and the jobs to retry.
 CREATE INDEX token_jobs_new ON token_jobs (work, position, contract_id, token_id) WHERE state = 0 AND tries = 0;
 CREATE INDEX token_jobs_again ON token_jobs (work, not_before) WHERE not_before IS NOT NULL;
--- What was asked at blocks that a fork may take away.
+-- Finds the jobs to repeat when a fork orphans the block of their answer.
 CREATE INDEX token_jobs_by_height ON token_jobs (asked_height) WHERE asked_height IS NOT NULL;
 
 
 ------------------------------------------------------------------------------------------------------------- search
 
--- What contracts and tokens are found by: each name in lower case from each of its characters on, so that what begins with a
--- text, or has it, is a range of rows. Their identifiers are found by their beginning alone (store/rows/name-parts.ts).
+-- One row per suffix of a name of a contract, an asset or a token, in lower case. A search for names that start with or
+-- contain a text is then one range of rows. Identifiers are found only by their start (store/rows/name-parts.ts).
 CREATE TABLE name_parts (
-  -- 1 name of a contract, 2 and 3 of a fungible and a non-fungible asset, 4 and 5 name and symbol that a fungible token's
-  -- contract said
+  -- name of a 1 contract, 2 fungible asset, 3 non-fungible asset; 4 name and 5 symbol of a fungible token, as its
+  -- contract returned them
   kind       INTEGER NOT NULL,
-  -- where in the name the part begins: 0 at its beginning, 1 inside it; 2 for the whole identifier of a contract or asset
+  -- 0 if the part starts at the start of the name, 1 if inside the name, 2 if it is the whole identifier
   place      INTEGER NOT NULL,
   part       TEXT NOT NULL,
-  -- of the contract, or of the asset
+  -- id of the contract in principals, or of the asset in assets
   subject_id INTEGER NOT NULL,
   PRIMARY KEY (kind, place, part, subject_id)
 ) STRICT, WITHOUT ROWID;
 
 ------------------------------------------------------------------------------------------------------------- names (BNS)
 
--- Namespaces of the name system, each time one was opened.
+-- One row per launch of a namespace.
 CREATE TABLE namespaces (
   namespace   TEXT NOT NULL,
   position    INTEGER NOT NULL,
   event_index INTEGER NOT NULL,
-  -- blocks for which a name is leased, at most 2^31 - 1; 0 where leases don't end
+  -- lease of a name in blocks, at most 2^31 - 1; 0 if leases don't end
   lifetime    INTEGER NOT NULL,
   PRIMARY KEY (namespace, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- What names of a namespace cost, from each time it was set on; the last one decides. Decimal u128 numbers.
+-- One row per change of a namespace's price function. The last row applies. Numbers are decimal u128.
 CREATE TABLE namespace_prices (
   namespace         TEXT NOT NULL,
   position          INTEGER NOT NULL,
   event_index       INTEGER NOT NULL,
   base              TEXT NOT NULL,
   coefficient       TEXT NOT NULL,
-  -- 16 exponents between spaces, by the length of the name
+  -- 16 exponents, by the length of the name, separated by spaces
   exponents         TEXT NOT NULL,
   nonalpha_discount TEXT NOT NULL,
   no_vowel_discount TEXT NOT NULL,
   PRIMARY KEY (namespace, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- What was done with each name.
+-- One row per operation on a name.
 CREATE TABLE name_operations (
-  -- with its namespace: alice.btc
+  -- full name: alice.btc
   name          TEXT NOT NULL,
   position      INTEGER NOT NULL,
-  -- of the event that says it; behind the last event for a renewal that none does
+  -- index of the event that reports the operation; last index + 1 for a renewal without an event
   event_index   INTEGER NOT NULL,
   -- 1 import, 2 register, 3 update, 4 transfer, 5 renewal, 6 revoke
   operation     INTEGER NOT NULL,
-  -- who did it: the owner, or the importer
+  -- owner or importer that called the name contract
   sender_id     INTEGER NOT NULL,
-  -- 20 bytes; null where none was given
+  -- 20 bytes; null if the operation contains no hash
   zonefile_hash BLOB,
   PRIMARY KEY (name, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- Every name that ever was, with the place of its last operation.
+-- One row per name that ever had an operation, with the position of its last operation.
 CREATE TABLE names (
   name        TEXT PRIMARY KEY,
   namespace   TEXT NOT NULL,
   position    INTEGER NOT NULL,
   event_index INTEGER NOT NULL,
-  -- 0 where the last operation revoked it
+  -- 0 if the last operation revoked the name
   active      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX names_active ON names (name) WHERE active = 1;
@@ -613,12 +652,12 @@ CREATE INDEX names_active_by_namespace ON names (namespace, name) WHERE active =
 
 -------------------------------------------------------------------------------------------------------- locks and rewards
 
--- Changes of what an account has locked: the last one decides.
+-- One row per change of an account's lock. The last row applies.
 CREATE TABLE stx_locks (
   principal_id  INTEGER NOT NULL,
   position      INTEGER NOT NULL,
   event_index   INTEGER NOT NULL,
-  -- micro-STX; null where only the end of the lock changed
+  -- micro-STX; null if only the unlock height changed
   amount        TEXT,
   -- Bitcoin height
   unlock_height INTEGER NOT NULL,
@@ -626,7 +665,7 @@ CREATE TABLE stx_locks (
   PRIMARY KEY (principal_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- Coinbases and fees that matured in a block; micro-STX.
+-- One row per miner reward (coinbase and fees) that matured in a block. Amounts are micro-STX.
 CREATE TABLE miner_rewards (
   height                   INTEGER NOT NULL,
   reward_index             INTEGER NOT NULL,
@@ -641,45 +680,46 @@ CREATE TABLE miner_rewards (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX miner_rewards_by_recipient ON miner_rewards (recipient_id, height);
 
--- The supply after each block that changed it.
+-- One row per block that changed the STX supply: the supply after the block.
 CREATE TABLE stx_supplies (
   height INTEGER PRIMARY KEY,
   -- micro-STX; decimal
   supply TEXT NOT NULL
 ) STRICT;
 
--- Sums over the canonical chain, in its one row.
+-- One row: sums over the canonical chain.
 CREATE TABLE totals (
   id           INTEGER PRIMARY KEY CHECK (id = 1),
   transactions INTEGER NOT NULL,
-  -- micro-STX ever minted and mined, less burnt; decimal
+  -- micro-STX minted and mined minus micro-STX burnt; decimal
   stx_supply   TEXT NOT NULL,
-  -- accounts with a balance above zero
+  -- number of accounts with a balance above zero
   stx_holders  INTEGER NOT NULL,
-  -- accounts with stx_moves
+  -- number of accounts with stx_moves above zero
   stx_accounts INTEGER NOT NULL,
-  -- micro-STX of all balances: the supply less fees that are on their way to a miner; decimal
+  -- micro-STX of all balances: the supply minus fees that no miner has received yet; decimal
   stx_balances TEXT NOT NULL
 ) STRICT;
 INSERT INTO totals VALUES (1, 0, '0', 0, 0, '0');
 
 ---------------------------------------------------------------------------------------------- stacking: pox to pox-4
 
--- What pox-2, pox-3 and pox-4 printed, for each numbered from 1 in the order of the chain. The print is the event's value.
+-- One row per print of pox-2, pox-3 or pox-4, numbered from 1 per contract in chain order. `events.value` contains the
+-- print.
 CREATE TABLE stacking_events (
   pox_version INTEGER NOT NULL,
   ordinal     INTEGER NOT NULL,
   position    INTEGER NOT NULL,
   event_index INTEGER NOT NULL,
-  -- who it was said of: of an aggregation the pool's operator
+  -- stacker in the print; the pool operator if the print is an aggregation
   stacker_id  INTEGER NOT NULL,
   PRIMARY KEY (pox_version, ordinal)
 ) STRICT, WITHOUT ROWID;
--- Those of a transaction, and of a stacker.
+-- Serve the prints of a transaction, and of a stacker.
 CREATE UNIQUE INDEX stacking_events_by_position ON stacking_events (pox_version, position, event_index);
 CREATE INDEX stacking_events_by_stacker ON stacking_events (pox_version, stacker_id, ordinal);
 
--- Delegations to pools, and revocations.
+-- One row per delegation to a pool, or revocation of one.
 CREATE TABLE delegations (
   pox_version   INTEGER NOT NULL,
   pool_id       INTEGER NOT NULL,
@@ -687,34 +727,34 @@ CREATE TABLE delegations (
   position      INTEGER NOT NULL,
   event_index   INTEGER NOT NULL,
   revoked       INTEGER NOT NULL,
-  -- Bitcoin height; null without an end
+  -- Bitcoin height; null if the delegation never ends
   unlock_height INTEGER,
   PRIMARY KEY (pox_version, pool_id, stacker_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
--- A pool's, in the order of the chain.
+-- Serves the delegations to a pool in chain order.
 CREATE INDEX delegations_by_pool ON delegations (pox_version, pool_id, position, event_index);
 
--- What prints of pox-4 say of the reward cycles from one to before another.
+-- One row per print of pox-4 that locks STX for reward cycles: from first_cycle up to, but not including, end_cycle.
 CREATE TABLE stacking_terms (
   stacker_id  INTEGER NOT NULL,
-  -- 0 STX stacked alone, 1 through a pool, 2 what a pool commits to a signer
+  -- 0 solo stacker, 1 member of a pool, 2 commitment of a pool to a signer
   role        INTEGER NOT NULL,
   position    INTEGER NOT NULL,
   event_index INTEGER NOT NULL,
   first_cycle INTEGER NOT NULL,
   end_cycle   INTEGER NOT NULL,
-  -- micro-STX, length-prefixed decimal; the stacker's address, again, since stackers are listed by both
+  -- micro-STX, length-prefixed decimal; and a copy of principals.address: stackers are sorted by both
   locked      TEXT NOT NULL,
   address     TEXT NOT NULL,
-  -- null where a pool stacks: it is in what the pool commits
+  -- null for a member of a pool: the pool's commitment contains the key
   signer_key  BLOB,
   pool_id     INTEGER,
-  -- version and hash of the Bitcoin address, by which a pool commits the STX of its members; null if the print has none
+  -- version byte and hash of the Bitcoin address, by which a pool commits its members' STX; null if the print has none
   pox_address BLOB,
   PRIMARY KEY (stacker_id, role, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- Who stacks in a reward cycle, by the last such print: `role` 0 or 1.
+-- One row per reward cycle and stacker, from the stacker's last print for the cycle. `role` is 0 or 1.
 CREATE TABLE cycle_stackers (
   cycle       INTEGER NOT NULL,
   role        INTEGER NOT NULL,
@@ -723,17 +763,17 @@ CREATE TABLE cycle_stackers (
   event_index INTEGER NOT NULL,
   locked      TEXT NOT NULL,
   address     TEXT NOT NULL,
-  -- null until the pool commits the STX with the stacker's Bitcoin address
+  -- null until the pool commits the STX of the stacker's Bitcoin address
   signer_key  BLOB,
   pool_id     INTEGER,
   PRIMARY KEY (cycle, role, stacker_id)
 ) STRICT, WITHOUT ROWID;
--- The stackers of a signer, the greatest first.
+-- Serves the stackers of a signer, largest amount first.
 CREATE INDEX cycle_stackers_by_signer ON cycle_stackers (cycle, signer_key, locked DESC, address, role) WHERE signer_key IS NOT NULL;
--- Those of a pool, which a commitment gives a signer.
+-- Finds the members of a pool, which get a signer when the pool commits their STX.
 CREATE INDEX cycle_stackers_by_pool ON cycle_stackers (cycle, pool_id, stacker_id) WHERE pool_id IS NOT NULL;
 
--- How many those of a signer are; a row exists while there is one.
+-- One row per reward cycle and signer with stackers: their numbers.
 CREATE TABLE cycle_stacker_counts (
   cycle      INTEGER NOT NULL,
   signer_key BLOB NOT NULL,
@@ -742,10 +782,10 @@ CREATE TABLE cycle_stacker_counts (
   PRIMARY KEY (cycle, signer_key)
 ) STRICT, WITHOUT ROWID;
 
--- Reward cycles whose signers are chosen, of any pox.
+-- One row per reward cycle with a chosen signer set, in any version of pox.
 CREATE TABLE reward_cycles (
   cycle   INTEGER PRIMARY KEY,
-  -- of the block that chose them
+  -- height of the block that chose the signers
   height  INTEGER NOT NULL,
   signers INTEGER NOT NULL,
   weight  INTEGER NOT NULL,
@@ -753,6 +793,7 @@ CREATE TABLE reward_cycles (
   stacked TEXT NOT NULL
 ) STRICT;
 
+-- One row per reward cycle and signer.
 CREATE TABLE cycle_signers (
   cycle      INTEGER NOT NULL,
   signer_key BLOB NOT NULL,
@@ -761,18 +802,18 @@ CREATE TABLE cycle_signers (
   stacked    TEXT NOT NULL,
   PRIMARY KEY (cycle, signer_key)
 ) STRICT, WITHOUT ROWID;
--- The heaviest first; of equals those with the most stacked, or in the order of their keys.
+-- Serve the signers of a cycle by weight, highest first. Equal weights are sorted by stacked amount, or by key.
 CREATE INDEX cycle_signers_by_stacked ON cycle_signers (cycle, weight DESC, stacked DESC, signer_key);
 CREATE INDEX cycle_signers_by_weight ON cycle_signers (cycle, weight DESC, signer_key);
 
 ----------------------------------------------------------------------------------------------------- staking: pox-5
 
--- Of a bond that was set up twice the first counts. Heights are Bitcoin's.
+-- One row per bond. If a bond is set up twice, the first setup counts. Heights are Bitcoin heights.
 CREATE TABLE bonds (
   bond_index        INTEGER PRIMARY KEY,
   position          INTEGER NOT NULL,
   event_index       INTEGER NOT NULL,
-  -- basis points a year
+  -- basis points per year
   target_rate       INTEGER NOT NULL,
   -- micro-STX per 100 sats
   stx_value_ratio   INTEGER NOT NULL,
@@ -784,52 +825,55 @@ CREATE TABLE bonds (
   unlock_height     INTEGER NOT NULL
 ) STRICT;
 
--- Sums over a bond's other rows; a row exists while one of them is not zero.
+-- One row per bond with a sum that isn't zero: sums over the bond's rows in the other tables.
 CREATE TABLE bond_totals (
   bond_index INTEGER PRIMARY KEY,
-  -- rows in bond_allowances, and the sats they allow
+  -- number of rows in bond_allowances, and the sum of their sats
   allowed    INTEGER NOT NULL,
   capacity   TEXT NOT NULL,
-  -- rows in bond_registrations
+  -- number of rows in bond_registrations
   registered INTEGER NOT NULL,
-  -- sats and micro-STX of its positions
+  -- sats and micro-STX locked by the current positions
   btc_locked TEXT NOT NULL,
   stx_locked TEXT NOT NULL,
-  -- sats its stakers claimed
+  -- sats that stakers claimed
   paid_out   TEXT NOT NULL
 ) STRICT;
 
+-- One row per allowance: the sats that a staker may register in a bond.
 CREATE TABLE bond_allowances (
   bond_index  INTEGER NOT NULL,
   position    INTEGER NOT NULL,
   event_index INTEGER NOT NULL,
   staker_id   INTEGER NOT NULL,
   sats        TEXT NOT NULL,
-  -- newest transaction first, and inside it in the order of its events
+  -- newest transaction first; events of a transaction in order
   PRIMARY KEY (bond_index, position DESC, event_index)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX bond_allowances_by_staker ON bond_allowances (bond_index, staker_id, position, event_index);
 
--- What was registered; signer and amounts of now are those of the position.
+-- One row per registration for a bond. The current signer and amounts are in bond_positions.
 CREATE TABLE bond_registrations (
   bond_index  INTEGER NOT NULL,
   position    INTEGER NOT NULL,
   event_index INTEGER NOT NULL,
   staker_id   INTEGER NOT NULL,
-  -- of locks on Bitcoin, 36 bytes each: transaction id as Bitcoin shows it, output index; null where sBTC was handed in
+  -- Bitcoin outputs that lock the sats, 36 bytes each: transaction id as Bitcoin shows it, output index; null if the
+  -- staker deposited sBTC
   outputs     BLOB,
   PRIMARY KEY (bond_index, position, event_index)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX bond_registrations_by_staker ON bond_registrations (bond_index, staker_id, position, event_index);
 
--- What a staker has in a bond, after each event that changed it; the last row is `current`.
+-- One row per event that changed a staker's position in a bond: the position after the event. The last row is
+-- `current`.
 CREATE TABLE bond_positions (
   staker_id       INTEGER NOT NULL,
   bond_index      INTEGER NOT NULL,
   position        INTEGER NOT NULL,
   event_index     INTEGER NOT NULL,
   current         INTEGER NOT NULL,
-  -- again, since a signer's stakers are listed by it
+  -- copy of principals.address, which a signer's stakers are sorted by
   address         TEXT NOT NULL,
   signer_id       INTEGER NOT NULL,
   early_exit      INTEGER NOT NULL,
@@ -837,44 +881,46 @@ CREATE TABLE bond_positions (
   -- sats and micro-STX
   btc_locked      TEXT NOT NULL,
   stx_locked      TEXT NOT NULL,
-  -- sats as last registered or updated, in the transaction at `enrolled_at`
+  -- sats of the last registration or update, and the position of its transaction
   registered_sats TEXT NOT NULL,
   enrolled_at     INTEGER NOT NULL,
   first_cycle     INTEGER NOT NULL,
-  -- sats that earn rewards from a cycle on
+  -- sats that earn rewards, and the first cycle in which they do
   weight          TEXT NOT NULL,
   weight_cycle    INTEGER NOT NULL,
   PRIMARY KEY (staker_id, bond_index, position, event_index)
 ) STRICT, WITHOUT ROWID;
--- A principal's bonds.
+-- Serves the bonds of a principal.
 CREATE UNIQUE INDEX bond_positions_current ON bond_positions (staker_id, bond_index) WHERE current = 1;
--- Who gets a share of what is distributed to a bond.
+-- Finds the stakers that share a distribution to a bond.
 CREATE INDEX bond_positions_by_bond ON bond_positions (bond_index, staker_id, position, event_index);
--- Stakers of a signer.
+-- Serves the stakers of a signer.
 CREATE INDEX bond_positions_by_signer ON bond_positions (signer_id, address) WHERE current = 1;
 
--- STX staked without a bond, after each event that changed it; the last row is `current`.
+-- One row per event that changed a stake of STX without a bond: the stake after the event. The last row is `current`.
 CREATE TABLE stakes (
   staker_id     INTEGER NOT NULL,
   position      INTEGER NOT NULL,
   event_index   INTEGER NOT NULL,
   current       INTEGER NOT NULL,
+  -- as in bond_positions
   address       TEXT NOT NULL,
   signer_id     INTEGER NOT NULL,
-  -- micro-STX; 0 from when a bond took them over
+  -- micro-STX; 0 after a bond locked the STX of the stake
   amount        TEXT NOT NULL,
   first_cycle   INTEGER NOT NULL,
-  -- from which this row holds, and at which the stake ends
+  -- first cycle that this row applies to, and the cycle in which the stake ends
   from_cycle    INTEGER NOT NULL,
   unlock_cycle  INTEGER NOT NULL,
   -- Bitcoin height
   unlock_height INTEGER NOT NULL,
   PRIMARY KEY (staker_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
--- Stakers of a signer.
+-- Serves the stakers of a signer.
 CREATE INDEX stakes_by_signer ON stakes (signer_id, address, unlock_height) WHERE current = 1 AND amount <> '0';
 
--- What the stakers of a cycle earned: sats times 10^18, for each signer; `bond_index` is -1 for STX without a bond.
+-- One row per staker, bond, signer and cycle with rewards: the earned sats times 10^18. `bond_index` is -1 for STX
+-- without a bond.
 CREATE TABLE staking_shares (
   staker_id  INTEGER NOT NULL,
   bond_index INTEGER NOT NULL,
@@ -884,7 +930,8 @@ CREATE TABLE staking_shares (
   PRIMARY KEY (staker_id, bond_index, signer_id, cycle)
 ) STRICT, WITHOUT ROWID;
 
--- Sums in sats: whole ones of each share, and of claims. A row exists while one is not zero.
+-- One row per staker and bond with a sum that isn't zero: the whole sats of each share in staking_shares, and the
+-- claimed sats.
 CREATE TABLE staking_rewards (
   staker_id  INTEGER NOT NULL,
   bond_index INTEGER NOT NULL,
@@ -893,7 +940,7 @@ CREATE TABLE staking_rewards (
   PRIMARY KEY (staker_id, bond_index)
 ) STRICT, WITHOUT ROWID;
 
--- Keys of signers: registrations of a key, of which the last is `current`, grants and revocations.
+-- One row per registration, grant or revocation of a signer key. A signer's last registration is `current`.
 CREATE TABLE signer_keys (
   signer_id   INTEGER NOT NULL,
   position    INTEGER NOT NULL,
@@ -901,50 +948,52 @@ CREATE TABLE signer_keys (
   -- 1 registration, 2 grant, 3 revocation
   action      INTEGER NOT NULL,
   signer_key  BLOB NOT NULL,
-  -- of a grant; decimal
+  -- authorization id of a grant; decimal
   auth_id     TEXT,
   current     INTEGER NOT NULL,
-  -- the signer's, since signers are listed by it
+  -- copy of the signer's address, which signers are sorted by
   address     TEXT NOT NULL,
   PRIMARY KEY (signer_id, position, event_index)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX signers ON signer_keys (address) WHERE current = 1;
--- Whose key it was, and what a signer registered.
+-- Finds the signers that registered a key.
 CREATE INDEX signer_keys_registrations ON signer_keys (signer_key, position, event_index) WHERE action = 1;
 
 ----------------------------------------------------------------------------------------------------------- bitcoin blocks
 
--- The canonical Bitcoin blocks the node announced; `payload` is its JSON, compressed with zstd.
+-- One row per Bitcoin block on the canonical chain. `payload` is the JSON of the event, compressed with zstd.
 CREATE TABLE burn_blocks (
   height      INTEGER PRIMARY KEY,
   hash        BLOB NOT NULL,
   parent_hash BLOB,
   payload     BLOB NOT NULL,
-  -- 1: filled from the node's RPC interface, which has no payouts, slot holders or pox transactions; 0: announced by the node
+  -- 1 if Stackside filled the block from the node's RPC API, which has no payouts, slot holders or pox transactions; 0
+  -- if the node announced the block
   is_filled   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX burn_blocks_by_hash ON burn_blocks (hash);
 CREATE INDEX burn_blocks_filled ON burn_blocks (height) WHERE is_filled = 1;
 
--- What the canonical Bitcoin blocks paid to stackers, in sats. All are numbered from 1 in the order of the blocks, and those
--- of a recipient by themselves as well.
+-- One row per payout of a canonical Bitcoin block to a stacker, in sats. Payouts are numbered from 1 in chain order,
+-- and also per recipient.
 CREATE TABLE burn_rewards (
   ordinal           INTEGER PRIMARY KEY,
   height            INTEGER NOT NULL,
-  -- place in the node's list
+  -- index in the node's list
   reward_index      INTEGER NOT NULL,
   recipient         TEXT NOT NULL,
   recipient_ordinal INTEGER NOT NULL,
   amount            TEXT NOT NULL,
-  -- of the recipient so far, with this one
+  -- running total for the recipient, including this row
   recipient_total   TEXT NOT NULL,
-  -- what the block's miners burnt
+  -- sats that the block's miners burnt
   burn_amount       TEXT NOT NULL
 ) STRICT;
 CREATE INDEX burn_rewards_by_height ON burn_rewards (height, ordinal);
 CREATE INDEX burn_rewards_by_recipient ON burn_rewards (recipient, recipient_ordinal);
 
--- The addresses that a Bitcoin block had to pay, numbered likewise.
+-- One row per reward slot of a canonical Bitcoin block: an address that the block had to pay. Slots are numbered from 1
+-- in chain order, and also per address.
 CREATE TABLE burn_slot_holders (
   ordinal         INTEGER PRIMARY KEY,
   height          INTEGER NOT NULL,
@@ -955,7 +1004,8 @@ CREATE TABLE burn_slot_holders (
 CREATE INDEX burn_slot_holders_by_height ON burn_slot_holders (height, ordinal);
 CREATE INDEX burn_slot_holders_by_address ON burn_slot_holders (address, address_ordinal);
 
--- The outputs of Bitcoin transactions that paid them; numbered for each recipient, the last that is listed first.
+-- One row per Bitcoin output that paid a stacker. Outputs are numbered from 1 per recipient; within a block, the output
+-- that lists show last has the lowest number.
 CREATE TABLE pox_transactions (
   height            INTEGER NOT NULL,
   tx_id             BLOB NOT NULL,
@@ -968,7 +1018,7 @@ CREATE TABLE pox_transactions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pox_transactions_by_recipient ON pox_transactions (recipient, recipient_ordinal);
 
--- Those that a reorganization of Bitcoin replaced.
+-- One row per Bitcoin block that a Bitcoin fork replaced.
 CREATE TABLE orphaned_burn_blocks (
   hash        BLOB NOT NULL UNIQUE,
   height      INTEGER NOT NULL,
@@ -976,9 +1026,9 @@ CREATE TABLE orphaned_burn_blocks (
   payload     BLOB NOT NULL
 ) STRICT;
 
-------------------------------------------------------------------------------------------------------- beside the chain
+------------------------------------------------------------------------------------------------------- off the chain
 
--- Blocks that are known and not canonical. Block 0 is here too: block 1 shows its transactions.
+-- One row per stored block that isn't canonical, and one for block 0, whose transactions block 1 shows.
 CREATE TABLE orphaned_blocks (
   index_block_hash        BLOB PRIMARY KEY,
   height                  INTEGER NOT NULL,
@@ -987,33 +1037,34 @@ CREATE TABLE orphaned_blocks (
   burn_block_hash         BLOB NOT NULL,
   burn_block_height       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
--- v1 answers a block that no canonical one has the height or hash of, and the highest of a Bitcoin block.
+-- Serve v1, which returns an orphaned block if no canonical block has the height or hash. By Bitcoin block, v1 returns
+-- the highest orphaned block.
 CREATE INDEX orphaned_blocks_by_height ON orphaned_blocks (height);
 CREATE INDEX orphaned_blocks_by_hash ON orphaned_blocks (block_hash, height);
 CREATE INDEX orphaned_blocks_by_burn_hash ON orphaned_blocks (burn_block_hash, height);
 CREATE INDEX orphaned_blocks_by_burn_height ON orphaned_blocks (burn_block_height, height);
 
--- By which the orphaned blocks but block 0 are found.
+-- One row per orphaned block and transaction in it, without block 0, to find the block.
 CREATE TABLE orphaned_transactions (
   tx_id            BLOB NOT NULL,
   index_block_hash BLOB NOT NULL,
   -- as in transactions
   type             INTEGER NOT NULL,
-  -- identifier of the one it deploys
+  -- identifier of the contract that the transaction deploys
   contract         TEXT,
   PRIMARY KEY (tx_id, index_block_hash)
 ) STRICT, WITHOUT ROWID;
--- Those of an orphaned block.
+-- Serves the transactions of an orphaned block.
 CREATE INDEX orphaned_transactions_by_block ON orphaned_transactions (index_block_hash);
 CREATE INDEX orphaned_transactions_by_contract ON orphaned_transactions (contract) WHERE contract IS NOT NULL;
 
--- The journal's entry that holds the payload of a block, to revert it or to apply it again.
+-- One row per block: the journal entry that contains its payload, needed to revert the block or to apply it again.
 CREATE TABLE block_payloads (
   index_block_hash BLOB NOT NULL UNIQUE,
   journal_id       INTEGER NOT NULL
 ) STRICT;
 
--- Zonefiles and other attachments as the node posted them, in the order they came.
+-- One row per attachment, such as a zonefile, in the order in which the node posted them.
 CREATE TABLE attachments (
   id               INTEGER PRIMARY KEY,
   content_hash     BLOB NOT NULL,
@@ -1023,23 +1074,23 @@ CREATE TABLE attachments (
   -- serialized Clarity value
   metadata         BLOB NOT NULL,
   content          BLOB NOT NULL,
-  -- two names can be given the same content by one transaction
+  -- one transaction may attach the same content to two names
   UNIQUE (tx_id, content_hash, index_block_hash, metadata)
 ) STRICT;
 
--- What zonefiles say of subdomains. A row counts while the transaction of its attachment is in the canonical block that
--- the attachment names, which may come after it.
+-- One row per subdomain that a zonefile declares. A row counts only while the attachment's transaction is in the block
+-- that the attachment names and this block is canonical. The block may arrive after the attachment.
 CREATE TABLE subdomains (
   attachment_id INTEGER NOT NULL,
-  -- place of the record in the zonefile
+  -- index of the record in the zonefile
   record        INTEGER NOT NULL,
-  -- in full: joe.alice.btc
+  -- full name: joe.alice.btc
   subdomain     TEXT NOT NULL,
-  -- the name it is part of: alice.btc
+  -- name that the subdomain belongs to: alice.btc
   name          TEXT NOT NULL,
-  -- as written
+  -- address as the zonefile contains it
   owner         TEXT NOT NULL,
-  -- URL of whoever resolves it; empty where the zonefile names nobody
+  -- URL of the resolver; empty if the zonefile names none
   resolver      TEXT NOT NULL,
   zonefile      BLOB NOT NULL,
   PRIMARY KEY (attachment_id, record)
@@ -1048,8 +1099,10 @@ CREATE INDEX subdomains_by_subdomain ON subdomains (subdomain);
 CREATE INDEX subdomains_by_name ON subdomains (name, subdomain);
 CREATE INDEX subdomains_by_owner ON subdomains (owner, subdomain);
 
--- What the name system was before this chain (Stacks 1), as an operator imported it. It counts from block 1 on, where the
--- chain says nothing newer of a name.
+-- The tables old_… contain the name system of Stacks 1, if an operator imported it. Their rows count from block 1 on,
+-- unless the chain has newer data about the name.
+
+-- One row per namespace of Stacks 1.
 CREATE TABLE old_namespaces (
   namespace         TEXT PRIMARY KEY,
   -- as in namespaces and namespace_prices
@@ -1061,6 +1114,7 @@ CREATE TABLE old_namespaces (
   no_vowel_discount TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- One row per name of Stacks 1.
 CREATE TABLE old_names (
   name          TEXT PRIMARY KEY,
   namespace     TEXT NOT NULL,
@@ -1070,12 +1124,13 @@ CREATE TABLE old_names (
 CREATE INDEX old_names_by_namespace ON old_names (namespace, name);
 CREATE INDEX old_names_by_owner ON old_names (owner);
 
--- Of names, by RIPEMD-160 of SHA-256.
+-- One row per zonefile of a Stacks 1 name, by the RIPEMD-160 of its SHA-256.
 CREATE TABLE old_zonefiles (
   hash    BLOB PRIMARY KEY,
   content TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- One row per subdomain of Stacks 1.
 CREATE TABLE old_subdomains (
   subdomain     TEXT PRIMARY KEY,
   name          TEXT NOT NULL,
@@ -1089,14 +1144,14 @@ CREATE INDEX old_subdomains_by_owner ON old_subdomains (owner, subdomain);
 
 ----------------------------------------------------------------------------------------------------------------- mempool
 
--- Every transaction that was announced or came back from an orphaned block, unless the chain holds it. Rows of dropped
--- ones stay, since they are still answered.
+-- One row per transaction that the node announced, or that came back from an orphaned block, and that isn't on the
+-- chain. Dropped transactions stay, because the API still returns them.
 CREATE TABLE mempool_transactions (
   tx_id                BLOB NOT NULL UNIQUE,
-  -- 0 pending, 1 mined, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 collected here,
-  -- -15 problematic, -16 replaced by fee and dropped by the node besides
+  -- 0 pending, -10 replaced by fee, -11 replaced across fork, -12 too expensive, -13 stale, -14 removed by Stackside
+  -- because of its age, -15 problematic, -16 replaced by fee and also dropped by the node; 1 (mined) is never stored
   state                INTEGER NOT NULL,
-  -- Unix microseconds: the newest receipt comes first, in whichever second it was
+  -- Unix microseconds: lists show the newest receipt first, even within one second
   received_at          INTEGER NOT NULL,
   receipt_block_height INTEGER NOT NULL,
   replaced_by_tx_id    BLOB,
@@ -1117,26 +1172,26 @@ CREATE TABLE mempool_transactions (
   size                 INTEGER NOT NULL,
   raw                  BLOB NOT NULL
 ) STRICT;
--- What waits, newest first.
+-- Serves the pending transactions, newest first.
 CREATE INDEX mempool_pending ON mempool_transactions (received_at, tx_id) WHERE state = 0;
--- Those that spend the same nonce, whatever became of them.
+-- Find the transactions that spend the same nonce, in any state.
 CREATE INDEX mempool_by_sender_nonce ON mempool_transactions (sender_id, nonce);
 CREATE INDEX mempool_by_sponsor_nonce ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE sponsor_id IS NOT NULL;
--- What an account has waiting, as origin and as sponsor.
+-- Serve the pending transactions of an account, as origin and as sponsor.
 CREATE INDEX mempool_pending_by_sender ON mempool_transactions (sender_id, nonce) WHERE state = 0;
 CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE state = 0 AND sponsor_id IS NOT NULL;
--- What is on its way to an account.
+-- Serves the pending transfers to an account.
 CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, received_at, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
--- What is old enough to be collected before Nakamoto.
+-- Finds the transactions that are old enough to be removed. Before Nakamoto, the age is counted in blocks.
 CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
--- What is offered for each type of transaction, how long each waits and how large it is.
+-- Serves the statistics per transaction type: fees, ages and sizes.
 CREATE INDEX mempool_pending_fees ON mempool_transactions (type, fee, receipt_block_height, size) WHERE state = 0;
--- The other orders of v1's list.
+-- Serve the other sort orders of v1's list.
 CREATE INDEX mempool_pending_by_fee ON mempool_transactions (fee, tx_id) WHERE state = 0;
 CREATE INDEX mempool_pending_by_size ON mempool_transactions (size, tx_id) WHERE state = 0;
 
--- When transactions of the chain were received that had been announced: those of its newest 6,000 blocks, which a
--- reorganization may bring back.
+-- One row per announced transaction in the newest 6,000 blocks: the time of its receipt. A reorg restores the
+-- transaction with this time.
 CREATE TABLE mined_receipts (
   position             INTEGER PRIMARY KEY,
   -- as in mempool_transactions
@@ -1144,19 +1199,19 @@ CREATE TABLE mined_receipts (
   receipt_block_height INTEGER NOT NULL
 ) STRICT;
 
--- Drops by the node of transactions that didn't wait: not announced yet, or in a block. They hold once the transaction would
--- begin to wait, and are kept for 6,000 blocks.
+-- One row per drop of a transaction that wasn't pending: not announced yet, or in a block. The drop applies if the
+-- transaction becomes pending. Rows are removed after 6,000 blocks.
 CREATE TABLE early_drops (
   tx_id             BLOB PRIMARY KEY,
-  -- the state that it will have, as in mempool_transactions
+  -- state that the transaction will get, as in mempool_transactions
   state             INTEGER NOT NULL,
   replaced_by_tx_id BLOB,
-  -- of the tip when the node posted it
+  -- height of the tip when the node posted the drop
   height            INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX early_drops_by_height ON early_drops (height);
 
--- The pending transactions that a principal sends, sponsors, receives by, or is the contract of.
+-- One row per pending transaction and principal that is its origin, sponsor, recipient or contract.
 CREATE TABLE pending_principals (
   principal_id INTEGER NOT NULL,
   received_at  INTEGER NOT NULL,
@@ -1164,7 +1219,7 @@ CREATE TABLE pending_principals (
   PRIMARY KEY (principal_id, received_at, tx_id)
 ) STRICT, WITHOUT ROWID;
 
--- How many those are; a row exists while there is one.
+-- One row per principal with rows in pending_principals: their number.
 CREATE TABLE pending_counts (
   principal_id INTEGER PRIMARY KEY,
   transactions INTEGER NOT NULL
@@ -1172,33 +1227,36 @@ CREATE TABLE pending_counts (
 
 -------------------------------------------------------------------------------------------------------------- chainhooks
 
--- What is here can't be made again from the journal: a rebuild carries it over (store/hooks-carry.ts). Times are Unix
--- milliseconds. A delivery is queued in the transaction of its block.
+-- These tables depend on the blocks and on the commands in the log, so a rebuild makes them from the journal, like the
+-- chain's tables. Times are Unix milliseconds. A delivery is queued in the same transaction that applies its block.
 
+-- One row per chainhook. Deleted chainhooks stay as long as their deliveries.
 CREATE TABLE hooks (
   id                     INTEGER PRIMARY KEY,
   uuid                   TEXT NOT NULL UNIQUE,
-  -- whose it is: the owner of the API key
+  -- owner of the API key that registered the hook
   consumer               TEXT NOT NULL,
   created_at             INTEGER NOT NULL,
-  -- JSON, as it was sent
+  -- JSON, as the client sent it
   definition             TEXT NOT NULL,
   url                    TEXT NOT NULL,
-  -- 0 idle: no block is evaluated; 1 live: it stands where hook_progress does; 2 it catches up from its own cursor;
-  -- 3 paused, where it was enabled, and 4 where it was idle: the log was restored to an earlier point, and nothing is sent until
-  -- somebody enables or disables it
+  -- 0 idle: evaluates no blocks; 1 live: shares the cursor in hook_progress; 2 catching up from its own cursor; 3 and 4
+  -- paused because the log was restored to an earlier point (3 if the hook was enabled, 4 if it was idle). A paused hook
+  -- sends nothing until a user enables or disables it
   stage                  INTEGER NOT NULL,
-  -- 0 new, 1 streaming, 2 expired, 3 interrupted; of a live one that is new, streaming from its first block on
+  -- 0 new, 1 streaming, 2 expired, 3 interrupted; if the hook is live, 0 counts as streaming from its first block
+  -- on
   status                 INTEGER NOT NULL,
-  -- the last block that was evaluated, while it isn't live; height 0 and no bytes before block 1
+  -- last evaluated block, unless the hook is live; before block 1, height 0 and an empty hash
   cursor_height          INTEGER NOT NULL,
   cursor_hash            BLOB NOT NULL,
-  -- blocks evaluated and blocks that matched; while it is live, what hook_progress counted since `joined` comes on top
+  -- number of evaluated blocks, and of blocks that matched; for a live hook, add hook_progress.evaluated - joined to
+  -- the first
   evaluated              INTEGER NOT NULL,
   occurrences            INTEGER NOT NULL,
-  -- hook_progress.evaluated when it went live
+  -- hook_progress.evaluated when the hook went live
   joined                 INTEGER NOT NULL,
-  -- both counts when the present budget began, and where hook_progress.evaluated is when a live one is used up
+  -- both counts when the current budget started, and the value of hook_progress.evaluated at which a live hook expires
   window_evaluated       INTEGER NOT NULL,
   window_occurrences     INTEGER NOT NULL,
   expires_at             INTEGER,
@@ -1206,40 +1264,39 @@ CREATE TABLE hooks (
   last_evaluated_height  INTEGER,
   last_occurrence_at     INTEGER,
   last_occurrence_height INTEGER,
-  -- of the last live delivery
+  -- sequence number of the last delivery in the live queue
   sequence               INTEGER NOT NULL,
   interrupted_reason     TEXT,
-  -- the delivery that interrupted it, the first to go when it is enabled again
+  -- delivery that interrupted the hook; it is sent first when a user enables the hook again
   stuck_delivery         INTEGER,
   consecutive_failures   INTEGER NOT NULL,
   last_delivery_at       INTEGER,
   last_delivery_status   INTEGER,
-  -- deleted ones stay as long as their log
   deleted_at             INTEGER
 ) STRICT;
--- The hooks of a consumer, newest first.
+-- Serves the hooks of a consumer, newest first.
 CREATE INDEX hooks_by_consumer ON hooks (consumer, created_at DESC, uuid) WHERE deleted_at IS NULL;
--- Those among them that were interrupted, or whose last attempt failed.
+-- Serves the failing hooks of a consumer: interrupted hooks, and hooks whose last attempt failed.
 CREATE INDEX hooks_failing ON hooks (consumer, created_at DESC, uuid)
  WHERE deleted_at IS NULL AND (status = 3 OR consecutive_failures > 0);
--- Those that the coming blocks use up, and those that take part in evaluation.
+-- Find the live hooks that expire with the next blocks, and the hooks by stage.
 CREATE INDEX hooks_expiring ON hooks (expires_at) WHERE stage = 1 AND expires_at IS NOT NULL;
 CREATE INDEX hooks_by_stage ON hooks (stage) WHERE stage > 0;
 
--- Where live hooks stand, in its one row: they are evaluated together, so that a block costs one row and not one a hook.
+-- One row: the cursor that all live hooks share. A block therefore updates one row, not one row per hook.
 CREATE TABLE hook_progress (
   id            INTEGER PRIMARY KEY CHECK (id = 1),
-  -- blocks ever evaluated
+  -- number of blocks evaluated so far
   evaluated     INTEGER NOT NULL,
   cursor_height INTEGER NOT NULL,
   cursor_hash   BLOB NOT NULL,
   evaluated_at  INTEGER,
-  -- greatest epoch of a lease with delivery results; 0 where no hosts shared a log
+  -- highest epoch of a lease with delivery results; 0 if no cluster host has delivered
   epoch         INTEGER NOT NULL
 ) STRICT;
 INSERT INTO hook_progress VALUES (1, 0, 0, x'', NULL, 0);
 
--- What signs a consumer's deliveries; the one before signs beside it for a day.
+-- One row per consumer: the secret that signs its deliveries. After a rotation, the previous secret also signs for a day.
 CREATE TABLE hook_secrets (
   consumer   TEXT PRIMARY KEY,
   secret     BLOB NOT NULL,
@@ -1247,51 +1304,53 @@ CREATE TABLE hook_secrets (
   rotated_at INTEGER NOT NULL
 ) STRICT;
 
--- Deliveries in the order they were made: the outbox and the log.
+-- One row per delivery, in order of creation: both the outbox and the delivery history.
 CREATE TABLE hook_deliveries (
   id              INTEGER PRIMARY KEY,
   webhook_id      TEXT NOT NULL UNIQUE,
   hook_id         INTEGER NOT NULL,
-  -- 0 live, 1 evaluate, 2 backfill, 3 redelivery: each queue of a hook goes in order, beside the others
+  -- queue: 0 live, 1 evaluate, 2 backfill, 3 redelivery; each queue of a hook is sent in order, independently of the
+  -- other queues
   lane            INTEGER NOT NULL,
   -- 0 live, 1 catch-up, 2 evaluate, 3 backfill, 4 redelivery
   reason          INTEGER NOT NULL,
-  -- of the live queue
+  -- sequence number in the live queue; null in other queues
   sequence        INTEGER,
-  -- 0 pending, 1 failed and to be tried again, 2 delivered, 3 dead, 4 cancelled
+  -- 0 pending, 1 failed and to be retried, 2 delivered, 3 dead, 4 cancelled
   state           INTEGER NOT NULL,
   created_at      INTEGER NOT NULL,
   next_attempt_at INTEGER,
   delivered_at    INTEGER,
-  -- when the first attempt of the present budget was made
+  -- time of the first attempt in the current budget
   tried_since     INTEGER,
   attempts        INTEGER NOT NULL,
-  -- JSON: its blocks
+  -- JSON: the applied and rolled back blocks in the payload
   blocks          TEXT NOT NULL,
   min_height      INTEGER NOT NULL,
   max_height      INTEGER NOT NULL,
   body_bytes      INTEGER NOT NULL,
   body_sha256     BLOB NOT NULL,
   backfill_id     INTEGER,
-  -- why there is no body
+  -- reason if the delivery has no body
   problem         TEXT
 ) STRICT;
--- What waits in a queue.
+-- Serves the open deliveries of a queue.
 CREATE INDEX hook_deliveries_queue ON hook_deliveries (hook_id, lane, id) WHERE state <= 1;
--- The log of a hook, all of it and by state.
+-- Serve the delivery history of a hook, without and with a filter by state.
 CREATE INDEX hook_deliveries_log ON hook_deliveries (hook_id, id);
 CREATE INDEX hook_deliveries_by_state ON hook_deliveries (hook_id, state, id);
--- What is old enough to be forgotten.
+-- Finds the deliveries that are old enough to be deleted.
 CREATE INDEX hook_deliveries_done ON hook_deliveries (created_at) WHERE state IN (2, 4);
--- What a backfill has under way.
+-- Finds the open deliveries of a backfill.
 CREATE INDEX hook_deliveries_by_backfill ON hook_deliveries (backfill_id) WHERE backfill_id IS NOT NULL AND state <= 1;
 
--- Their bodies: JSON, compressed with zstd.
+-- One row per delivery with a stored body: JSON, compressed with zstd.
 CREATE TABLE hook_bodies (
   delivery_id INTEGER PRIMARY KEY,
   body        BLOB NOT NULL
 ) STRICT;
 
+-- One row per attempt of a delivery.
 CREATE TABLE hook_attempts (
   delivery_id INTEGER NOT NULL,
   attempt     INTEGER NOT NULL,
@@ -1300,31 +1359,33 @@ CREATE TABLE hook_attempts (
   url_host    TEXT NOT NULL,
   status_code INTEGER,
   error       TEXT,
-  -- what the receiver said, the first of it
+  -- first characters of the receiver's response
   excerpt     TEXT,
   PRIMARY KEY (delivery_id, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- Which transactions of which blocks a hook was notified of: a rollback names them again, whatever the filters are by then.
+-- One row per hook and block that the hook was notified of. A rollback lists the same transactions again, even if the
+-- filters changed since.
 CREATE TABLE hook_ledger (
   index_block_hash  BLOB NOT NULL,
   hook_id           INTEGER NOT NULL,
   height            INTEGER NOT NULL,
   burn_block_height INTEGER NOT NULL,
-  -- JSON: their places in the block
+  -- JSON: indexes of the transactions in the block
   places            TEXT NOT NULL,
   PRIMARY KEY (index_block_hash, hook_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hook_ledger_by_hook ON hook_ledger (hook_id, height);
 CREATE INDEX hook_ledger_by_burn_height ON hook_ledger (burn_block_height);
 
+-- One row per backfill: a job that delivers past blocks to a hook.
 CREATE TABLE hook_backfills (
   id                   INTEGER PRIMARY KEY,
   uuid                 TEXT NOT NULL UNIQUE,
   hook_id              INTEGER NOT NULL,
   -- 0 queued, 1 running, 2 completed, 3 cancelled, 4 failed
   state                INTEGER NOT NULL,
-  -- 1 where it only counts
+  -- 1 if the backfill only counts matches
   dry_run              INTEGER NOT NULL,
   from_height          INTEGER NOT NULL,
   to_height            INTEGER NOT NULL,
@@ -1343,78 +1404,81 @@ CREATE INDEX hook_backfills_open ON hook_backfills (id) WHERE state <= 1;
 
 ------------------------------------------------------------------------------------------------------------- bookkeeping
 
--- Where the index stands, in its one row.
+-- One row: the position of the index in the log, and versions for ETags.
 CREATE TABLE progress (
   id                INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id          INTEGER,
-  -- number of the last event that is in the index, and its chain value (store/files/journal-entry.ts)
+  -- number of the last entry that the index contains, and the entry's chain value (store/log/entry.ts)
   journal_id        INTEGER NOT NULL,
   journal_chain     BLOB NOT NULL,
-  -- of the newest Bitcoin block the node spoke of
+  -- height of the newest Bitcoin block that the node reported
   burn_block_height INTEGER NOT NULL,
   mempool_pending   INTEGER NOT NULL,
-  -- greater with every change of the mempool, and at least the change's time in Unix microseconds: for ETags
+  -- grows with every change of the mempool, and is at least the time of the change in Unix microseconds; for ETags
   mempool_version   INTEGER NOT NULL,
-  -- the same of what commands say of tokens
+  -- same as mempool_version, for commands about tokens
   tokens_version    INTEGER NOT NULL,
-  -- how often an event changed blocks below the tip without a fork: the node's own event of a filled block, or a filled
-  -- Bitcoin block between others; for ETags and caches
+  -- number of events that changed blocks below the tip without a fork: the node's own event for a filled block, or a
+  -- filled Bitcoin block below the newest; for ETags and caches
   completions       INTEGER NOT NULL,
-  -- random name of the log, which its command log.identity sets; null before the first entry
+  -- random name of the log, set by its command log.identity; null before the first entry
   log_identity      BLOB CHECK (length(log_identity) = 16)
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL);
 
--- The start of a partial history, by the payload of its first block: one row. An index of the whole chain has none.
+-- One row if the history is partial: its start, from the payload of the first block. An index of the whole chain has no
+-- row.
 CREATE TABLE history_start (
-  -- of the first block
+  -- height of the first block
   height            INTEGER PRIMARY KEY,
-  -- of the block below it
+  -- hashes of the block below the first block
   index_block_hash  BLOB NOT NULL,
   block_hash        BLOB NOT NULL,
-  -- of the Bitcoin block that elected its tenure
+  -- Bitcoin block that elected the tenure of the block below
   burn_block_hash   BLOB NOT NULL,
   burn_block_height INTEGER NOT NULL
 ) STRICT;
 
--- What accounts had after the block below the first one, as the node said: those that blocks here touched, once it was asked.
+-- One row per account of a partial history: its state just before the first block, as the node returned it. Only
+-- accounts that an indexed block touched have a row, once the node has answered.
 CREATE TABLE starting_accounts (
   principal_id  INTEGER PRIMARY KEY,
-  -- micro-STX, locked ones too; decimal
+  -- micro-STX, including locked STX; decimal
   balance       TEXT NOT NULL,
   -- micro-STX; decimal
   locked        TEXT NOT NULL,
-  -- Bitcoin height at which the lock ends; 0 without one
+  -- Bitcoin height at which the lock ends; 0 without a lock
   unlock_height INTEGER NOT NULL,
-  -- the next nonce
+  -- next nonce
   nonce         INTEGER NOT NULL
 ) STRICT;
 
--- Accounts that blocks here touched, and that the node wasn't asked about yet.
+-- One row per account that an indexed block touched and that Stackside hasn't looked up at the node yet.
 CREATE TABLE unasked_accounts (
   principal_id INTEGER PRIMARY KEY
 ) STRICT;
 
--- What the operator asked to find by decoded values: logs of a contract by their fields, calls of it by their arguments.
+-- One row per value index that the operator configured: logs of a contract by their fields, or calls to it by their
+-- arguments. The tables value_… belong to this host and aren't part of the log.
 CREATE TABLE value_indexes (
   id            INTEGER PRIMARY KEY,
   -- 1 logs, 2 calls
   subject       INTEGER NOT NULL,
-  -- as the operator wrote it: the contract need not exist
+  -- contract as the operator wrote it; it may not exist
   contract      TEXT NOT NULL,
-  -- a field of the logs, or a function; empty for all
+  -- field of the logs, or function name; empty for all
   scope         TEXT NOT NULL,
-  -- 0 where nobody asks for it any more, and its entries are being removed
+  -- 0 if the operator no longer configures the index, and Stackside is removing its entries
   wanted        INTEGER NOT NULL,
-  -- The entries are of logs and calls from this place on. It moves down to 0 while those of before are added.
+  -- the entries cover logs and calls from this event on; Stackside adds earlier entries until both columns are 0
   from_position INTEGER NOT NULL,
   from_event    INTEGER NOT NULL
 ) STRICT;
 
--- The decoded values, and where they stand. Those of one value are in the order of the chain.
+-- One row per decoded value and event or call that contains it. Equal values are in chain order.
 CREATE TABLE value_index_entries (
   index_id    INTEGER NOT NULL,
-  -- names with dots between them; an argument's is its function and its place. The keys of both are in rows/value-keys.ts
+  -- field names, joined by dots; for an argument, its function and index. rows/value-keys.ts builds path and value
   path        TEXT NOT NULL,
   value       TEXT NOT NULL,
   position    INTEGER NOT NULL,
@@ -1423,25 +1487,25 @@ CREATE TABLE value_index_entries (
   PRIMARY KEY (index_id, path, value, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- What happened, in order, for subscribers: other threads and processes read it here. The newest ones only,
--- and none of what was imported or made anew.
+-- One row per change that subscribers receive, in order. Other threads and processes read the changes here. Only the
+-- newest rows stay. Imports and rebuilds add none.
 CREATE TABLE changes (
   id      INTEGER PRIMARY KEY,
-  -- 1 a block joined the chain, 2 a block arrived beside the chain, 3 a block left the chain; of transactions:
-  -- 4 admitted to the mempool, 5 back in it from an orphaned block, 6 dropped from it
+  -- block: 1 joined the chain, 2 arrived outside the chain, 3 left the chain; transaction: 4 entered the mempool, 5
+  -- came back from an orphaned block, 6 dropped
   kind    INTEGER NOT NULL,
   -- index block hash or transaction id
   subject BLOB NOT NULL
 ) STRICT;
 
--- What the faucets gave, as long as it counts against their limits.
+-- One row per payout of a faucet, for as long as it counts towards the limits.
 CREATE TABLE faucet_requests (
   -- stx, btc or sbtc
   currency     TEXT NOT NULL,
   address      TEXT NOT NULL,
   -- Unix milliseconds
   requested_at INTEGER NOT NULL,
-  -- of the client
+  -- IP address of the client
   ip           TEXT NOT NULL
 ) STRICT;
 CREATE INDEX faucet_requests_by_address ON faucet_requests (currency, address, requested_at);
