@@ -180,6 +180,22 @@ test(
   timeout,
 );
 
+/** Two machines are lost. The first is restored to an earlier entry, the second to the end of its archive, which has a base. */
+const twiceLost: Case = {
+  seed: 3,
+  stream: 60,
+  archived: true,
+  walLimitBytes: 67_108_864,
+  clients: [],
+  readers: 0,
+  quarters: 4,
+  disturbances: [
+    { after: 2_000, befalls: 'lost_machine', back: 3 },
+    { after: 2_000, befalls: 'base' },
+    { after: 20_000, befalls: 'lost_machine', back: 0 },
+  ],
+};
+
 test(
   'whatever becomes of the machine, another one has what the archive has, and the laws hold',
   async () => {
@@ -193,7 +209,7 @@ test(
           }
         }
       }),
-      { seen, cases: 2, shrinkFor: SHRINK_FOR },
+      { seen, cases: 2, examples: [[twiceLost]], shrinkFor: SHRINK_FOR },
     );
   },
   timeout,
