@@ -63,7 +63,6 @@ test('every script that a page runs is in package.json', () => {
 
 /** Pages without an example that runs here, or whose first one doesn't, each with the reason. */
 const notRun: Record<string, string> = {
-  'docs/archive.md': 'needs a server that was started with an archive; test/operations/archiving.test.ts has some',
   'docs/architecture.md': 'has no example: it explains the source',
   'docs/sizing.md': 'has no example: it has figures',
   'docs/stability.md':

@@ -26,8 +26,8 @@ const PEM = [
   '-----END PRIVATE KEY-----',
 ].join('\n');
 
-test('docs/archive.md has a head with its signature', () => {
-  const page = readFileSync(join(import.meta.dir, '../../docs/archive.md'), 'utf8');
+test('docs/backup.md has a head with its signature', () => {
+  const page = readFileSync(join(import.meta.dir, '../../docs/backup.md'), 'utf8');
   const signer = signerOf(PEM)!;
   const [, payload = ''] = /```json\n(.*)\n```/.exec(page) ?? [];
   const head = JSON.parse(payload) as ArchiveHead;
