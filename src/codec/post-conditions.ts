@@ -6,7 +6,7 @@ import { toHex } from './hex.ts';
 /**
  * The rule for assets that no condition names. `originator` denies transfers by the sender and allows others (SIP-040).
  */
-export type PostConditionMode = 'allow' | 'deny' | 'originator' | 'unknown';
+type PostConditionMode = 'allow' | 'deny' | 'originator' | 'unknown';
 
 export type AmountCondition =
   | 'sent_equal_to'
@@ -83,6 +83,12 @@ const POX_CONDITIONS: Record<number, PoxCondition> = {
 /** Mode byte and u32 count. */
 const SHORTEST_BUFFER = 5;
 
+/** The post-conditions of a transaction. */
+export interface DecodedConditions {
+  mode: PostConditionMode;
+  postConditions: PostCondition[];
+}
+
 /**
  * Decodes a stored post-conditions buffer: mode, u32 count, that many conditions; bytes after them are ignored.
  *
@@ -90,9 +96,7 @@ const SHORTEST_BUFFER = 5;
  * from the first condition of an unknown kind on become one condition of the type `unknown`, since its length is not known;
  * so do the bytes after an unknown mode if they can't be read as conditions.
  */
-export function decodePostConditions(
-  buffer: Uint8Array,
-): Decoded<{ mode: PostConditionMode; postConditions: PostCondition[] }> {
+export function decodePostConditions(buffer: Uint8Array): Decoded<DecodedConditions> {
   return decoded(() => {
     if (buffer.length === 0) return { mode: 'deny', postConditions: [] };
     const reader = new BytesReader(buffer);

@@ -1,10 +1,11 @@
 /** Parts of transactions in all versions of the API: statuses, post-conditions, tenure changes, poison microblocks. */
 
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import type { Payload } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import { payloadOf } from '../../codec/transaction.ts';
+import { type Field, object } from './fields.ts';
 import { Amount, ClarityPair, Hash, Hex, words } from './values.ts';
 
 /** Statuses of a mined transaction; `unknown` is a status of a newer node. */
@@ -27,23 +28,40 @@ export const waitingStatuses = {
 
 export const tenureChangeCause = { ...words(...tenureChangeCauses), $id: 'TenureChangeCause' };
 
-export const TenureChange = Type.Object(
+export type PayloadOf<T> = Extract<Payload, { type: T }>;
+
+/** A field that is in the payload of a raw transaction. */
+export const fromRaw = <T extends Payload['type'], S extends TSchema>(
+  type: T,
+  [schema, value]: Field<S, PayloadOf<T>>,
+): Field<S, { raw: Uint8Array }> => [schema, ({ raw }) => value(payloadOf(raw, type))];
+
+const tenureChangePayload = object<PayloadOf<'tenure_change'>>()(
   {
-    tenure_consensus_hash: Hex,
-    prev_tenure_consensus_hash: Hex,
-    burn_view_consensus_hash: Hex,
-    previous_tenure_end: Hash,
-    previous_tenure_blocks: Type.Integer(),
-    cause: tenureChangeCause,
-    pubkey_hash: Hex,
+    tenure_consensus_hash: [Hex, ({ tenureConsensusHash }) => toHex(tenureConsensusHash)],
+    prev_tenure_consensus_hash: [Hex, ({ prevTenureConsensusHash }) => toHex(prevTenureConsensusHash)],
+    burn_view_consensus_hash: [Hex, ({ burnViewConsensusHash }) => toHex(burnViewConsensusHash)],
+    previous_tenure_end: [Hash, ({ previousTenureEnd }) => toHex(previousTenureEnd)],
+    previous_tenure_blocks: [Type.Integer(), ({ previousTenureBlocks }) => previousTenureBlocks],
+    cause: [tenureChangeCause, ({ cause }) => cause],
+    pubkey_hash: [Hex, ({ pubkeyHash }) => toHex(pubkeyHash)],
   },
   { $id: 'TenureChange' },
 );
+/** The fields of a tenure change, as every version of the API and chainhooks return them. */
+export const tenureChangeFields = tenureChangePayload[1];
+export const tenureChange = fromRaw('tenure_change', tenureChangePayload);
 
-export const PoisonMicroblock = Type.Object(
-  { microblock_header_1: Hex, microblock_header_2: Hex },
+const poisonMicroblockPayload = object<PayloadOf<'poison_microblock'>>()(
+  {
+    microblock_header_1: [Hex, ({ header1 }) => toHex(header1)],
+    microblock_header_2: [Hex, ({ header2 }) => toHex(header2)],
+  },
   { $id: 'PoisonMicroblock' },
 );
+/** The two microblock headers that conflict, as every version of the API and chainhooks return them. */
+export const poisonMicroblockFields = poisonMicroblockPayload[1];
+export const poisonMicroblock = fromRaw('poison_microblock', poisonMicroblockPayload);
 
 const principal = Type.Union(
   [
@@ -109,32 +127,3 @@ const PostCondition = Type.Union(
 );
 
 export const PostConditions = Type.Array(PostCondition);
-
-type TenureChange = Extract<Payload, { type: 'tenure_change' }>;
-
-/** The fields of a tenure change, as every version of the API and chainhooks return them. */
-export function tenureChangeFields(payload: TenureChange) {
-  return {
-    tenure_consensus_hash: toHex(payload.tenureConsensusHash),
-    prev_tenure_consensus_hash: toHex(payload.prevTenureConsensusHash),
-    burn_view_consensus_hash: toHex(payload.burnViewConsensusHash),
-    previous_tenure_end: toHex(payload.previousTenureEnd),
-    previous_tenure_blocks: payload.previousTenureBlocks,
-    cause: payload.cause,
-    pubkey_hash: toHex(payload.pubkeyHash),
-  };
-}
-
-/** The tenure change that a raw transaction carries. */
-export const tenureChange = (raw: Uint8Array) => tenureChangeFields(payloadOf(raw, 'tenure_change'));
-
-type PoisonMicroblock = Extract<Payload, { type: 'poison_microblock' }>;
-
-/** The two microblock headers that conflict, as every version of the API and chainhooks return them. */
-export const poisonMicroblockFields = ({ header1, header2 }: PoisonMicroblock) => ({
-  microblock_header_1: toHex(header1),
-  microblock_header_2: toHex(header2),
-});
-
-/** The conflicting headers that a raw transaction carries. */
-export const poisonMicroblock = (raw: Uint8Array) => poisonMicroblockFields(payloadOf(raw, 'poison_microblock'));

@@ -1,42 +1,30 @@
 /** Contracts, with their source. */
-import { type Static, Type } from '@sinclair/typebox';
-import { toHex } from '../../codec/hex.ts';
+import { Type } from '@sinclair/typebox';
 import { payloadOf } from '../../codec/transaction.ts';
 import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { SmartContract as StoredSmartContract } from '../../store/model/contract.ts';
+import { object } from '../shared/fields.ts';
 import { ContractParameter, includeQuery } from '../shared/parameters.ts';
-import { Hash, nullable } from '../shared/values.ts';
-import { BitcoinBlock, Block, block } from './transaction.ts';
+import { nullable } from '../shared/values.ts';
+import { origin } from './transaction.ts';
 
-const SmartContract = Type.Object(
+/** A contract with the transaction that deployed it. The context has the names of large members to return. */
+const [SmartContract, smartContract] = object<StoredSmartContract, [include: readonly 'source_code'[]]>()(
   {
-    contract_id: Type.String(),
-    clarity_version: nullable(Type.Integer()),
-    tx_id: Hash,
-    block: Block,
-    bitcoin_block: BitcoinBlock,
-    source_code: Type.Optional(Type.String()),
+    contract_id: [Type.String(), ({ contractId }) => contractId],
+    clarity_version: [nullable(Type.Integer()), ({ clarityVersion }) => clarityVersion],
+    ...origin,
+    source_code: [
+      Type.Optional(Type.String()),
+      ({ raw }, include) => (include.includes('source_code') ? payloadOf(raw, 'smart_contract').source : undefined),
+    ],
   },
   { $id: 'SmartContract' },
 );
 
-/**
- * A contract with the transaction that deployed it.
- * @param include names of large members to return
- */
-export const smartContract = (
-  contract: StoredSmartContract,
-  include: readonly 'source_code'[],
-): Static<typeof SmartContract> => ({
-  contract_id: contract.contractId,
-  clarity_version: contract.clarityVersion,
-  tx_id: toHex(contract.txId),
-  block: block(contract),
-  bitcoin_block: { height: contract.burnBlock.height, time: contract.burnBlock.time },
-  ...(include.includes('source_code') ? { source_code: payloadOf(contract.raw, 'smart_contract').source } : {}),
-});
+export { smartContract };
 
 const UNKNOWN = 'Smart contract not found';
 

@@ -22,6 +22,7 @@ import type {
 } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
+import { object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import {
   Hash,
@@ -34,7 +35,7 @@ import {
   weightPercent,
   words,
 } from '../shared/values.ts';
-import { BitcoinBlock, Block, block } from './transaction.ts';
+import { origin } from './transaction.ts';
 
 const MicroStx = Type.String({ $id: 'MicroStx', pattern: '^[0-9]+$', description: 'Amount in micro-STX' });
 const BasisPoints = Type.Integer({ description: 'Ratio in basis points (hundredths of a percent)' });
@@ -42,10 +43,7 @@ const Percent = Type.Number({ minimum: 0, maximum: 100 });
 
 const balances = Type.Object({ btc: Sats, stx: MicroStx }, { $id: 'StakingBalances' });
 const moment = Type.Object({ bitcoin_height: Height, pox_cycle: Type.Integer() }, { $id: 'BondMoment' });
-const MadeByTransaction = Type.Object(
-  { tx_id: Hash, block: Block, bitcoin_block: BitcoinBlock },
-  { $id: 'TransactionPosition' },
-);
+const [MadeByTransaction, madeBy] = object<MadeBy>()(origin, { $id: 'TransactionPosition' });
 
 const bondMembers = {
   index: Type.Integer(),
@@ -165,12 +163,6 @@ const SignerStaker = Type.Object(
   },
   { $id: 'SignerStaker' },
 );
-
-const madeBy = (transaction: MadeBy) => ({
-  tx_id: toHex(transaction.txId),
-  block: block(transaction),
-  bitcoin_block: { height: transaction.burnBlock.height, time: transaction.burnBlock.time },
-});
 
 /** @param burnHeight Bitcoin's, now */
 function bondStatus({ startHeight, unlockHeight }: StoredBond, burnHeight: number) {

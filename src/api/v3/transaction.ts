@@ -1,12 +1,13 @@
 /** Transactions as v3 returns them: mined and pending, in lists and alone; and positions on the chain. */
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
-import type { Signer } from '../../chain/block.ts';
+import type { Signer, ExecutionCost as StoredExecutionCost } from '../../chain/block.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
 import { MaybeWritten, written } from '../../http/json.ts';
+import type { MadeBy } from '../../store/model/staking.ts';
 import type {
   PendingTransaction,
   PendingTransactionDetail,
@@ -16,12 +17,13 @@ import type {
   TransactionDetail,
   TransactionPosition,
 } from '../../store/model/transaction.ts';
+import { fields, object, variants } from '../shared/fields.ts';
 import {
   executedStatuses,
-  PoisonMicroblock,
+  fromRaw,
+  type PayloadOf,
   PostConditions,
   poisonMicroblock,
-  TenureChange,
   tenureChange,
   tenureChangeCause,
   waitingStatuses,
@@ -42,351 +44,245 @@ import {
   UnixTime,
 } from '../shared/values.ts';
 
-export const Block = Type.Object(
+export const [Block, block] = object<Omit<TransactionPosition, 'txId'>>()(
   {
-    height: Height,
-    hash: Hash,
-    index_hash: Hash,
-    time: UnixTime,
-    tx_index: Type.Integer(),
+    height: [Height, ({ block }) => block.height],
+    hash: [Hash, ({ block }) => toHex(block.hash)],
+    index_hash: [Hash, ({ block }) => toHex(block.indexHash)],
+    time: [UnixTime, ({ block }) => block.time],
+    tx_index: [Type.Integer(), ({ txIndex }) => txIndex],
   },
   { $id: 'BlockPosition' },
 );
 
-export const BitcoinBlock = Type.Object({ height: Height, time: UnixTime }, { $id: 'BitcoinBlock' });
+const [BitcoinBlock, bitcoinBlock] = object<{ height: number; time: number }>()(
+  { height: [Height, ({ height }) => height], time: [UnixTime, ({ time }) => time] },
+  { $id: 'BitcoinBlock' },
+);
 
-/** The block of a transaction and the transaction's index in it. */
-export const block = ({ txIndex, block }: Omit<TransactionPosition, 'txId'>): Static<typeof Block> => ({
-  height: block.height,
-  hash: toHex(block.hash),
-  index_hash: toHex(block.indexHash),
-  time: block.time,
-  tx_index: txIndex,
+/** The transaction that made something, with its blocks. */
+export const origin = fields<MadeBy>()({
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  block: [Block, block],
+  bitcoin_block: [BitcoinBlock, ({ burnBlock }) => bitcoinBlock(burnBlock)],
 });
 
-const Account = Type.Object({ address: Principal, nonce: Uint64 }, { $id: 'Account' });
-
-const common = {
-  tx_id: Hash,
-  sender: Account,
-  sponsor: nullable(Account),
-  fee_rate: Amount,
-};
-
-const place = {
-  block: Block,
-  bitcoin_block: BitcoinBlock,
-  status: executedStatuses,
-};
-
-const waiting = {
-  receipt_time: UnixTime,
-  receipt_block_height: Height,
-  status: waitingStatuses,
-};
-
-const transfer = Type.Object({ recipient: Principal, amount: Amount, memo: nullable(Memo) }, { $id: 'TokenTransfer' });
-const contract = { clarity_version: nullable(Type.Integer()), contract_id: Type.String() };
-const call = { contract_id: Type.String(), function_name: Type.String() };
-
-const deployment = Type.Object(contract, { $id: 'ContractDeploymentSummary' });
-const calledFunction = Type.Object(call, { $id: 'ContractCallSummary' });
-
-const contractWithSource = Type.Object(
-  { ...contract, source_code: Type.Optional(Type.String()) },
-  { $id: 'ContractDeployment' },
-);
-const callWithArguments = Type.Object(
-  { ...call, function_args: Type.Optional(Type.Array(ClarityPair)) },
-  { $id: 'ContractCall' },
+const [Account, account] = object<Signer>()(
+  { address: [Principal, ({ address }) => address], nonce: [Uint64, ({ nonce }) => exactNumber(nonce)] },
+  { $id: 'Account' },
 );
 
-const Coinbase = Type.Object(
-  {
-    payload: Hex,
-    alt_recipient: nullable(Principal),
-    vrf_proof: nullable(Hex),
+const common = fields<StoredTransactionSummary | PendingTransaction>()({
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  sender: [Account, ({ sender }) => account(sender)],
+  sponsor: [nullable(Account), ({ sponsor }) => (sponsor === null ? null : account(sponsor))],
+  fee_rate: [Amount, ({ fee }) => fee],
+});
+
+const mined = fields<StoredTransactionSummary>()({
+  ...common,
+  block: [Block, block],
+  bitcoin_block: [BitcoinBlock, ({ burnBlock }) => bitcoinBlock(burnBlock)],
+  status: [executedStatuses, ({ status }) => status],
+});
+
+const pending = fields<PendingTransaction>()({
+  ...common,
+  receipt_time: [UnixTime, ({ receiptTime }) => receiptTime],
+  receipt_block_height: [Height, ({ receiptBlockHeight }) => receiptBlockHeight],
+  status: [waitingStatuses, ({ status }) => status],
+});
+
+/** A transaction of one type. */
+interface Of<Type> {
+  payload: Extract<SummaryPayload, { type: Type }>;
+}
+
+const contract = fields<Of<'smart_contract'>>()({
+  clarity_version: [nullable(Type.Integer()), ({ payload }) => payload.clarityVersion],
+  contract_id: [Type.String(), ({ payload }) => payload.contractId],
+});
+const call = fields<Of<'contract_call'>>()({
+  contract_id: [Type.String(), ({ payload }) => payload.contractId],
+  function_name: [Type.String(), ({ payload }) => payload.functionName],
+});
+
+/** Fields of each type in lists. */
+const kinds = {
+  token_transfer: {
+    token_transfer: object<Of<'token_transfer'>>()(
+      {
+        recipient: [Principal, ({ payload }) => payload.recipient],
+        amount: [Amount, ({ payload }) => payload.amount],
+        memo: [nullable(Memo), ({ payload }) => memo(payload.memo)],
+      },
+      { $id: 'TokenTransfer' },
+    ),
   },
-  { $id: 'Coinbase' },
-);
+  smart_contract: { smart_contract: object<Of<'smart_contract'>>()(contract, { $id: 'ContractDeploymentSummary' }) },
+  contract_call: { contract_call: object<Of<'contract_call'>>()(call, { $id: 'ContractCallSummary' }) },
+  poison_microblock: {},
+  coinbase: {
+    coinbase: object<Of<'coinbase'>>()({ alt_recipient: [nullable(Principal), ({ payload }) => payload.altRecipient] }),
+  },
+  tenure_change: {
+    tenure_change: object<Of<'tenure_change'>>()({ cause: [tenureChangeCause, ({ payload }) => payload.cause] }),
+  },
+  unknown: {},
+};
+/** Pending transactions of these types have no fields of their own, since nobody broadcasts them. */
+const onlyMined = { coinbase: {}, tenure_change: {} };
 
-/** Schema of a token transfer. @param shared members that all types of transactions have */
-const transferOf = <T extends TProperties>(shared: T) =>
-  Type.Object({ ...shared, type: Type.Literal('token_transfer'), token_transfer: transfer });
-const bare = <T extends TProperties, const W extends string>(shared: T, type: W) =>
-  Type.Object({ ...shared, type: Type.Literal(type) });
-
-const summary = { ...common, ...place };
-const TransactionSummary = Type.Union(
-  [
-    transferOf(summary),
-    Type.Object({ ...summary, type: Type.Literal('smart_contract'), smart_contract: deployment }),
-    Type.Object({ ...summary, type: Type.Literal('contract_call'), contract_call: calledFunction }),
-    bare(summary, 'poison_microblock'),
-    Type.Object({
-      ...summary,
-      type: Type.Literal('coinbase'),
-      coinbase: Type.Object({ alt_recipient: nullable(Principal) }),
-    }),
-    Type.Object({
-      ...summary,
-      type: Type.Literal('tenure_change'),
-      tenure_change: Type.Object({ cause: tenureChangeCause }),
-    }),
-    bare(summary, 'unknown'),
-  ],
-  { $id: 'TransactionSummary' },
-);
+const listed = variants<StoredTransactionSummary>()('type', mined, kinds, { $id: 'TransactionSummary' });
+/** A transaction of a block as lists return it. */
+export const transactionSummary = listed[1];
 
 /** A transaction of a list, which is cached as text. */
-export const ListedTransaction = MaybeWritten(TransactionSummary);
-
-const full = {
-  ...summary,
-  parent_block: Type.Object({ hash: Hash, index_hash: Hash }),
-  event_count: Type.Integer(),
-  execution_cost: Type.Object({
-    read_count: Uint64,
-    read_length: Uint64,
-    runtime: Uint64,
-    write_count: Uint64,
-    write_length: Uint64,
-  }),
-  vm_error: nullable(Type.String()),
-  post_conditions: Type.Optional(PostConditions),
-  result: Type.Optional(ClarityPair),
-};
-const FullTransaction = Type.Union(
-  [
-    transferOf(full),
-    Type.Object({ ...full, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
-    Type.Object({ ...full, type: Type.Literal('contract_call'), contract_call: callWithArguments }),
-    Type.Object({ ...full, type: Type.Literal('poison_microblock'), poison_microblock: PoisonMicroblock }),
-    Type.Object({ ...full, type: Type.Literal('coinbase'), coinbase: Coinbase }),
-    Type.Object({ ...full, type: Type.Literal('tenure_change'), tenure_change: TenureChange }),
-    bare(full, 'unknown'),
-  ],
-  { $id: 'Transaction' },
-);
-
-const pending = { ...common, ...waiting };
-export const PendingSummary = Type.Union(
-  [
-    transferOf(pending),
-    Type.Object({ ...pending, type: Type.Literal('smart_contract'), smart_contract: deployment }),
-    Type.Object({ ...pending, type: Type.Literal('contract_call'), contract_call: calledFunction }),
-    bare(pending, 'poison_microblock'),
-    bare(pending, 'coinbase'),
-    bare(pending, 'tenure_change'),
-    bare(pending, 'unknown'),
-  ],
-  { $id: 'MempoolTransactionSummary' },
-);
-
-const fullPending = {
-  ...pending,
-  replaced_by_tx_id: nullable(Hash),
-  post_conditions: Type.Optional(PostConditions),
-};
-const FullPending = Type.Union(
-  [
-    transferOf(fullPending),
-    Type.Object({ ...fullPending, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
-    Type.Object({ ...fullPending, type: Type.Literal('contract_call'), contract_call: callWithArguments }),
-    Type.Object({ ...fullPending, type: Type.Literal('poison_microblock'), poison_microblock: PoisonMicroblock }),
-    bare(fullPending, 'coinbase'),
-    bare(fullPending, 'tenure_change'),
-    bare(fullPending, 'unknown'),
-  ],
-  { $id: 'MempoolTransaction' },
-);
-
-/** A single transaction. Mined ones are cached as text, without the parts that are returned only on request. */
-export const FoundTransaction = Type.Union([MaybeWritten(FullTransaction), FullPending], { $id: 'FoundTransaction' });
-
-/** A transaction of a block as lists return it. */
-export function transactionSummary(transaction: StoredTransactionSummary): Static<typeof TransactionSummary> {
-  return { ...minedMembers(transaction), ...summaryBody(transaction.payload) };
-}
-
+export const ListedTransaction = MaybeWritten(listed[0]);
 /** Serializes {@link transactionSummary}, once for each cached transaction. */
-export const listedTransaction = memoizeByObject((of: Parameters<typeof transactionSummary>[0]) =>
-  written(transactionSummary(of)),
-);
+export const listedTransaction = memoizeByObject((of: StoredTransactionSummary) => written(transactionSummary(of)));
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
-export function pendingSummary(transaction: PendingTransaction): Static<typeof PendingSummary> {
-  return { ...pendingMembers(transaction), ...pendingBody(transaction.payload) };
-}
-
+export const [PendingSummary, pendingSummary] = variants<PendingTransaction>()(
+  'type',
+  pending,
+  { ...kinds, ...onlyMined },
+  { $id: 'MempoolTransactionSummary' },
+);
 /** Serializes {@link pendingSummary}, once for each cached transaction. */
 export const listedPending = memoizeByObject((of: PendingTransaction) => written(pendingSummary(of)));
-
-/** The members of a mined transaction before its type and body. */
-function minedMembers(transaction: StoredTransactionSummary) {
-  const { burnBlock } = transaction;
-  return {
-    ...accountMembers(transaction),
-    block: block(transaction),
-    bitcoin_block: { height: burnBlock.height, time: burnBlock.time },
-    status: transaction.status,
-  };
-}
-
-/** The members of a pending or dropped transaction before its type and body. */
-function pendingMembers(transaction: PendingTransaction) {
-  return {
-    ...accountMembers(transaction),
-    receipt_time: transaction.receiptTime,
-    receipt_block_height: transaction.receiptBlockHeight,
-    status: transaction.status,
-  };
-}
-
-function accountMembers({ txId, sender, sponsor, fee }: PendingTransaction | StoredTransactionSummary) {
-  return {
-    tx_id: toHex(txId),
-    sender: account(sender),
-    sponsor: sponsor === null ? null : account(sponsor),
-    fee_rate: fee,
-  };
-}
-
-const account = ({ address, nonce }: Signer) => ({ address, nonce: exactNumber(nonce) });
-
-/** The members that depend on the type of a transaction. */
-function summaryBody(payload: SummaryPayload) {
-  switch (payload.type) {
-    case 'coinbase':
-      return { type: payload.type, coinbase: { alt_recipient: payload.altRecipient } };
-    case 'tenure_change':
-      return { type: payload.type, tenure_change: { cause: payload.cause } };
-    default:
-      return userBody(payload);
-  }
-}
-
-/** The body of a pending transaction; types that only the node makes have none. */
-function pendingBody(payload: SummaryPayload) {
-  switch (payload.type) {
-    case 'coinbase':
-      return { type: payload.type };
-    case 'tenure_change':
-      return { type: payload.type };
-    default:
-      return userBody(payload);
-  }
-}
-
-function userBody(payload: Exclude<SummaryPayload, { type: 'coinbase' | 'tenure_change' }>) {
-  switch (payload.type) {
-    case 'token_transfer': {
-      const { recipient, amount } = payload;
-      return { type: payload.type, token_transfer: { recipient, amount, memo: memo(payload.memo) } };
-    }
-    case 'smart_contract': {
-      const { clarityVersion, contractId } = payload;
-      return { type: payload.type, smart_contract: { clarity_version: clarityVersion, contract_id: contractId } };
-    }
-    case 'contract_call': {
-      const { contractId, functionName } = payload;
-      return { type: payload.type, contract_call: { contract_id: contractId, function_name: functionName } };
-    }
-    case 'poison_microblock':
-      return { type: payload.type };
-    case 'unknown':
-      return { type: payload.type };
-  }
-}
 
 /** Large parts that are returned only on request. A part that a transaction doesn't have is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
 type Include = readonly (typeof includable)[number][];
 
+/** A transaction of one type with its bytes. Only a call made on Bitcoin has arguments outside of `raw`. */
+interface Whole<Type> extends Of<Type> {
+  raw: Uint8Array;
+  functionArgs?: Uint8Array | null;
+}
+
+/** Fields of each type in a single transaction. */
+const wholeKinds = {
+  ...kinds,
+  smart_contract: {
+    smart_contract: object<Whole<'smart_contract'>, [Include]>()(
+      {
+        ...contract,
+        source_code: [
+          Type.Optional(Type.String()),
+          ({ raw, payload }, include) =>
+            include.includes('source_code') ? payloadOf(raw, payload.type).source : undefined,
+        ],
+      },
+      { $id: 'ContractDeployment' },
+    ),
+  },
+  contract_call: {
+    contract_call: object<Whole<'contract_call'>, [Include]>()(
+      {
+        ...call,
+        function_args: [
+          Type.Optional(Type.Array(ClarityPair)),
+          (of, include) => (include.includes('function_args') ? argumentsOf(of) : undefined),
+        ],
+      },
+      { $id: 'ContractCall' },
+    ),
+  },
+  poison_microblock: { poison_microblock: poisonMicroblock },
+  coinbase: {
+    coinbase: fromRaw(
+      'coinbase',
+      object<PayloadOf<'coinbase'>>()(
+        {
+          payload: [Hex, ({ data }) => toHex(data)],
+          alt_recipient: [nullable(Principal), ({ altRecipient }) => altRecipient],
+          vrf_proof: [nullable(Hex), ({ vrfProof }) => (vrfProof === null ? null : toHex(vrfProof))],
+        },
+        { $id: 'Coinbase' },
+      ),
+    ),
+  },
+  tenure_change: { tenure_change: tenureChange },
+};
+
+const [ExecutionCost, executionCost] = object<StoredExecutionCost>()({
+  read_count: [Uint64, ({ readCount }) => exactNumber(readCount)],
+  read_length: [Uint64, ({ readLength }) => exactNumber(readLength)],
+  runtime: [Uint64, ({ runtime }) => exactNumber(runtime)],
+  write_count: [Uint64, ({ writeCount }) => exactNumber(writeCount)],
+  write_length: [Uint64, ({ writeLength }) => exactNumber(writeLength)],
+});
+const [ParentBlock, parentBlock] = object<TransactionDetail['parentBlock']>()({
+  hash: [Hash, ({ hash }) => toHex(hash)],
+  index_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
+});
+
+const [FullTransaction, fullMined] = variants<TransactionDetail, [Include]>()(
+  'type',
+  {
+    ...mined,
+    parent_block: [ParentBlock, ({ parentBlock: parent }) => parentBlock(parent)],
+    event_count: [Type.Integer(), ({ eventCount }) => eventCount],
+    execution_cost: [ExecutionCost, ({ cost }) => executionCost(cost)],
+    vm_error: [nullable(Type.String()), ({ vmError }) => vmError],
+  },
+  wholeKinds,
+  { $id: 'Transaction' },
+  {
+    post_conditions: [
+      Type.Optional(PostConditions),
+      ({ postConditions }, include) => includedConditions(include, () => postConditions),
+    ],
+    result: [
+      Type.Optional(ClarityPair),
+      ({ result }, include) => (include.includes('result') ? clarity(result) : undefined),
+    ],
+  },
+);
+
+const [FullPending, fullPending] = variants<PendingTransactionDetail, [Include]>()(
+  'type',
+  {
+    ...pending,
+    replaced_by_tx_id: [
+      nullable(Hash),
+      ({ replacedByTxId }) => (replacedByTxId === null ? null : toHex(replacedByTxId)),
+    ],
+  },
+  { ...wholeKinds, ...onlyMined },
+  { $id: 'MempoolTransaction' },
+  {
+    post_conditions: [
+      Type.Optional(PostConditions),
+      ({ raw }, include) => includedConditions(include, () => decodedTransaction(raw).postConditions),
+    ],
+  },
+);
+
+/** A single transaction. Mined ones are cached as text, without the parts that are returned only on request. */
+export const FoundTransaction = Type.Union([MaybeWritten(FullTransaction), FullPending], { $id: 'FoundTransaction' });
+
 /** A transaction with all its members. @param include names of large members to return */
 export function fullTransaction(found: StoredFoundTransaction, include: Include) {
-  if (!found.mined) return pendingPart(found.transaction, include);
-  return include.length === 0 ? minedAlone(found.transaction) : mined(found.transaction, include);
+  if (!found.mined) return fullPending(found.transaction, include);
+  return include.length === 0 ? withoutParts(found.transaction) : fullMined(found.transaction, include);
 }
 
 /** A mined transaction without the large parts. */
-const minedAlone = memoizeByObject((transaction: TransactionDetail) => written(mined(transaction, [])));
+const withoutParts = memoizeByObject((transaction: TransactionDetail) => written(fullMined(transaction, [])));
 
-function mined(transaction: TransactionDetail, include: Include): Static<typeof FullTransaction> {
-  const { cost, parentBlock } = transaction;
-  return {
-    ...minedMembers(transaction),
-    parent_block: { hash: toHex(parentBlock.hash), index_hash: toHex(parentBlock.indexHash) },
-    event_count: transaction.eventCount,
-    execution_cost: {
-      read_count: exactNumber(cost.readCount),
-      read_length: exactNumber(cost.readLength),
-      runtime: exactNumber(cost.runtime),
-      write_count: exactNumber(cost.writeCount),
-      write_length: exactNumber(cost.writeLength),
-    },
-    vm_error: transaction.vmError,
-    ...minedBody(transaction, include),
-    ...(include.includes('post_conditions') ? postConditions(transaction.postConditions) : {}),
-    ...(include.includes('result') ? { result: clarity(transaction.result) } : {}),
-  };
+function argumentsOf({ raw, functionArgs }: Whole<'contract_call'>) {
+  const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);
+  if (!args.ok) throw args.error;
+  return args.value.map(clarity);
 }
 
-function pendingPart(transaction: PendingTransactionDetail, include: Include): Static<typeof FullPending> {
-  const { replacedByTxId, raw } = transaction;
-  const body = pendingBody(transaction.payload);
-  return {
-    ...pendingMembers(transaction),
-    replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
-    ...(body.type === 'coinbase' || body.type === 'tenure_change' ? body : userBodyWithParts(body, raw, null, include)),
-    ...(include.includes('post_conditions') ? postConditions(decodedTransaction(raw).postConditions) : {}),
-  };
-}
-
-function minedBody({ payload, raw, functionArgs }: TransactionDetail, include: Include) {
-  const body = summaryBody(payload);
-  if (body.type === 'coinbase') return { type: body.type, coinbase: coinbase(raw) };
-  if (body.type === 'tenure_change') return { type: body.type, tenure_change: tenureChange(raw) };
-  return userBodyWithParts(body, raw, functionArgs, include);
-}
-
-type UserBody = Exclude<ReturnType<typeof summaryBody>, { type: 'coinbase' | 'tenure_change' }>;
-
-/**
- * The body of a user's transaction, with the parts that only the raw transaction has.
- * @param functionArgs null if they must be read from the raw transaction
- */
-function userBodyWithParts(body: UserBody, raw: Uint8Array, functionArgs: Uint8Array | null, include: Include) {
-  switch (body.type) {
-    case 'poison_microblock':
-      return { type: body.type, poison_microblock: poisonMicroblock(raw) };
-    case 'smart_contract': {
-      if (!include.includes('source_code')) return body;
-      const source_code = payloadOf(raw, 'smart_contract').source;
-      return { type: body.type, smart_contract: { ...body.smart_contract, source_code } };
-    }
-    case 'contract_call': {
-      if (!include.includes('function_args')) return body;
-      const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);
-      if (!args.ok) throw args.error;
-      return { type: body.type, contract_call: { ...body.contract_call, function_args: args.value.map(clarity) } };
-    }
-    default:
-      return body;
-  }
-}
-
-function coinbase(raw: Uint8Array) {
-  const { data, altRecipient, vrfProof } = payloadOf(raw, 'coinbase');
-  return {
-    payload: toHex(data),
-    alt_recipient: altRecipient,
-    vrf_proof: vrfProof === null ? null : toHex(vrfProof),
-  };
-}
-
-function postConditions(buffer: Uint8Array) {
-  const result = decodePostConditions(buffer);
-  if (!result.ok) throw result.error;
-  return { post_conditions: result.value.postConditions };
+/** The post-conditions if they are to be included. @param conditions returns their bytes */
+function includedConditions(include: Include, conditions: () => Uint8Array) {
+  if (!include.includes('post_conditions')) return undefined;
+  const decoded = decodePostConditions(conditions());
+  if (!decoded.ok) throw decoded.error;
+  return decoded.value.postConditions;
 }

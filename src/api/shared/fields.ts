@@ -1,0 +1,101 @@
+/**
+ * Fields of answers. The schema of a field stands beside the function that returns its value, so one table gives a resource its
+ * schema, its serializer and its type.
+ */
+import {
+  type OptionalKind,
+  type SchemaOptions,
+  type Static,
+  type TLiteral,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+  Type,
+} from '@sinclair/typebox';
+
+/** The value of a field. An optional field is left out of the answer if its value is undefined. */
+type Value<T extends TSchema> = T extends { [OptionalKind]: 'Optional' } ? Static<T> | undefined : Static<T>;
+
+/** What a serializer needs besides the source: nothing, or one argument. */
+type Context = [] | [context: unknown];
+
+/** A field: its schema, and the function that returns its value. A resource has the same form, so it can be a field of another. */
+export type Field<T extends TSchema, Source, C extends Context = []> = readonly [
+  schema: T,
+  value: (of: Source, ...context: C) => Value<T>,
+];
+
+/** Fields by name, in the order of the answer. */
+type Fields<P extends TProperties, Source, C extends Context> = { readonly [N in keyof P]: Field<P[N], Source, C> };
+
+/** Fields without their types. */
+type AnyFields = Readonly<Record<string, readonly [schema: TSchema, value: unknown]>>;
+
+const schemasOf = (table: AnyFields): TProperties =>
+  Object.fromEntries(Object.entries(table).map(([name, [schema]]) => [name, schema]));
+
+/** Makes a function that returns all fields in one object literal, which is faster than to set one field after the other. */
+function serializerOf(table: AnyFields) {
+  const values = Object.values(table).map(([, value]) => value);
+  const members = Object.keys(table).map((name, index) => `${JSON.stringify(name)}: value${index}(of, context)`);
+  const code = `const [${values.map((_, index) => `value${index}`)}] = values; return (of, context) => ({ ${members} });`;
+  return new Function('values', code)(values);
+}
+
+/** Declares fields that several resources share. */
+export const fields =
+  <Source, C extends Context = []>() =>
+  <P extends TProperties>(table: Fields<P, Source, C>): Fields<P, Source, C> =>
+    table;
+
+/** Makes an object from its fields. */
+export const object =
+  <Source, C extends Context = []>() =>
+  <P extends TProperties>(table: Fields<P, Source, C>, options?: SchemaOptions): Field<TObject<P>, Source, C> => [
+    Type.Object(schemasOf(table), options) as unknown as TObject<P>,
+    serializerOf(table),
+  ];
+
+interface WithPayload {
+  payload: { type: string };
+}
+type OfKind<Source extends WithPayload, K> = Source & { payload: Extract<Source['payload'], { type: K }> };
+
+/** The objects of a union, of which each has the shared fields, its tag, the fields of its kind, and the last fields. */
+type Variants<Tag extends string, P, Q, Last> = {
+  [K in keyof Q & string]: TObject<P & { [N in Tag]: TLiteral<K> } & Q[K] & Last>;
+}[keyof Q & string];
+
+/**
+ * Makes a union of objects whose fields depend on the type of a payload.
+ * @param tag name of the field with the type
+ * @param shared fields of all types, before the tag
+ * @param kinds fields of each type, after the tag
+ * @param last fields of all types, after those of the type
+ */
+export const variants =
+  <Source extends WithPayload, C extends Context = []>() =>
+  <
+    const Tag extends string,
+    P extends TProperties,
+    Q extends Record<Source['payload']['type'], TProperties>,
+    Last extends TProperties = Record<never, TSchema>,
+  >(
+    tag: Tag,
+    shared: Fields<P, Source, C>,
+    kinds: { [K in keyof Q]: Fields<Q[K], OfKind<Source, K>, C> },
+    options: SchemaOptions,
+    last?: Fields<Last, Source, C>,
+  ): Field<TUnion<Variants<Tag, P, Q, Last>[]>, Source, C> => {
+    const tables = Object.entries(kinds as Record<string, AnyFields>).map(([type, own]): [type: string, AnyFields] => [
+      type,
+      { ...shared, [tag]: [Type.Literal(type), () => type], ...own, ...last },
+    ]);
+    const objects = tables.map(([, table]) => Type.Object(schemasOf(table)));
+    const serializers = Object.fromEntries(tables.map(([type, table]) => [type, serializerOf(table)]));
+    return [
+      Type.Union(objects, options) as unknown as TUnion<Variants<Tag, P, Q, Last>[]>,
+      (of, ...context) => serializers[of.payload.type](of, ...context),
+    ];
+  };

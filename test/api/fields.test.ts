@@ -1,0 +1,60 @@
+/** Schemas and serializers that are made from one table of fields. */
+import { describe, expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { fields, object, variants } from '../../src/api/shared/fields.ts';
+
+interface Item {
+  id: number;
+  note: string | null;
+  payload: { type: 'sum'; amount: number } | { type: 'text'; words: string[] };
+}
+
+const shared = fields<Item>()({
+  id: [Type.Integer(), ({ id }) => id],
+  note: [Type.Optional(Type.String()), ({ note }) => note ?? undefined],
+});
+const sum: Item = { id: 1, note: null, payload: { type: 'sum', amount: 5 } };
+const words: Item = { id: 2, note: 'new', payload: { type: 'text', words: ['a', 'b'] } };
+
+describe('an object', () => {
+  const [schema, serialize] = object<Item, [factor: number]>()(
+    { ...shared, 'scaled-id': [Type.Integer(), ({ id }, factor) => factor * id] },
+    { $id: 'ScaledItem' },
+  );
+
+  test('has its fields in the order of the table, and leaves out an optional one that is undefined', () => {
+    expect(JSON.stringify(serialize(sum, 3))).toBe('{"id":1,"scaled-id":3}');
+    expect(JSON.stringify(serialize({ ...sum, note: 'x' }, 4))).toBe('{"id":1,"note":"x","scaled-id":4}');
+  });
+
+  test('has a schema that requires all fields but optional ones', () => {
+    expect(schema.$id).toBe('ScaledItem');
+    expect(schema.required).toEqual(['id', 'scaled-id']);
+  });
+});
+
+describe('variants', () => {
+  const [schema, serialize] = variants<Item>()(
+    'kind',
+    shared,
+    {
+      sum: { amount: [Type.Integer(), ({ payload }) => payload.amount] },
+      text: { first: [Type.String(), ({ payload }) => payload.words[0] ?? ''] },
+    },
+    { $id: 'Item' },
+    { last: [Type.Literal(true), () => true as const] },
+  );
+
+  test('have the shared fields, the tag, the fields of the type, and the last ones', () => {
+    expect(JSON.stringify(serialize(sum))).toBe('{"id":1,"kind":"sum","amount":5,"last":true}');
+    const text = '{"id":2,"note":"new","kind":"text","first":"a","last":true}';
+    expect(JSON.stringify(serialize(words))).toBe(text);
+  });
+
+  test('have a schema that accepts the fields of a type only with its tag', () => {
+    expect(Value.Check(schema, { id: 1, kind: 'sum', amount: 5, last: true })).toBe(true);
+    expect(Value.Check(schema, { id: 1, kind: 'text', amount: 5, last: true })).toBe(false);
+    expect(schema.$id).toBe('Item');
+  });
+});
