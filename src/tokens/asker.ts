@@ -4,7 +4,7 @@
  */
 import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
-import { backoff, type Loop, startLoop } from '../base/service.ts';
+import { backoff, startLoop } from '../base/service.ts';
 import { isTransient } from '../base/store-failure.ts';
 import { toHex } from '../codec/hex.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
@@ -149,12 +149,12 @@ export function startTokenAsker(options: TokenAskerOptions) {
   const canWork = (): boolean => isHeld() && clock.monotonic() >= restsUntil;
 
   /** Works on the queue, several items at a time. */
-  function workers(): Loop[] {
+  function startWorking() {
     let ready: TokenJobItem[] = [];
     let tip: TokenQueue['tip'] = null;
     /** What is under way, until its answer is written. */
     const taken = new Set<string>();
-    let looking: Promise<void> | null = null;
+    const working = new Set<Promise<void>>();
     let emptyUntil = Number.NEGATIVE_INFINITY;
 
     async function look(): Promise<void> {
@@ -169,16 +169,6 @@ export function startTokenAsker(options: TokenAskerOptions) {
       emptyUntil = clock.monotonic() + LOOK_MS;
       // Nothing else comes for which the answers could wait.
       if (taken.size > 0) results.flush();
-    }
-
-    async function next(): Promise<TokenJobItem | null> {
-      if (ready.length === 0 && clock.monotonic() >= emptyUntil) {
-        looking ??= look().finally(() => {
-          looking = null;
-        });
-        await looking;
-      }
-      return ready.shift() ?? null;
     }
 
     async function work(item: TokenJobItem, at: NonNullable<TokenQueue['tip']>): Promise<void> {
@@ -201,12 +191,28 @@ export function startTokenAsker(options: TokenAskerOptions) {
     }
 
     async function turn(): Promise<number> {
-      const item = canWork() ? await next() : null;
-      if (item === null || tip === null) return LOOK_MS;
-      await work(item, tip);
-      return 0;
+      while (canWork()) {
+        if (ready.length === 0 && clock.monotonic() >= emptyUntil) await look();
+        // One request shows whether a node that was away is back.
+        const most = hindrance === null ? AT_ONCE : 1;
+        const item = working.size < most ? ready.shift() : undefined;
+        if (item === undefined || tip === null) break;
+        const done = work(item, tip).finally(() => {
+          working.delete(done);
+          loop.wake();
+        });
+        working.add(done);
+      }
+      return LOOK_MS;
     }
-    return Array.from({ length: AT_ONCE }, () => startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn }));
+
+    const loop = startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn });
+    return {
+      async stop(): Promise<void> {
+        await loop.stop();
+        await Promise.all(working);
+      },
+    };
   }
 
   /** Lists and queues the tokens of contracts, a turn after the other. */
@@ -218,7 +224,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
     return contract == null ? LOOK_MS : SPREAD_MS;
   }
 
-  const loops = [...workers(), startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn: spread })];
+  const loops = [startWorking(), startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn: spread })];
   return {
     counters,
     async stop(): Promise<void> {
