@@ -136,9 +136,10 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
     return true;
   }
 
-  /** Asks about the accounts that wait. @returns the milliseconds until it is to be called again */
-  async function askAll(signal: AbortSignal): Promise<number> {
-    if (ingest.history.bottom() === 0) return LOOK_MS;
+  /** Asks about the accounts that wait. @returns the milliseconds until it is to be called again; null for never */
+  async function askAll(signal: AbortSignal): Promise<number | null> {
+    // A history that has begun with the genesis block has no start of its own, and never gets one.
+    if (ingest.history.bottom() === 0) return ingest.history.tip().height === 0 ? LOOK_MS : null;
     const node = askedAt(rpc, clock, signal);
     const start = snapshots.read((reader) => reader.chain.start());
     let pauseMs = LOOK_MS;

@@ -57,7 +57,7 @@ interface SnapshotOptions {
 }
 
 /** Milliseconds between two checks of the file and of the snapshots in use, which take microseconds. */
-const LOOK_MS = 250;
+const LOOK_MS = 1_000;
 
 /**
  * Maximum milliseconds that a snapshot may be in use. The write-ahead log can't be emptied meanwhile, and grows by all
