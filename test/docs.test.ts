@@ -68,8 +68,6 @@ const notRun: Record<string, string> = {
   'docs/stability.md':
     'needs two versions; test/store/upgrades.test.ts and test/store/unknown-command.test.ts have the refusals',
   'README.md': 'npx downloads Bun; test/demo and test/e2e start the same demo',
-  'docs/clarinet.md': 'the event port listens on every address, for the containers of a devnet',
-  'docs/devnet.md': 'npm downloads the interpreter; test/demo/clarity.test.ts runs projects with an installed one',
   'docs/cluster.md': 'needs PostgreSQL; test/e2e/cluster-tests.ts makes a log and starts hosts with it',
   'docs/reliability.md': 'takes half an hour',
   'docs/testing-hooks.md': 'npm downloads the package; test/packaging/test-support.test.ts installs it from the source',

@@ -1,11 +1,11 @@
-/** The code of docs/testing-apps.md works as printed. */
+/** The code of docs/devnet.md works as printed. */
 import { expect, test } from 'bun:test';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { demo } from './demo.ts';
 
-const page = await Bun.file(join(import.meta.dir, '../../docs/testing-apps.md')).text();
+const page = await Bun.file(join(import.meta.dir, '../../docs/devnet.md')).text();
 
 test('the code of the page runs', async () => {
   await using server = await demo();
