@@ -3,7 +3,7 @@ import { decodeArguments, decodeClarity } from './clarity.ts';
 import { clarityRepr, clarityTypeOf, UNKNOWN_TYPE } from './clarity-text.ts';
 import { toHex } from './hex.ts';
 
-/** A type in a contract interface, as the node's JSON gives it. Newer nodes may know more types than these. */
+/** A type in a contract interface, as in the node's JSON. Newer nodes may send more types. */
 export type AbiType =
   | 'uint128'
   | 'int128'
@@ -29,17 +29,17 @@ export interface AbiFunction {
 export interface TypedArgument {
   hex: string;
   repr: string;
-  /** Empty when the interface does not name the argument. */
+  /** Empty if the interface doesn't name the argument. */
   name: string;
-  /** The declared type, or that of the value when none is declared. */
+  /** The declared type, or the value's type if none is declared. */
   type: string;
 }
 
 /**
- * The text of a declared type: `(list 3 (tuple (to principal) (amount uint)))`. Sizes are the declared ones.
+ * Returns the text of a declared type with the declared sizes: `(list 3 (tuple (to principal) (amount uint)))`. An
+ * empty tuple is `(tuple )`, with a blank that the text of a value doesn't have.
  *
- * Null for a type this table does not know, alone or inside another, since contract interfaces are data from outside.
- * An empty tuple is `(tuple )` with a blank, unlike that of a value.
+ * Returns null if the type, or a type inside it, isn't in this table: contract interfaces are untrusted data.
  */
 export function abiTypeString(type: AbiType): string | null {
   if (typeof type === 'string') return abiWord(type);
@@ -85,8 +85,8 @@ function abiWord(word: string): string | null {
 }
 
 /**
- * The head of a function as in Clarity source: `(define-public (transfer (to principal)))`. Without arguments there is a
- * blank before the bracket: `(define-public (tick ))`.
+ * Returns the head of a function as in Clarity source: `(define-public (transfer (to principal)))`. If there are no
+ * arguments, there is a blank before the bracket: `(define-public (tick ))`.
  */
 export function functionSignature({ name, access, args }: AbiFunction): string {
   const list = args.map((arg) => `(${arg.name} ${abiTypeString(arg.type) ?? UNKNOWN_TYPE})`).join(' ');
@@ -94,9 +94,10 @@ export function functionSignature({ name, access, args }: AbiFunction): string {
 }
 
 /**
- * The arguments of a contract call, named and typed by the called function's declaration where there is one.
+ * Returns the arguments of a contract call. Names and types come from the function's declaration, if there is one.
  *
- * Bytes that are no list of arguments return one argument with the hex as its text; no bytes return an empty list.
+ * If the bytes aren't a list of arguments, returns one argument with the hex as its text. For no bytes, returns an
+ * empty list.
  */
 export function typedArguments(span: Uint8Array, declared: AbiFunction | undefined): TypedArgument[] {
   if (span.length === 0) return [];
@@ -118,9 +119,9 @@ function typeOfBytes(bytes: Uint8Array): string {
 }
 
 /**
- * The functions that a contract's interface declares, by name.
+ * Returns the functions that a contract's interface declares, by name.
  *
- * @param json the node's `contract_interface`. It is data from outside: functions of another form are omitted
+ * @param json the node's `contract_interface`: untrusted data, in which functions of another form are omitted
  */
 export function contractFunctions(json: string): Map<string, AbiFunction> {
   const declared = parsedJson(json);
@@ -169,7 +170,7 @@ export interface TraitFunction {
 }
 
 /**
- * The functions of a trait's interface, arguments by their types alone.
+ * Returns the functions of a trait's interface, with the types of their arguments but not the names.
  * @returns null unless it is an object with a list of functions, each with a list of arguments
  */
 export function traitFunctions(trait: unknown): TraitFunction[] | null {
@@ -179,7 +180,7 @@ export function traitFunctions(trait: unknown): TraitFunction[] | null {
     if (!isRecord(declared) || !Array.isArray(declared.args)) return null;
     const { name, access, outputs } = declared;
     const args = declared.args.map((arg) => (isRecord(arg) ? { type: arg.type } : arg));
-    // The name first, since names differ for most functions.
+    // Compares the name first, because most functions differ in the name.
     functions.push({
       ...(name === undefined ? {} : { name }),
       ...(access === undefined ? {} : { access }),
@@ -191,8 +192,8 @@ export function traitFunctions(trait: unknown): TraitFunction[] | null {
 }
 
 /**
- * Whether a value contains another: an object must contain each member, a list each item in any order, and other values must
- * be equal.
+ * Reports whether a value contains another: an object must contain each member, and a list each item in any order.
+ * Other values must be equal.
  */
 function holds(value: unknown, asked: unknown): boolean {
   if (Array.isArray(asked)) {
@@ -205,7 +206,7 @@ function holds(value: unknown, asked: unknown): boolean {
   return value === asked;
 }
 
-/** Whether the contract's interface declares each function of the trait. */
+/** Reports whether the contract's interface declares each function of the trait. */
 export function implementsTrait(contractInterface: unknown, functions: readonly TraitFunction[]): boolean {
   const declared = isRecord(contractInterface) ? contractInterface.functions : undefined;
   return holds(Array.isArray(declared) ? declared : [], functions);

@@ -5,7 +5,7 @@ import { utf8Bytes } from './utf8.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Value of each ASCII character, -1 for those outside the alphabet. Lower case, O, L and I are read as 0, 1 and 1. */
+/** Value of each ASCII character; -1 if it is outside the alphabet. Lower case, O, L and I are read as 0, 1 and 1. */
 const VALUES = (() => {
   const values = new Int8Array(128).fill(-1);
   for (let value = 0; value < 32; value++) {
@@ -18,19 +18,19 @@ const VALUES = (() => {
   return values;
 })();
 
-/** The character of a value 0 to 31. */
+/** Returns the character of a value 0 to 31. */
 function c32Character(value: number): string {
   return ALPHABET[value]!;
 }
 
-/** The value 0 to 31 of a character code, or -1. */
+/** Returns the value 0 to 31 of a character code, or -1. */
 function c32Value(code: number): number {
   return VALUES[code] ?? -1;
 }
 
 /**
- * Crockford's base 32 of bytes read as one big-endian number, without leading zeros, then one `0` put before it for
- * each leading zero *byte* (SIP-005; not for each zero group of five bits).
+ * Encodes bytes as one big-endian number in Crockford's base 32, without leading zeros. Puts one `0` before it for each
+ * leading zero *byte* (SIP-005; not for each zero group of five bits).
  */
 export function c32Encode(bytes: Uint8Array): string {
   let text = '';
@@ -54,7 +54,7 @@ export function c32Encode(bytes: Uint8Array): string {
   return '0'.repeat(zeroBytes) + text.slice(zeroDigits);
 }
 
-/** The bytes of a c32 text, or null when a character is outside the alphabet. The reverse of `c32Encode`. */
+/** Decodes a c32 text. Returns null if a character is outside the alphabet. The reverse of `c32Encode`. */
 export function c32Decode(text: string): Uint8Array | null {
   let zeros = 0;
   while (c32Value(text.charCodeAt(zeros)) === 0) zeros++;
@@ -90,22 +90,22 @@ export const ADDRESS_LENGTH = 21;
 
 const HASH_LENGTH = 20;
 const CHECKSUM_LENGTH = 4;
-/** An address text has 28 characters (hash of zeros) to 41. */
+/** Maximum characters of an address. The shortest, with a hash of zeros, has 28. */
 const MAX_TEXT_LENGTH = 41;
 
 /**
- * A direct-mapped cache of addresses: two bytes of the hash160, which is evenly distributed, are the slot. A new address
- * replaces the one in its slot, which bounds the memory without bookkeeping. An address takes a double SHA-256, the largest
- * single cost of decoding a transaction, and the same few thousand addresses recur all the time.
+ * A direct-mapped cache of addresses. The slot is two bytes of the hash160, which is evenly distributed. A new address
+ * replaces the address in its slot, so the memory is bounded without bookkeeping. An address takes a double SHA-256,
+ * the largest single cost of decoding a transaction, and the same few thousand addresses recur all the time.
  */
 const CACHE_SLOTS = 1 << 16;
 const cachedBytes = new Uint8Array(CACHE_SLOTS * ADDRESS_LENGTH);
 const cachedTexts: (string | undefined)[] = new Array(CACHE_SLOTS).fill(undefined);
 
 /**
- * The c32check text of an address (SIP-005): `SP…` for version 22, `SM…` 20, `ST…` 26, `SN…` 21.
+ * Returns the c32check text of an address (SIP-005): `SP…` for version 22, `SM…` for 20, `ST…` for 26, `SN…` for 21.
  *
- * @throws DecodeError if the version is above 31, which no character stands for, or the hash is not 20 bytes.
+ * @throws DecodeError if the version is above 31, which no character stands for, or the hash doesn't have 20 bytes
  */
 export function stacksAddress(version: number, hash160: Uint8Array): string {
   if (version > 31) throw new DecodeError('an address version of at most 31', String(version), 0);
@@ -114,8 +114,8 @@ export function stacksAddress(version: number, hash160: Uint8Array): string {
 }
 
 /**
- * The text of the address whose hash160 is at `hashOffset`. The caller has checked that 20 bytes are there and
- * that the version is below 32.
+ * Returns the text of the address with the hash160 at `hashOffset`. The caller must have checked that there are 20
+ * bytes and that the version is below 32.
  *
  * Takes the whole input and an offset because a view per address would cost as much as the look-up.
  */
@@ -145,7 +145,7 @@ function holds(slot: number, version: number, bytes: Uint8Array, hashOffset: num
   return true;
 }
 
-/** First four bytes of the double SHA-256 of version and hash. */
+/** Returns the first four bytes of the double SHA-256 of version and hash. */
 function checksum(versioned: Uint8Array): Uint8Array {
   return sha256(sha256(versioned)).subarray(0, CHECKSUM_LENGTH);
 }
@@ -161,11 +161,11 @@ const MOST_PARSED = 8_000;
 const parsedAddresses = lruCache<string, ParsedAddress>(MOST_PARSED);
 
 /**
- * Version and hash160 of an address text, or null when its form or checksum is wrong. Results are cached if the text is
- * canonical, since a request's address recurs in the links of its answer.
+ * Returns version and hash160 of an address text, or null if its form or checksum is wrong. The result is cached if the
+ * text is canonical, because a request's address recurs in the links of its response.
  *
  * Lower case is accepted, and O, L and I for 0, 1 and 1. The first character must be S: some readers ignore it and
- * so let `XP…` pass.
+ * accept `XP…`.
  */
 export function parseStacksAddress(text: string): ParsedAddress | null {
   const known = parsedAddresses.get(text);
@@ -200,21 +200,21 @@ export const ADDRESS_PATTERN = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 export const CONTRACT_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_-]{0,${MAX_NAME_LENGTH - 1}}`;
 /** Pattern of a contract's name in a transaction: nodes reject transactions that deploy or call one with a longer name. */
 export const DEPLOYED_NAME_PATTERN = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
-/** Pattern of the name of a token in its contract. */
+/** Pattern of an asset's name in its contract. */
 export const ASSET_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,${MAX_NAME_LENGTH - 1}}`;
 /** Maximum characters of an asset identifier: an address of 41, a contract's name, and an asset's name. */
 export const MAX_ASSET_LENGTH = 41 + '.'.length + MAX_NAME_LENGTH + '::'.length + MAX_NAME_LENGTH;
 
 const CONTRACT_NAME = new RegExp(`^${CONTRACT_NAME_PATTERN}$`);
 
-/** Whether a text is an address, or an address, a dot and a contract name of 1 to 128 characters. */
+/** Reports whether a text is an address, or an address, a dot and a contract name of 1 to 128 characters. */
 export function isPrincipal(text: string): boolean {
   return canonicalPrincipal(text) !== null;
 }
 
 /**
- * The canonical text of a principal, under which it is stored; null when it is invalid. Only the address has more than one
- * spelling; contract names are case-sensitive.
+ * Returns the canonical text of a principal, under which it is stored; null if it is invalid. Only the address has more
+ * than one spelling; contract names are case-sensitive.
  */
 export function canonicalPrincipal(text: string): string | null {
   const { address, contractName } = splitPrincipal(text);
@@ -225,7 +225,7 @@ export function canonicalPrincipal(text: string): string | null {
   return contractName === null ? canonical : `${canonical}.${contractName}`;
 }
 
-/** The two halves of a principal's text at its first dot, unchecked. */
+/** Splits a principal's text at its first dot, without checking the parts. */
 export function splitPrincipal(text: string): { address: string; contractName: string | null } {
   const dot = text.indexOf('.');
   if (dot < 0) return { address: text, contractName: null };
@@ -233,9 +233,9 @@ export function splitPrincipal(text: string): { address: string; contractName: s
 }
 
 /**
- * A principal as it follows the type prefix on the wire: 21 bytes of address, then for a contract u8 length and name
- * (SIP-005). Null when the address is wrong or the name longer than 128 bytes. The name's grammar is not checked, so
- * that names only the chain itself gives, such as `__transient`, come back as they went in.
+ * Returns the bytes of a principal after the type prefix on the wire: 21 bytes of address, then for a contract u8
+ * length and name (SIP-005). Returns null if the address is wrong or the name is longer than 128 bytes. The name's
+ * grammar isn't checked, so names that only the chain itself uses, such as `__transient`, stay unchanged.
  */
 export function principalBytes(text: string): Uint8Array | null {
   const { address, contractName } = splitPrincipal(text);
@@ -256,6 +256,6 @@ export function principalBytes(text: string): Uint8Array | null {
 /** Version bytes of single-signature addresses. */
 const KEY_VERSION = { mainnet: 22, testnet: 26 } as const;
 
-/** The address of a public key by itself (SIP-005, single signature). @param key 33 bytes */
+/** Returns the single-signature address of a public key (SIP-005). @param key 33 bytes */
 export const addressOfKey = (key: Uint8Array, network: keyof typeof KEY_VERSION): string =>
   stacksAddress(KEY_VERSION[network], hash160(key));

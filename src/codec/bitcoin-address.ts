@@ -6,19 +6,16 @@ import { clarity } from './clarity-encode.ts';
 import { sha256 } from './hash.ts';
 import { toHex } from './hex.ts';
 
-/**
- * The network that a Bitcoin address is written for. Regtest differs from testnet in segwit
- * addresses only: `bcrt1…`, not `tb1…`.
- */
+/** The network of a Bitcoin address. Regtest differs from testnet only in segwit addresses: `bcrt1…`, not `tb1…`. */
 export type BitcoinNetwork = 'mainnet' | 'testnet' | 'regtest';
 
-/** A Bitcoin address as PoX contracts hold it: u8 version (0 to 6) and 20 or 32 bytes of hash. */
+/** A Bitcoin address in the form of PoX contracts: u8 version (0 to 6) and 20 or 32 bytes of hash. */
 export interface PoxAddress {
   version: number;
   hashBytes: Uint8Array;
 }
 
-/** Versions of the PoX tuple. Bitcoin can't tell 1 to 3 apart: all are hashes of a script. */
+/** Versions of the PoX tuple. Bitcoin can't distinguish 1 to 3: all three hash a script. */
 const POX = { p2pkh: 0, p2sh: 1, p2shP2wpkh: 2, p2shP2wsh: 3, p2wpkh: 4, p2wsh: 5, p2tr: 6 } as const;
 
 const KEY_HASH_LENGTH = 20;
@@ -38,16 +35,19 @@ const VERSION_PAIRS: readonly (readonly [stacks: number, bitcoin: number])[] = [
   [21, BASE58.testnet.script],
 ];
 
-/** The longest text BIP-173 allows. Checked before decoding, whose cost in base 58 grows with the square. */
+/**
+ * Maximum characters of an address (BIP-173). The length is checked before decoding, because the cost of base 58 grows
+ * with its square.
+ */
 const MAX_TEXT_LENGTH = 90;
 
 const base58check = createBase58check(sha256);
 
 /**
- * The legacy Bitcoin address of the same hash160, or null when the Stacks address is invalid.
+ * Returns the legacy Bitcoin address of the same hash160, or null if the Stacks address is invalid.
  *
- * A version that belongs to no network is used as it is. The text then is no Bitcoin address, but such owners occur
- * and the API has always shown them so.
+ * A version that belongs to no network is used unchanged. The text then isn't a valid Bitcoin address, but such owners
+ * occur, and the API has always shown them this way.
  */
 export function stacksToBitcoin(address: string): string | null {
   const parsed = parseStacksAddress(address);
@@ -56,21 +56,21 @@ export function stacksToBitcoin(address: string): string | null {
   return base58Address(pair?.[1] ?? parsed.version, parsed.hash160);
 }
 
-/** The Stacks address of a legacy Bitcoin address, or null: segwit addresses and other versions have none. */
+/** Returns the Stacks address of a legacy Bitcoin address, or null for segwit addresses and other versions. */
 export function bitcoinToStacks(address: string): string | null {
   const parsed = parseBase58(address);
   return parsed === null ? null : addressOfHash(parsed.version, parsed.hash160);
 }
 
-/** The Stacks address of a hash160. @param version of the legacy Bitcoin address of the same hash */
+/** Returns the Stacks address of a hash160. @param version of the legacy Bitcoin address of the same hash */
 function addressOfHash(version: number, hash160: Uint8Array): string | null {
   const pair = VERSION_PAIRS.find(([, bitcoin]) => bitcoin === version);
   return pair === undefined ? null : stacksAddress(pair[0], hash160);
 }
 
 /**
- * The Stacks address that belongs to whoever can spend from a Bitcoin address: of the same hash160, also where that is written as
- * segwit (`bc1q…`, P2WPKH). Null for other witness programs, and for what is no Bitcoin address.
+ * Returns the Stacks address with the same hash160 as a Bitcoin address, which the same key can spend from. The Bitcoin
+ * address may be legacy or segwit (`bc1q…`, P2WPKH). Returns null for other witness programs and invalid addresses.
  */
 export function stacksOfBitcoin(address: string): string | null {
   const legacy = bitcoinToStacks(address);
@@ -81,7 +81,7 @@ export function stacksOfBitcoin(address: string): string | null {
   return addressOfHash(isMainnet ? BASE58.mainnet.key : BASE58.testnet.key, segwit.program);
 }
 
-/** The text of a PoX address, or null when its version is unknown or its hash has not the version's length. */
+/** Returns the text of a PoX address, or null if its version is unknown or its hash has the wrong length. */
 export function poxAddressText({ version, hashBytes }: PoxAddress, network: BitcoinNetwork): string | null {
   const legacy = network === 'mainnet' ? BASE58.mainnet : BASE58.testnet;
   const expected = version < POX.p2wsh ? KEY_HASH_LENGTH : SCRIPT_HASH_LENGTH;
@@ -103,14 +103,15 @@ export function poxAddressText({ version, hashBytes }: PoxAddress, network: Bitc
   }
 }
 
-/** A PoX address as stored and compared: `0x`, one byte of version, the hash. */
+/** Returns a PoX address in the form in which it is stored and compared: `0x`, one byte of version, the hash. */
 export function poxAddressRaw({ version, hashBytes }: PoxAddress): string {
   return toHex(Uint8Array.of(version, ...hashBytes));
 }
 
 /**
- * The address in a PoX tuple `{ hashbytes: (buff 20 or 32), version: (buff 1) }`, also inside a `some`. Null for
- * `none` and for any other value. Hash lengths are not checked, so that a wrong one can still be shown raw.
+ * Returns the address in a PoX tuple `{ hashbytes: (buff 20 or 32), version: (buff 1) }`, also inside a `some`. Returns
+ * null for `none` and for any other value. Hash lengths aren't checked, so that the API can still show a wrong hash
+ * raw.
  */
 export function poxAddressOf(value: ClarityValue): PoxAddress | null {
   if (value.type === 'some') return poxAddressOf(value.value);
@@ -121,16 +122,16 @@ export function poxAddressOf(value: ClarityValue): PoxAddress | null {
   return { version: version.value[0]!, hashBytes: hashBytes.value };
 }
 
-/** The serialized PoX tuple of an address. */
+/** Returns the serialized PoX tuple of an address. */
 export function poxTuple({ version, hashBytes }: PoxAddress): Uint8Array {
   return clarity.tuple({ hashbytes: clarity.buffer(hashBytes), version: clarity.buffer(Uint8Array.of(version)) });
 }
 
 /**
- * The PoX address of a Bitcoin address of any network, or null when it has none.
+ * Returns the PoX address of a Bitcoin address of any network, or null if it has none.
  *
- * Two texts mean the same place if version and hash agree, which is how to look one up: `tb1…` and `bcrt1…` of a
- * testnet find each other. Script addresses come back as version 1.
+ * Compare version and hash to find an address: `tb1…` and `bcrt1…` of a testnet have the same. Script addresses get
+ * version 1.
  */
 export function parseBitcoinAddress(address: string): PoxAddress | null {
   const legacy = parseBase58(address);
@@ -148,8 +149,8 @@ export function parseBitcoinAddress(address: string): PoxAddress | null {
 }
 
 /**
- * Whether a text is a Bitcoin address of mainnet, testnet or regtest, witness versions without a PoX form included.
- * Blanks around it, mixed case in segwit, a wrong checksum and a taproot program that is no public key make it none.
+ * Reports whether a text is a Bitcoin address of mainnet, testnet or regtest. Witness versions without a PoX form
+ * count. Blanks, mixed case in segwit, a wrong checksum, and a taproot program that isn't a public key don't.
  */
 export function isBitcoinAddress(address: string): boolean {
   if (parseBase58(address) !== null) return true;
@@ -157,19 +158,21 @@ export function isBitcoinAddress(address: string): boolean {
   return segwit !== null && (segwit.version !== 1 || isPublicKey(segwit.program));
 }
 
-/** Whether 32 bytes are the x coordinate of a point (BIP-340): nobody could spend from any other taproot output. */
+/**
+ * Reports whether 32 bytes are the x coordinate of a point (BIP-340). Nobody could spend from any other taproot output.
+ */
 function isPublicKey(program: Uint8Array): boolean {
   return orNull(() => secp256k1.Point.fromBytes(Uint8Array.of(EVEN_Y, ...program))) !== null;
 }
 
-/** The first byte of a compressed point whose y is even (SEC 1). */
+/** First byte of a compressed point with an even y (SEC 1). */
 const EVEN_Y = 2;
 
 function base58Address(version: number, hash: Uint8Array): string {
   return base58check.encode(Uint8Array.of(version, ...hash));
 }
 
-/** Bitcoin version (0, 5, 111 or 196) and hash160. */
+/** Returns the Bitcoin version (0, 5, 111 or 196) and the hash160. */
 function parseBase58(address: string): { version: number; hash160: Uint8Array } | null {
   if (address.length > MAX_TEXT_LENGTH) return null;
   const payload = orNull(() => base58check.decode(address));
@@ -178,7 +181,7 @@ function parseBase58(address: string): { version: number; hash160: Uint8Array } 
   return VERSION_PAIRS.some(([, bitcoin]) => bitcoin === version) ? { version, hash160: payload.subarray(1) } : null;
 }
 
-/** Human-readable part, witness version and program (BIP-173; BIP-350 for versions above 0). */
+/** Returns the human-readable part, witness version and program (BIP-173; BIP-350 for versions above 0). */
 function parseSegwit(address: string): { prefix: string; version: number; program: Uint8Array } | null {
   if (address.length > MAX_TEXT_LENGTH) return null;
   const plain = bech32.decodeUnsafe(address);
@@ -197,7 +200,7 @@ function isProgramLength(version: number, length: number): boolean {
   return length >= 2 && length <= 40;
 }
 
-/** The result, or null when the library refuses the text. */
+/** Returns the result, or null if the library rejects the text. */
 function orNull<T>(decode: () => T): T | null {
   try {
     return decode();

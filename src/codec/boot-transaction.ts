@@ -1,7 +1,10 @@
-/** Transactions that nodes make themselves: contracts of an epoch, token unlocks. They are unsigned, with chain ID 0. */
+/** Transactions that nodes create: contracts of an epoch, token unlocks. They are unsigned, with chain ID 0. */
 import { utf8Bytes } from './utf8.ts';
 
-/** Behind the version: chain ID 0, standard authorization, and a condition of zeros with an uncompressed key (SIP-005). */
+/**
+ * The bytes after the version: chain ID 0, standard authorization, and a condition of zeros with an uncompressed key
+ * (SIP-005).
+ */
 const UNSIGNED = Buffer.concat([
   new Uint8Array(4),
   Uint8Array.of(0x04, 0x00),
@@ -21,13 +24,13 @@ const u32 = (value: number): Uint8Array => {
   return bytes;
 };
 
-/** The bytes of a transaction with this payload. */
+/** Returns the bytes of a transaction with this payload. */
 export const bootTransaction = (isMainnet: boolean, payload: Uint8Array): Uint8Array =>
   Buffer.concat([Uint8Array.of(isMainnet ? 0 : TESTNET_VERSION), UNSIGNED, UNBOUND, payload]);
 
 /**
- * The payload that deploys a contract.
- * @param clarityVersion null for one without a version, which has that of its epoch
+ * Returns the payload that deploys a contract.
+ * @param clarityVersion null for a contract without a version, which uses the version of its epoch
  */
 export function deploymentPayload(name: string, source: string, clarityVersion: number | null): Uint8Array {
   const [nameBytes, sourceBytes] = [utf8Bytes(name), utf8Bytes(source)];
@@ -36,7 +39,7 @@ export function deploymentPayload(name: string, source: string, clarityVersion: 
 }
 
 /**
- * The payload of token unlocks: a transfer of nothing from the boot address to itself.
+ * Returns the payload of token unlocks: a transfer of nothing from the boot address to itself.
  * @param boot the boot address with its version, 21 bytes
  */
 export function unlockPayload(boot: Uint8Array, height: number): Uint8Array {

@@ -1,34 +1,34 @@
 import { latin1Text, strictText } from './utf8.ts';
 
 /**
- * The one error of the codec: bytes (or text) that break the wire format.
+ * Thrown if bytes (or text) break the wire format: the only error of the codec.
  *
- * `offset` counts bytes from the start of the input the caller handed in, never from the start of a nested value,
- * so that the place can be found in the hex of the whole transaction.
+ * `offset` counts bytes from the start of the caller's input, never from the start of a nested value, so you can find
+ * the position in the hex of the whole transaction.
  */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 
-  /** @param found what was found instead, for a sentence: `0x0f`, `3 bytes`, `the end`. */
+  /** @param found the value found instead, as part of a sentence: `0x0f`, `3 bytes`, `the end`. */
   constructor(
     readonly expected: string,
     found: string,
     readonly offset: number,
-    /** Whether the byte is an unknown kind, which a newer node may know. */
+    /** Whether the byte is an unknown kind, which a newer node may support. */
     readonly isUnknownKind = false,
   ) {
     super(`expected ${expected}, found ${found} at offset ${offset}`);
   }
 }
 
-/** Result of a decoder: a whole value or an error. There are no partial results. */
+/** Result of a decoder: a whole value or an error, never a partial result. */
 export type Decoded<T> = { ok: true; value: T } | { ok: false; error: DecodeError };
 
 /**
  * Runs a decoder that throws, and returns its `DecodeError` as a value. Any other error is a defect, and is thrown.
  *
- * Inside the codec errors are thrown, because a layout is read by a dozen nested calls. Its exported functions return them,
- * because hostile bytes are an expected input, and the caller must decide how to handle them.
+ * The codec throws errors internally, because a dozen nested calls read one layout. Its exported functions return them,
+ * because hostile bytes are an expected input and the caller must decide how to handle them.
  */
 export function decoded<T>(decode: () => T): Decoded<T> {
   try {
@@ -39,15 +39,15 @@ export function decoded<T>(decode: () => T): Decoded<T> {
   }
 }
 
-/** Longest name of any kind, in bytes: contract, function, asset, tuple key (SIP-005, SIP-002). */
+/** Maximum bytes of a name: contract, function, asset, tuple key (SIP-005, SIP-002). */
 export const MAX_NAME_LENGTH = 128;
 
 /**
  * A cursor over big-endian bytes that checks every bound before it reads.
  *
- * All reads throw a `DecodeError` at the offset where the missing or wrong thing should begin. Spans are views of the
- * input, not copies: they keep it alive and must not outlive a change to it. `expected` is the name of the field, in
- * the words the error should use.
+ * All reads throw a `DecodeError` at the offset at which the missing or wrong value should start. Spans are views of
+ * the input, not copies: they keep the input alive and must not outlive a change to it. `expected` is the name of the
+ * field in the error's message.
  */
 export class BytesReader {
   constructor(
@@ -55,7 +55,7 @@ export class BytesReader {
     public offset = 0,
   ) {}
 
-  /** Bytes not yet read. */
+  /** Number of bytes left to read. */
   get left(): number {
     return this.bytes.length - this.offset;
   }
@@ -80,7 +80,7 @@ export class BytesReader {
     const at = this.skip(8, expected);
     const high = uint32At(this.bytes, at);
     const low = uint32At(this.bytes, at + 4);
-    // Almost every amount, fee and nonce is below 2^53, where one conversion is enough instead of two and a shift.
+    // Almost every amount, fee and nonce is below 2^53, so one conversion is usually enough instead of two and a shift.
     return high < 0x200000 ? BigInt(high * 0x100000000 + low) : (BigInt(high) << 32n) | BigInt(low);
   }
 
@@ -92,20 +92,20 @@ export class BytesReader {
     return at;
   }
 
-  /** The next `length` bytes, as a view. */
+  /** Returns the next `length` bytes, as a view. */
   span(length: number, expected: string): Uint8Array {
     const at = this.skip(length, expected);
     return this.bytes.subarray(at, at + length);
   }
 
-  /** The view from an earlier offset to here. */
+  /** Returns the view from an earlier offset to the current one. */
   spanFrom(start: number): Uint8Array {
     return this.bytes.subarray(start, this.offset);
   }
 
   /**
-   * A u32 count of the following items. Each item has one byte at least, so a count above the bytes left is refused here, before
-   * a caller loops or allocates by it.
+   * Reads a u32 count of the items that follow. Each item has at least one byte, so a count above the remaining bytes
+   * is rejected here, before a caller loops or allocates memory.
    */
   count(expected: string): number {
     const count = this.u32(`the count of ${expected}`);
@@ -113,10 +113,10 @@ export class BytesReader {
     return count;
   }
 
-  /** A name: u8 length, then at most 128 bytes of UTF-8. Its grammar is the node's concern. */
+  /** Reads a name: u8 length, then at most 128 bytes of UTF-8. The node checks the grammar. */
   name(expected: string): string {
     const start = this.skipName(expected);
-    // skipName has checked that a name that is not ASCII is valid UTF-8.
+    // skipName has already checked that a name with non-ASCII characters is valid UTF-8.
     if (!isAscii(this.bytes, start, this.offset)) return strictText(this.spanFrom(start))!;
     return latin1Text(this.bytes, start, this.offset);
   }
@@ -134,7 +134,7 @@ export class BytesReader {
     return start;
   }
 
-  /** The error for a byte that was just read and is not a value of its field. */
+  /** Returns the error for a byte that was just read and isn't a value of its field. */
   unknown(expected: string, byte: number): DecodeError {
     return new DecodeError(expected, `0x${byte.toString(16).padStart(2, '0')}`, this.offset - 1, true);
   }
@@ -145,7 +145,7 @@ export class BytesReader {
   }
 }
 
-/** The u32 at an offset the caller has checked. */
+/** Returns the u32 at an offset that the caller has checked. */
 export function uint32At(bytes: Uint8Array, at: number): number {
   return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
 }

@@ -8,14 +8,13 @@ const MAX_INT = 2n ** 127n - 1n;
 const MIN_INT = -(2n ** 127n);
 
 /**
- * Serialized Clarity values (SIP-005), for look-ups by value and for the arguments of calls made on the Bitcoin
- * side. Values inside values are given serialized.
+ * Serialized Clarity values (SIP-005), for look-ups by value and for the arguments of calls made on Bitcoin. Nested
+ * values are passed in serialized form.
  *
- * All throw a RangeError for what has no wire form: an integer beyond 128 bits, a principal with a wrong checksum, a
- * buffer or string above 1,048,576 bytes, a tuple key above 128 bytes, a character beyond ASCII in `ascii`.
+ * All functions throw a RangeError if a value has no wire form: an integer beyond 128 bits, a principal with a wrong
+ * checksum, a buffer or string above 1,048,576 bytes, a tuple key above 128 bytes, a character beyond ASCII in `ascii`.
  *
- * @example
- * clarity.tuple({ name: clarity.buffer(utf8Bytes('alice')), namespace: clarity.buffer(utf8Bytes('btc')) });
+ * @example clarity.tuple({ name: clarity.buffer(utf8Bytes('alice')), namespace: clarity.buffer(utf8Bytes('btc')) });
  */
 export const clarity = {
   uint(value: bigint | number): Uint8Array {
@@ -58,7 +57,7 @@ export const clarity = {
   list(values: Uint8Array[]): Uint8Array {
     return concat([Uint8Array.of(PREFIX.list), u32(values.length), ...values]);
   },
-  /** Keys are written in ascending byte order, as the node does: another order is another value to it. */
+  /** Writes the keys in ascending byte order, as the node does. For the node, another order is another value. */
   tuple(entries: Record<string, Uint8Array>): Uint8Array {
     const sorted = Object.entries(entries).sort(([a], [b]) => compareUtf8(a, b));
     const parts = sorted.flatMap(([key, value]) => [tupleKey(key), value]);
@@ -66,7 +65,7 @@ export const clarity = {
   },
 } as const;
 
-/** The arguments of a contract call as its payload carries them: u32 count, then the values. */
+/** Encodes the arguments of a contract call as in a payload: u32 count, then the values. */
 export function encodeArguments(args: Uint8Array[]): Uint8Array {
   return concat([u32(args.length), ...args]);
 }

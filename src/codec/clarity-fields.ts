@@ -1,13 +1,13 @@
-/** The fields of Clarity values, by which values can be searched. */
+/** The fields of Clarity values, for searches by value. */
 import { type ClarityValue, decodeArguments, decodeClarity } from './clarity.ts';
 
-/** A value without named parts, as it is at a path. */
+/** A value without named parts at the end of a path. */
 export type ClarityField = Exclude<ClarityValue, { type: 'tuple' | 'some' | 'ok' | 'err' }>;
 
-/** Fields by their path: names of tuple entries with dots between them. The value itself has an empty path. */
+/** Fields by path: names of tuple entries, joined by dots. The value itself has an empty path. */
 export type ClarityFields = ReadonlyMap<string, ClarityField>;
 
-/** Maximum number of fields of a value; of a value with more, the first in byte order count. */
+/** Maximum number of fields of a value. If a value has more, the first fields in byte order count. */
 export const MOST_FIELDS = 256;
 
 /** Unwraps `some`, `ok` and `err`. */
@@ -19,11 +19,11 @@ export function unwrapped(value: ClarityValue): ClarityField | Extract<ClarityVa
 
 const joined = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
-/** Collects the fields of a value. @returns whether there is room for more */
+/** Collects the fields of a value. @returns whether there is room for more fields */
 function collect(value: ClarityValue, path: string, fields: Map<string, ClarityField>): boolean {
   const inner = unwrapped(value);
   if (inner.type !== 'tuple') {
-    // In bytes that no contract made, a name may contain a dot: the first field of a path counts.
+    // A name can contain a dot if no contract made the bytes. The first field of a path counts.
     if (!fields.has(path)) fields.set(path, inner);
     return fields.size < MOST_FIELDS;
   }
@@ -32,8 +32,8 @@ function collect(value: ClarityValue, path: string, fields: Map<string, ClarityF
 }
 
 /**
- * The fields of a serialized value; empty if the bytes are no value. `some`, `ok` and `err` add nothing to a path, and a list
- * is one field.
+ * Returns the fields of a serialized value; empty if the bytes aren't a value. `some`, `ok` and `err` add nothing to a
+ * path, and a list is one field.
  * @param under prefix of all paths
  */
 export function fieldsOf(bytes: Uint8Array, under = ''): ClarityFields {
@@ -44,8 +44,8 @@ export function fieldsOf(bytes: Uint8Array, under = ''): ClarityFields {
 }
 
 /**
- * The fields of a call's arguments, below the function's name and the argument's index: `transfer.0`, `transfer.1.amount`.
- * Empty if the bytes are no list of arguments.
+ * Returns the fields of a call's arguments, below the function's name and the argument's index: `transfer.0`,
+ * `transfer.1.amount`. Empty if the bytes aren't a list of arguments.
  */
 export function fieldsOfCall(functionName: string, functionArgs: Uint8Array): ClarityFields {
   const spans = decodeArguments(functionArgs);
@@ -53,6 +53,6 @@ export function fieldsOfCall(functionName: string, functionArgs: Uint8Array): Cl
   return new Map(spans.value.flatMap((span, place) => [...fieldsOf(span, `${functionName}.${place}`)]));
 }
 
-/** Whether a path is the scope or below it; every path is below the empty scope. */
+/** Reports whether a path is the scope or below it; every path is below the empty scope. */
 export const isWithin = (path: string, scope: string): boolean =>
   scope === '' || path === scope || path.startsWith(`${scope}.`);

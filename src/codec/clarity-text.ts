@@ -17,22 +17,22 @@ import { toHex } from './hex.ts';
 import { latin1Text, lossyText, utf8Bytes } from './utf8.ts';
 
 /**
- * The text form of a serialized Clarity value, as the API shows it under `repr`: `(tuple (amount u5) (to 'SP…))`.
- * Bytes that are no value return their hex, so that one bad row does not fail the whole answer.
+ * Returns the text form of a serialized Clarity value, which the API shows as `repr`: `(tuple (amount u5) (to 'SP…))`.
+ * If the bytes aren't a value, returns their hex, so that one bad row doesn't fail the whole response.
  *
- * Written from the bytes directly. Neither the node's own printer nor that of stacks.js gives this text: they leave
- * out the quote mark of principals, the word `list`, or the escapes.
+ * The text is written from the bytes directly. The printers of the node and of stacks.js don't produce this text: they
+ * omit the quote mark of principals, the word `list`, or the escapes.
  */
 export function clarityRepr(bytes: Uint8Array): string {
   return reprOrHex(bytes, 'escaped');
 }
 
-/** The repr of a value with the characters of strings as they are, without escapes: `u"héllo"`. For searches, not to be parsed. */
+/** Returns the repr of a value without escapes in strings: `u"héllo"`. For searches only; it can't be parsed. */
 export function clarityPlainText(bytes: Uint8Array): string {
   return reprOrHex(bytes, 'plain');
 }
 
-/** How characters of strings are written that a repr escapes. */
+/** How the repr writes string characters that need an escape. */
 type StringForm = 'escaped' | 'plain';
 
 function reprOrHex(bytes: Uint8Array, form: StringForm): string {
@@ -74,7 +74,7 @@ function readRepr(reader: BytesReader, depth: number, form: StringForm): string 
     case PREFIX.err:
       return `(err ${readRepr(reader, depth + 1, form)})`;
     case PREFIX.list: {
-      // Array.join, since flattening a string that was concatenated from thousands of items takes as long again.
+      // Uses Array.join, because flattening a string that was concatenated from thousands of items doubles the time.
       const texts = ['(list'];
       for (let left = readCount(reader, 'list items'); left > 0; left--) texts.push(readRepr(reader, depth + 1, form));
       return `${texts.join(' ')})`;
@@ -90,7 +90,9 @@ function readRepr(reader: BytesReader, depth: number, form: StringForm): string 
   }
 }
 
-/** An integer in decimal, through a plain number when it is below 2^53: several times faster, and nearly all are. */
+/**
+ * Reads an integer in decimal. Nearly all integers are below 2^53, and a plain number makes these several times faster.
+ */
 function readDecimal(reader: BytesReader, signed: boolean): string {
   const { bytes, offset } = reader;
   if (reader.left >= INTEGER_LENGTH && uint32At(bytes, offset) === 0 && uint32At(bytes, offset + 4) === 0) {
@@ -112,7 +114,7 @@ const NAMED_ESCAPES: Record<string, string> = {
   '\\': '\\\\',
 };
 
-/** Characters U+0000 to U+00FF as the printer of Rust bytes writes them: the single quote is escaped as well. */
+/** Escapes characters U+0000 to U+00FF like Rust's printer of bytes, which also escapes the single quote. */
 function escaped(text: string): string {
   return text.replace(/[^ !#-&(-[\]-~]/g, (character) => NAMED_ESCAPES[character] ?? hexEscape(character));
 }
@@ -129,12 +131,15 @@ function escapedUtf8(text: string): string {
   });
 }
 
-/** Type of a part that the value doesn't contain: the content of `none`, the other side of a response, an empty list. */
+/**
+ * Type of a part that the value doesn't contain: the content of `none`, the other side of a response, the items of an
+ * empty list.
+ */
 export const UNKNOWN_TYPE = 'UnknownType';
 
 /**
- * The type of a value as the API shows it for an argument whose contract interface is unknown: `(buff 4)`,
- * `(optional uint)`. Sizes are those of the value; a list has the type of its first item.
+ * Returns the type of a value, which the API shows for an argument if the contract's interface is unknown: `(buff 4)`,
+ * `(optional uint)`. Sizes are the value's sizes; a list has the type of its first item.
  */
 export function clarityTypeOf(value: ClarityValue): string {
   switch (value.type) {
@@ -148,7 +153,7 @@ export function clarityTypeOf(value: ClarityValue): string {
     case 'string-ascii':
       return `(string-ascii ${value.value.length})`;
     case 'string-utf8':
-      // Four times the code points: the room a string of that length is declared to take.
+      // Four times the code points: the size that a declaration reserves for a string of this length.
       return `(string-utf8 ${4 * codePoints(value.value)})`;
     case 'none':
       return `(optional ${UNKNOWN_TYPE})`;
@@ -177,9 +182,9 @@ function codePoints(text: string): number {
 }
 
 /**
- * The JSON text of a value: integers and principals as texts, since JSON's numbers are not exact; buffers as hex with 0x;
- * `none` as null and `(some x)` as x; `(ok x)` as `{"ok": x}` and `(err x)` as `{"err": x}`; lists as arrays, tuples as
- * objects with their keys in the order of the bytes.
+ * Returns the JSON text of a value: integers and principals as strings, because JSON numbers aren't exact; buffers as
+ * hex with 0x; `none` as null and `(some x)` as x; `(ok x)` as `{"ok": x}` and `(err x)` as `{"err": x}`; lists as
+ * arrays; tuples as objects with their keys in byte order.
  */
 function jsonOf(value: ClarityValue): string {
   switch (value.type) {
@@ -208,7 +213,7 @@ function jsonOf(value: ClarityValue): string {
   }
 }
 
-/** The JSON text of a serialized value as {@link jsonOf} has it; null for bytes that are none. */
+/** Returns the JSON text of a serialized value as in {@link jsonOf}; null if the bytes aren't a value. */
 export function clarityJson(bytes: Uint8Array): string | null {
   const decoded = decodeClarity(bytes);
   return decoded.ok ? jsonOf(decoded.value) : null;

@@ -21,23 +21,23 @@ export const PREFIX = {
   utf8: 0x0e,
 } as const;
 
-/** Largest buffer or string in bytes, and largest count of list items or tuple entries (the node's limit). */
+/** Maximum bytes of a buffer or string, and maximum count of list items or tuple entries (the node's limit). */
 export const MAX_VALUE_SIZE = 1_048_576;
 
 /**
- * Deepest nesting: the value is level 1, and each some, ok, err, list and tuple adds one. The node allows 16 levels
- * in arguments and 32 in results; 64 leaves room for what it may allow later, and is no danger to the call stack.
+ * Maximum nesting: the value is level 1, and each some, ok, err, list and tuple adds a level. The node allows 16 levels
+ * in arguments and 32 in results. 64 leaves room for later limits and is safe for the call stack.
  */
 const MAX_DEPTH = 64;
 
-/** Bytes of the two integer types: 128 bits, two's complement for `int`. */
+/** Bytes of both integer types: 128 bits, two's complement for `int`. */
 export const INTEGER_LENGTH = 16;
 
 /**
  * Skips one Clarity value with all checks of decoding, and builds nothing.
  *
- * It finds the end of a value. Values are stored as their exact spans, since serializing a decoded value again can give other
- * bytes (a tuple's order and repeated keys are lost).
+ * Finds the end of a value. Values are stored as their exact spans, because serializing a decoded value again can give
+ * other bytes (a tuple's order and repeated keys are lost).
  */
 export function walkClarity(reader: BytesReader, depth = 1): void {
   const prefix = readPrefix(reader, depth);
@@ -81,13 +81,13 @@ export function walkClarity(reader: BytesReader, depth = 1): void {
   }
 }
 
-/** The type prefix of a value at a nesting level, refused when the level is above 64. */
+/** Reads the type prefix of a value at a nesting level. Rejects levels above 64. */
 export function readPrefix(reader: BytesReader, depth: number): number {
   if (depth > MAX_DEPTH) throw new DecodeError(`at most ${MAX_DEPTH} levels of nesting`, 'one more', reader.offset);
   return reader.u8('a Clarity type prefix');
 }
 
-/** The error for a prefix, just read, that stands for no type. */
+/** Returns the error for a prefix that was just read and stands for no type. */
 export function unknownPrefix(reader: BytesReader, prefix: number): DecodeError {
   return reader.unknown('a Clarity type prefix (0x00 to 0x0e)', prefix);
 }
@@ -101,7 +101,7 @@ export function skipSized(reader: BytesReader): number {
   return reader.skip(length, 'the bytes of a buffer or string');
 }
 
-/** The u32 count of a list or tuple. */
+/** Reads the u32 count of a list or tuple. */
 export function readCount(reader: BytesReader, items: string): number {
   const count = reader.count(items);
   if (count > MAX_VALUE_SIZE) {
@@ -110,7 +110,7 @@ export function readCount(reader: BytesReader, items: string): number {
   return count;
 }
 
-/** Skips the 21 bytes of an address, whose version must be below 32; returns their offset. */
+/** Skips the 21 bytes of an address and returns their offset. The version must be below 32. */
 export function skipAddress(reader: BytesReader, expected: string): number {
   const at = reader.skip(ADDRESS_LENGTH, expected);
   const version = reader.bytes[at]!;
@@ -118,19 +118,19 @@ export function skipAddress(reader: BytesReader, expected: string): number {
   return at;
 }
 
-/** The text of an address on the wire: u8 version and hash160. */
+/** Reads an address on the wire, u8 version and hash160, and returns its text. */
 export function readAddress(reader: BytesReader, expected: string): string {
   const at = skipAddress(reader, expected);
   return addressAt(reader.bytes[at]!, reader.bytes, at + 1);
 }
 
-/** The text of a principal after its prefix byte: `ADDRESS`, or `ADDRESS.name` for prefix 0x06. */
+/** Reads a principal after its prefix byte and returns its text: `ADDRESS`, or `ADDRESS.name` for prefix 0x06. */
 export function readPrincipal(reader: BytesReader, prefix: number): string {
   const address = readAddress(reader, 'a principal');
   return prefix === PREFIX.standardPrincipal ? address : `${address}.${reader.name('a contract name')}`;
 }
 
-/** A whole Clarity value that must be a principal (SIP-005: recipients). */
+/** Reads a whole Clarity value that must be a principal (SIP-005: recipients). */
 export function readPrincipalValue(reader: BytesReader): string {
   const prefix = reader.u8('a recipient');
   if (prefix !== PREFIX.standardPrincipal && prefix !== PREFIX.contractPrincipal) {
@@ -140,10 +140,10 @@ export function readPrincipalValue(reader: BytesReader): string {
 }
 
 /**
- * A decoded Clarity value. `bytes` is the exact span it took on the wire, a view of the input.
+ * A decoded Clarity value. `bytes` is its exact span on the wire, a view of the input.
  *
- * Principals are address text, contracts as `ADDRESS.name`. `string-ascii` has one character per byte, whatever the
- * byte; invalid UTF-8 is U+FFFD. Tuple keys are in ascending byte order, and of a key given twice the last counts.
+ * Principals are address text, contracts `ADDRESS.name`. `string-ascii` has one character per byte, even beyond ASCII.
+ * Invalid UTF-8 becomes U+FFFD. Tuple keys are in ascending byte order; if a key is repeated, the last one counts.
  */
 export type ClarityValue =
   | { type: 'int'; value: bigint; bytes: Uint8Array }
@@ -166,8 +166,8 @@ export function decodeClarity(bytes: Uint8Array): Decoded<ClarityValue> {
 }
 
 /**
- * The spans of the arguments of a contract call: u32 count, then that many values. Each span is checked to be one
- * whole value, and nothing is decoded. Bytes after the last are ignored.
+ * Returns the spans of the arguments of a contract call: u32 count, then that many values. Checks that each span is one
+ * whole value, and decodes nothing. Bytes after the last argument are ignored.
  */
 export function decodeArguments(span: Uint8Array): Decoded<Uint8Array[]> {
   return decoded(() => {
@@ -232,8 +232,8 @@ function readClarity(reader: BytesReader, depth: number): ClarityValue {
 }
 
 /**
- * The entries of a tuple after its prefix, in ascending byte order of their keys. A map, because a key such as
- * `__proto__` would vanish in a plain object.
+ * Reads the entries of a tuple after its prefix, in ascending byte order of their keys. Returns a map, because a key
+ * such as `__proto__` would vanish in a plain object.
  */
 export function readEntries<T>(reader: BytesReader, readValue: () => T): Map<string, T> {
   const entries = new Map<string, T>();
@@ -245,11 +245,11 @@ export function readEntries<T>(reader: BytesReader, readValue: () => T): Map<str
     entries.set(key, readValue());
     last = key;
   }
-  // The node writes keys in order; other programs may not.
+  // The node writes keys in order, but other programs may not.
   return ascending ? entries : new Map([...entries].sort(([a], [b]) => compareUtf8(a, b)));
 }
 
-/** The 16 bytes of an `int` (two's complement) or `uint`. */
+/** Reads the 16 bytes of an `int` (two's complement) or `uint`. */
 export function readInteger(reader: BytesReader, signed: boolean): bigint {
   const { bytes } = reader;
   const at = reader.skip(INTEGER_LENGTH, 'a 128-bit integer');

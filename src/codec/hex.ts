@@ -1,14 +1,14 @@
 import { DecodeError } from './bytes-reader.ts';
 
-/** `0x` and two lower-case digits per byte; no bytes give `0x`. */
+/** Returns `0x` and two lower-case digits per byte; `0x` for no bytes. */
 export function toHex(bytes: Uint8Array): string {
   return `0x${bytes.toHex()}`;
 }
 
 /**
- * The bytes of a hex text, with or without `0x`, in either case. `''` and `0x` give no bytes.
+ * Decodes a hex text, with or without `0x`, in either case. `''` and `0x` give no bytes.
  *
- * @throws DecodeError if the count of digits is odd or a character is no hex digit; the offset counts characters.
+ * @throws DecodeError if the number of digits is odd, or a character isn't a hex digit; the offset counts characters.
  */
 export function fromHex(text: string): Uint8Array {
   const digits = text.startsWith('0x') ? text.slice(2) : text;

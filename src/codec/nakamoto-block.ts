@@ -7,9 +7,9 @@ interface NakamotoHeader {
   version: number;
   /** Height of the block. */
   chainLength: number;
-  /** Satoshi that miners spent up to the tenure's sortition. */
+  /** Satoshis that miners spent up to the tenure's sortition. */
   burnSpent: bigint;
-  /** Of the sortition that elected the tenure; 20 bytes. */
+  /** Consensus hash of the sortition that elected the tenure; 20 bytes. */
   consensusHash: Uint8Array;
   /** Index block hash of the parent. */
   parentBlockId: Uint8Array;
@@ -22,13 +22,13 @@ interface NakamotoHeader {
   minerSignature: Uint8Array;
   /** 65 bytes each, in the order of the reward set. */
   signerSignatures: Uint8Array[];
-  /** Count of bits (u16), count of bytes (u32), bits: what events have as `signer_bitvec`. */
+  /** Count of bits (u16), count of bytes (u32), bits: `signer_bitvec` in events. */
   poxTreatment: Uint8Array;
 }
 
 export interface NakamotoBlock {
   header: NakamotoHeader;
-  /** SHA-512/256 of the header without the signatures of signers. */
+  /** SHA-512/256 of the header without the signers' signatures. */
   blockHash: Uint8Array;
   /** The index block hash: SHA-512/256 of block hash and consensus hash. */
   blockId: Uint8Array;
@@ -87,7 +87,7 @@ export function decodeNakamotoBlock(bytes: Uint8Array): Decoded<NakamotoBlock> {
   });
 }
 
-/** The hash that names a block on one branch of Bitcoin (SIP-005). */
+/** Returns the hash that identifies a block on one branch of Bitcoin (SIP-005). */
 export const indexBlockHash = (blockHash: Uint8Array, consensusHash: Uint8Array): Uint8Array<ArrayBuffer> =>
   sha512_256(Buffer.concat([blockHash, consensusHash]));
 
@@ -96,8 +96,8 @@ const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);
 
 /**
- * The root of the Merkle tree of a block's transactions (SIP-005). The last hash of an odd level is used twice, a single
- * leaf too; no transactions have the root of zeros.
+ * Returns the root of the Merkle tree of a block's transactions (SIP-005). The last hash of an odd level, even a single
+ * leaf, is used twice. The root of no transactions is all zeros.
  */
 export function transactionRoot(ids: readonly Uint8Array[]): Uint8Array {
   if (ids.length === 0) return new Uint8Array(HASH_LENGTH);

@@ -17,7 +17,7 @@ export type Payload =
        * The Clarity version; null for type id 1, which has the version of its epoch. Unknown versions are unchanged.
        */
       clarityVersion: number | null;
-      /** Invalid UTF-8 is U+FFFD, and U+0000 is left out. */
+      /** Source text, with U+FFFD for invalid UTF-8, and without U+0000. */
       source: string;
     }
   | {
@@ -38,10 +38,10 @@ export type Payload =
   | {
       type: 'coinbase';
       typeId: 4 | 5 | 8;
-      /** 32 bytes of the miner's choice. */
+      /** 32 bytes that the miner chose. */
       data: Uint8Array;
       altRecipient: string | null;
-      /** 80 bytes, with id 8 only. */
+      /** 80 bytes; only with id 8. */
       vrfProof: Uint8Array | null;
     }
   | {
@@ -50,14 +50,17 @@ export type Payload =
       tenureConsensusHash: Uint8Array;
       prevTenureConsensusHash: Uint8Array;
       burnViewConsensusHash: Uint8Array;
-      /** The index block hash of the last block of the tenure before. */
+      /** Index block hash of the last block of the previous tenure. */
       previousTenureEnd: Uint8Array;
       previousTenureBlocks: number;
       cause: TenureChangeCause;
       /** hash160 of the miner's key. */
       pubkeyHash: Uint8Array;
     }
-  /** A kind that only a newer node knows; its bytes are in the raw transaction. `reason` says what could not be read. */
+  /**
+   * A payload type that this program doesn't support; its bytes are in the raw transaction. `reason` is the decoding
+   * error.
+   */
   | { type: 'unknown'; typeId: typeof UNKNOWN_PAYLOAD; reason: string };
 
 /** The id of an unknown payload, in place of its wire id. */
@@ -113,7 +116,7 @@ function readSmartContract(reader: BytesReader, typeId: 1 | 6): Payload {
   return { type: 'smart_contract', typeId, contractName, clarityVersion, source: sourceText(source) };
 }
 
-/** U+0000 is removed because it ends a text in many databases and clients. */
+/** Returns the source text without U+0000, which ends a text in many databases and clients. */
 function sourceText(bytes: Uint8Array): string {
   return lossyText(bytes).replaceAll('\0', '');
 }
@@ -138,7 +141,7 @@ function readCoinbase(reader: BytesReader, typeId: 4 | 5 | 8): Payload {
   return { type: 'coinbase', typeId, data, altRecipient, vrfProof: reader.span(VRF_PROOF_LENGTH, 'a VRF proof') };
 }
 
-/** The recipient of a Nakamoto coinbase: a Clarity optional of a principal (SIP-021). */
+/** Reads the recipient of a Nakamoto coinbase: a Clarity optional of a principal (SIP-021). */
 function readOptionalPrincipal(reader: BytesReader): string | null {
   const prefix = reader.u8('an optional recipient');
   if (prefix === PREFIX.none) return null;

@@ -4,7 +4,8 @@ import { clarityRepr } from './clarity-text.ts';
 import { toHex } from './hex.ts';
 
 /**
- * The rule for assets that no condition names. `originator` denies transfers by the sender and allows others (SIP-040).
+ * The rule for assets that no condition names. `originator` denies transfers by the sender and allows all others
+ * (SIP-040).
  */
 type PostConditionMode = 'allow' | 'deny' | 'originator' | 'unknown';
 
@@ -28,7 +29,7 @@ interface PostConditionAsset {
   contract_address: string;
 }
 
-/** A post-condition as the API shows it. `amount` is micro-STX or token units, in decimal. */
+/** A post-condition in the form of the API. `amount` is micro-STX or token units, in decimal. */
 export type PostCondition =
   | {
       type: 'stx' | 'staking';
@@ -51,13 +52,13 @@ export type PostCondition =
       asset_value: { hex: string; repr: string };
     }
   | { type: 'pox'; condition_code: PoxCondition; principal: PostConditionPrincipal }
-  /** A kind that only a newer node knows, in hex, with all bytes after it in the transaction. */
+  /** A kind that this program doesn't support, in hex, with all later bytes of the transaction. */
   | { type: 'unknown'; hex: string };
 
 /** Asset kinds: SIP-005, and SIP-044 for staking and pox. */
 const KIND = { stx: 0x00, fungible: 0x01, nonFungible: 0x02, staking: 0x03, pox: 0x04 } as const;
 
-/** Principal kinds, which are not the prefixes of Clarity principals. */
+/** Principal kinds. They differ from the prefixes of Clarity principals. */
 const PRINCIPAL = { origin: 0x01, standard: 0x02, contract: 0x03 } as const;
 
 const MODES: Record<number, PostConditionMode> = { 1: 'allow', 2: 'deny', 3: 'originator' };
@@ -90,11 +91,12 @@ export interface DecodedConditions {
 }
 
 /**
- * Decodes a stored post-conditions buffer: mode, u32 count, that many conditions; bytes after them are ignored.
+ * Decodes a stored post-conditions buffer: mode, u32 count, that many conditions. Later bytes are ignored.
  *
- * A buffer shorter than mode and count has a mode and no conditions; an empty one means `deny`, the stricter mode. The bytes
- * from the first condition of an unknown kind on become one condition of the type `unknown`, since its length is not known;
- * so do the bytes after an unknown mode if they can't be read as conditions.
+ * A buffer shorter than mode and count has a mode and no conditions. An empty buffer means `deny`, the stricter mode.
+ * From the first condition of an unknown kind on, all bytes become one condition of type `unknown`, because the
+ * condition's length is unknown. The same happens to the bytes after an unknown mode if they can't be read as
+ * conditions.
  */
 export function decodePostConditions(buffer: Uint8Array): Decoded<DecodedConditions> {
   return decoded(() => {
@@ -117,7 +119,7 @@ export function decodePostConditions(buffer: Uint8Array): Decoded<DecodedConditi
   });
 }
 
-/** Skips mode, count and conditions of a transaction with the checks of decoding; returns the mode's byte. */
+/** Skips mode, count and conditions of a transaction with the checks of decoding, and returns the mode's byte. */
 export function walkPostConditions(reader: BytesReader): number {
   const mode = readMode(reader);
   for (let left = reader.count('post-conditions'); left > 0; left--) walkPostCondition(reader);
@@ -228,7 +230,7 @@ function readCondition<Condition extends string>(
   return known[readKnown(reader, known, expected)]!;
 }
 
-/** A byte that must be a key of `known`. */
+/** Reads a byte that must be a key of `known`. */
 function readKnown(reader: BytesReader, known: Record<number, string>, expected: string): number {
   const byte = reader.u8(expected);
   if (known[byte] === undefined) throw reader.unknown(expected, byte);

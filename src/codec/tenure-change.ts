@@ -1,5 +1,5 @@
 /**
- * Why a tenure change was made, by its wire number: a new Bitcoin block, or a budget extended (SIP-034 for one budget of
+ * Causes of tenure changes, by wire number: a new Bitcoin block, or an extended budget (SIP-034 for one budget of
  * five).
  */
 export const tenureChangeCauses = [

@@ -7,9 +7,9 @@ import { walkPostConditions } from './post-conditions.ts';
 /**
  * The account that sends or sponsors a transaction, and its proof (SIP-005, SIP-027).
  *
- * `fee` is in micro-STX. `signer` is the hash160 of the key or script, taken as given; `address` is its text on the
- * transaction's network. Signatures are never verified: the node has done it, and the transactions of the boot block
- * carry zeros.
+ * `fee` is in micro-STX. `signer` is the hash160 of the key or script, unchecked; `address` is its text on the
+ * transaction's network. Signatures are never verified: the node has verified them, and the transactions of the boot
+ * block contain zeros.
  */
 export interface SpendingCondition {
   hashMode: number;
@@ -22,7 +22,7 @@ export interface SpendingCondition {
 
 interface SingleSignature {
   type: 'single';
-  /** 0 compressed, 1 uncompressed. */
+  /** Encoding of the key: 0 compressed, 1 uncompressed. */
   keyEncoding: number;
   /** 65 bytes: recovery id, r, s. */
   signature: Uint8Array;
@@ -30,7 +30,7 @@ interface SingleSignature {
 
 export interface MultiSignature {
   type: 'multi';
-  /** u32 count, then fields of an id (0 and 1 key, 2 and 3 signature) and 33 or 65 bytes: the exact span. */
+  /** u32 count, then fields, each an id (0 and 1 key, 2 and 3 signature) and 33 or 65 bytes: the exact span. */
   fields: Uint8Array;
   signaturesRequired: number;
 }
@@ -39,7 +39,7 @@ const HASH_LENGTH = 20;
 const KEY_LENGTH = 33;
 const SIGNATURE_LENGTH = 65;
 
-/** Hash modes: 0 to 3 of SIP-005; 5 and 7 are 1 and 3 with signatures in any order (SIP-027). */
+/** Hash modes: 0 to 3 of SIP-005. Modes 5 and 7 are 1 and 3 with signatures in any order (SIP-027). */
 const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2wsh: 3, p2shUnordered: 5, p2wshUnordered: 7 } as const;
 
 /** Address versions by network, for a single key and for every mode that hashes a script. */
@@ -65,13 +65,16 @@ function isHashMode(mode: number): boolean {
 
 function readSingleSignature(reader: BytesReader, hashMode: number): SingleSignature {
   const keyEncoding = reader.u8('a key encoding');
-  // A witness program commits to a compressed key, so mode 2 has no uncompressed form.
+  // A witness program commits to a compressed key, so mode 2 has only the compressed form.
   const highest = hashMode === HASH_MODE.p2wpkh ? 0 : 1;
   if (keyEncoding > highest) throw reader.unknown(`a key encoding of at most ${highest}`, keyEncoding);
   return { type: 'single', keyEncoding, signature: reader.span(SIGNATURE_LENGTH, 'a signature') };
 }
 
-/** The count of signatures is not checked: a transaction still being signed is legitimate input. */
+/**
+ * Reads a multi-signature condition. Doesn't check the count of signatures: a transaction that isn't fully signed yet
+ * is valid input.
+ */
 function readMultiSignature(reader: BytesReader, hashMode: number): MultiSignature {
   const witness = hashMode === HASH_MODE.p2wsh || hashMode === HASH_MODE.p2wshUnordered;
   const start = reader.offset;
@@ -81,7 +84,7 @@ function readMultiSignature(reader: BytesReader, hashMode: number): MultiSignatu
     if (witness && id % 2 === 1) {
       throw new DecodeError('an auth field with a compressed key', `0x0${id}`, reader.offset - 1);
     }
-    // An uncompressed key (id 1) is sent compressed as well.
+    // An uncompressed key (id 1) is also sent compressed.
     reader.skip(id < 2 ? KEY_LENGTH : SIGNATURE_LENGTH, 'an auth field');
   }
   const fields = reader.spanFrom(start);
@@ -94,22 +97,21 @@ export type { TenureChangeCause } from './tenure-change.ts';
 /** Names of payloads in the API: `token_transfer`, `contract_call`, … */
 export type TransactionType = Payload['type'];
 
-/** A decoded transaction. Byte fields are views of the bytes given. */
+/** A decoded transaction. Byte fields are views of the input. */
 export interface Transaction {
   txId: Uint8Array;
-  /** The version: 0 mainnet, 0x80 testnet. The other bits of the byte have no meaning and are cleared. */
+  /** The version: 0 mainnet, 0x80 testnet. The other bits of the byte are unused and cleared. */
   version: number;
   /**
-   * The chain id: 1 mainnet, 0x80000000 testnet, others for private networks, 0 for transactions that the node makes
-   * itself.
+   * The chain id: 1 mainnet, 0x80000000 testnet, others for private networks, 0 for transactions that the node creates.
    */
   chainId: number;
   origin: SpendingCondition;
-  /** Null unless the transaction is sponsored; the sponsor's fee is then the one paid. */
+  /** Null unless the transaction is sponsored; then the sponsor pays its fee. */
   sponsor: SpendingCondition | null;
-  /** The anchor mode: 1 on chain only, 2 off chain only, 3 any; others by newer nodes. */
+  /** The anchor mode: 1 on chain only, 2 off chain only, 3 any. Newer nodes may send others. */
   anchorMode: number;
-  /** The post-condition mode: 1 allow, 2 deny, 3 originator; others by newer nodes. */
+  /** The post-condition mode: 1 allow, 2 deny, 3 originator. Newer nodes may send others. */
   postConditionMode: number;
   /** Mode byte, u32 count and conditions: the exact span, for `decodePostConditions`. */
   postConditions: Uint8Array;
@@ -120,26 +122,27 @@ const TESTNET_BIT = 0x80;
 const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
 
 /**
- * Decodes a raw transaction (SIP-005); every byte must belong to it.
+ * Decodes a raw transaction (SIP-005). Every byte must belong to it.
  *
- * Checks the form only: signatures, epochs, names and chain ids are the node's judgement. Arguments and
- * post-conditions are walked, so that a later decoding of their spans can't fail, but not built.
+ * Checks only the form: the node checks signatures, epochs, names and chain ids. Arguments and post-conditions are
+ * walked but not built, so decoding their spans later can't fail.
  */
 export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
   return decoded(() => readTransaction(new BytesReader(raw), readBody));
 }
 
 /**
- * Decodes like {@link decodeTransaction}, but accepts kinds that only a newer node knows: from a post-condition or payload of
- * an unknown kind on, the bytes are in `postConditions`, or the payload has the type `unknown`. A signer of an unknown kind
- * makes the rest unreadable, and is an error.
+ * Decodes like {@link decodeTransaction}, but accepts unsupported kinds of a newer node. From a post-condition of an
+ * unknown kind on, all bytes are in `postConditions`; a payload of an unknown kind has the type `unknown`. A signer of
+ * an unknown kind makes the rest unreadable, and is an error.
  */
 export function decodeKnownParts(raw: Uint8Array): Decoded<Transaction> {
   return decoded(() => readTransaction(new BytesReader(raw), readKnownBody));
 }
 
 /**
- * The id of a transaction: SHA-512/256 of its bytes as received, since bytes that are serialized again can differ.
+ * Returns the id of a transaction: SHA-512/256 of its bytes as received, because serializing it again can give other
+ * bytes.
  */
 export function transactionId(raw: Uint8Array): Uint8Array {
   return sha512_256(raw);
@@ -188,12 +191,12 @@ function readKnownBody(reader: BytesReader): Body {
   const payload: Payload = { type: 'unknown', typeId: UNKNOWN_PAYLOAD, reason: whole.message };
   reader.offset = start;
   const conditions = unlessUnknown(() => readPostConditions(reader));
-  // What follows a condition of an unknown kind can't be distinguished from it.
+  // After a condition of an unknown kind, its end can't be found.
   const postConditions = conditions instanceof DecodeError ? reader.bytes.subarray(start) : conditions;
   return { postConditions, payload };
 }
 
-/** The result of `read`, or its error if a kind is unknown. */
+/** Returns the result of `read`, or its error if a kind is unknown. */
 function unlessUnknown<T>(read: () => T): T | DecodeError {
   try {
     return read();
@@ -203,7 +206,10 @@ function unlessUnknown<T>(read: () => T): T | DecodeError {
   }
 }
 
-/** Splits the transactions of a block, which follow each other without a length (SIP-005). @param count how many there are */
+/**
+ * Splits the transactions of a block, which are concatenated without lengths (SIP-005). @param count number of
+ * transactions
+ */
 export function splitTransactions(bytes: Uint8Array, count: number): Decoded<Uint8Array[]> {
   return decoded(() => {
     const reader = new BytesReader(bytes);
@@ -224,7 +230,7 @@ export function splitTransactions(bytes: Uint8Array, count: number): Decoded<Uin
   });
 }
 
-/** Decodes a transaction of the index. It was decoded when it arrived, so an error is a defect. */
+/** Decodes a transaction from the index. It was decoded when it arrived, so an error is a defect. */
 export function decodedTransaction(raw: Uint8Array): Transaction {
   const result = decodeKnownParts(raw);
   if (!result.ok) throw result.error;
@@ -233,7 +239,7 @@ export function decodedTransaction(raw: Uint8Array): Transaction {
 
 type PayloadType = Transaction['payload']['type'];
 
-/** The payload of a raw transaction. @throws Error if its type isn't the one in the index */
+/** Returns the payload of a raw transaction. @throws Error if its type differs from the index */
 export function payloadOf<T extends PayloadType>(raw: Uint8Array, type: T) {
   const { payload } = decodedTransaction(raw);
   if (payload.type !== type) throw new Error(`a ${payload.type} is indexed as ${type}`);

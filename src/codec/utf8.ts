@@ -1,14 +1,14 @@
-/** Keeps a leading byte-order mark: it is content, and the mark of a value that must not change. */
+/** Keeps a leading byte-order mark: it is content, and the value must not change. */
 const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
 const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 const encoder = new TextEncoder();
 
-/** Text of UTF-8 bytes, each maximal invalid part as one U+FFFD (the WHATWG rule). */
+/** Decodes UTF-8. Each maximal invalid part becomes one U+FFFD (the WHATWG rule). */
 export function lossyText(bytes: Uint8Array): string {
   return lossy.decode(bytes);
 }
 
-/** Text of UTF-8 bytes, or null when they are not valid UTF-8. */
+/** Decodes UTF-8, or returns null if the bytes aren't valid UTF-8. */
 export function strictText(bytes: Uint8Array): string | null {
   try {
     return strict.decode(bytes);
@@ -17,15 +17,15 @@ export function strictText(bytes: Uint8Array): string | null {
   }
 }
 
-/** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. */
+/** Encodes a text as UTF-8. A lone surrogate becomes U+FFFD. */
 export function utf8Bytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
 /**
- * Text with one character U+0000 to U+00FF per byte.
+ * Returns a text with one character U+0000 to U+00FF per byte.
  *
- * A loop, because for names of a dozen bytes it is several times faster than a call into a native decoder.
+ * Uses a loop, which for names of a dozen bytes is several times faster than a call into a native decoder.
  */
 export function latin1Text(bytes: Uint8Array, start: number, end: number): string {
   let text = '';
@@ -33,13 +33,13 @@ export function latin1Text(bytes: Uint8Array, start: number, end: number): strin
   return text;
 }
 
-/** Order of two texts by their UTF-8 bytes, as a sort function gives it. */
+/** Compares two texts by their UTF-8 bytes, for sorting. */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
     const x = a.charCodeAt(at);
     const y = b.charCodeAt(at);
-    // UTF-16 puts surrogates (D800 to DFFF) below E000 to FFFF; UTF-8 puts what they stand for above.
+    // UTF-16 puts surrogates (D800 to DFFF) below E000 to FFFF; UTF-8 puts the characters of surrogates above.
     if (x !== y) return byteRank(x) - byteRank(y);
   }
   return a.length - b.length;
@@ -55,10 +55,10 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const UNPRINTABLE = /^(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]$/u;
 
 /**
- * A memo as readable text: what can't be printed and invalid UTF-8 become blanks, runs of blanks become one, and
- * none stay at the ends, such as the zeros that pad a memo to 34 bytes.
+ * Returns a memo as readable text. Unprintable characters and invalid UTF-8 become blanks, runs of blanks become one,
+ * and the ends are trimmed, for example the zeros that pad a memo to 34 bytes.
  *
- * Graphemes are not split, so that the joiners inside an emoji are not removed.
+ * Graphemes aren't split, so the joiners inside an emoji stay.
  */
 export function memoText(bytes: Uint8Array): string {
   if (isAscii(bytes)) return asciiText(bytes);
@@ -68,12 +68,12 @@ export function memoText(bytes: Uint8Array): string {
 }
 
 function isAscii(bytes: Uint8Array): boolean {
-  // By index: a typed array's iterator takes ten times as long.
+  // Reads by index, because a typed array's iterator takes ten times as long.
   for (let at = 0; at < bytes.length; at++) if (bytes[at]! > 0x7f) return false;
   return true;
 }
 
-/** ASCII has no graphemes of several code points but CR LF, and that is white space either way. */
+/** Handles ASCII text. Its only grapheme of several code points is CR LF, which is white space either way. */
 function asciiText(bytes: Uint8Array): string {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end--;

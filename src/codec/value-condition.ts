@@ -19,11 +19,11 @@ type IntegerType = 'int' | 'uint';
 
 interface IntegerLiteral {
   integer: bigint;
-  /** The types that the value may have. */
+  /** Types that the value may have. */
   of: readonly IntegerType[];
 }
 
-/** A parsed literal: an integer, or the serialized values that it can mean. */
+/** A parsed literal: an integer, or the serialized values that it can stand for. */
 export type Literal = IntegerLiteral | { forms: readonly Uint8Array[] };
 
 /** A parsed condition: an integer within inclusive bounds, or one of several serialized values. */
@@ -31,7 +31,7 @@ export type ValueCondition =
   | { type: 'range'; least: bigint; most: bigint; of: readonly IntegerType[] }
   | { type: 'one'; forms: readonly Uint8Array[] };
 
-/** A text is no condition. The message is the broken rule, to follow the name of a field or parameter. */
+/** Thrown if a text isn't a condition. The message is the broken rule and follows the name of a field or parameter. */
 export class ConditionError extends Error {
   override readonly name = 'ConditionError';
   constructor(readonly rule: string) {
@@ -45,7 +45,7 @@ const MOST: Readonly<Record<IntegerType, bigint>> = { int: 2n ** 127n - 1n, uint
 
 const isOf = (type: IntegerType, integer: bigint): boolean => integer >= LEAST[type] && integer <= MOST[type];
 
-/** More digits can't be a 128-bit integer; the limit bounds the work of parsing. */
+/** More digits can't be a 128-bit integer. The limit bounds the work of parsing. */
 const INTEGER = /^(u[0-9]{1,60}|-?[0-9]{1,60})$/;
 const DIGITS = /^(u|-?)[0-9]+$/;
 const PRINCIPAL = /^'?S[A-Z][0-9A-Z]{26,39}(\..*)?$/;
@@ -81,13 +81,13 @@ function principal(text: string): Uint8Array {
   return clarity.principal(canonical);
 }
 
-/** The serialized forms of a string: as string-ascii and string-utf8, or string-utf8 only. */
+/** Returns the serialized forms of a string: as string-ascii and string-utf8, or string-utf8 only. */
 function stringForms(text: string): Uint8Array[] {
   const utf8 = clarity.utf8(text);
   return /^\p{ASCII}*$/u.test(text) ? [clarity.ascii(text), utf8] : [utf8];
 }
 
-/** The serialized values that a literal can mean; none for an integer above 128 bits. */
+/** Returns the serialized values that a literal can stand for; empty for an integer above 128 bits. */
 export function serializedForms(literal: Literal): readonly Uint8Array[] {
   if ('forms' in literal) return literal.forms;
   const { integer, of } = literal;
@@ -102,13 +102,13 @@ function integerOf(text: string, operator: string): IntegerLiteral {
   return literal;
 }
 
-/** Makes a condition from bounds. @throws ConditionError if no integer is between them */
+/** Makes a condition from inclusive bounds. @throws ConditionError if no integer is between them */
 function range(least: bigint, most: bigint, of: readonly IntegerType[]): ValueCondition {
   if (least > most) throw new ConditionError('must leave at least one integer between its bounds');
   return { type: 'range', least, most, of };
 }
 
-/** Unwraps a serialized value, since fields are compared without `some`, `ok` and `err`. */
+/** Unwraps a serialized value, because fields are compared without `some`, `ok` and `err`. */
 function bare(form: Uint8Array): Uint8Array {
   const value = decodeClarity(form);
   if (!value.ok || value.value.bytes.length !== form.length) {
@@ -158,7 +158,7 @@ export function conditionOf(text: string): ValueCondition {
   }
 }
 
-/** Whether a field meets a condition. */
+/** Reports whether a field meets a condition. */
 export function meets(field: ClarityField, condition: ValueCondition): boolean {
   if (condition.type === 'one') return condition.forms.some((form) => Buffer.compare(form, field.bytes) === 0);
   if (field.type !== 'int' && field.type !== 'uint') return false;

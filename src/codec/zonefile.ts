@@ -1,10 +1,10 @@
 /**
- * Zonefiles: the texts that names point to, in the master file format of RFC 1035, section 5. Only the records of the name
- * system are parsed, and malformed parts are skipped, since anybody may write anything into a zonefile.
+ * Zonefiles: the texts that names point to, in the master file format of RFC 1035, section 5. Only records of the name
+ * system are parsed. Malformed parts are skipped, because anybody may write anything into a zonefile.
  */
 
 export interface ZoneRecord {
-  /** The name as written. A record without a name has that of the record before; if there is none, the name is empty. */
+  /** The name as written. A record without a name has the name of the previous record; empty if there is none. */
   name: string;
   /** The record type in upper case, such as `TXT` or `URI`. */
   type: string;
@@ -12,13 +12,13 @@ export interface ZoneRecord {
   data: string[];
 }
 
-/** A subdomain as a `TXT` record of its name's zonefile declares it. */
+/** A subdomain that a `TXT` record of its name's zonefile declares. */
 export interface Subdomain {
-  /** The part before the name's own: `joe` of `joe.alice.btc`. */
+  /** The label of the subdomain: `joe` in `joe.alice.btc`. */
   label: string;
-  /** The owner as the record writes it, unchecked. */
+  /** The owner as the record contains it, unchecked. */
   owner: string;
-  /** The subdomain's own zonefile. */
+  /** The zonefile of the subdomain. */
   zonefile: Uint8Array;
 }
 
@@ -27,17 +27,17 @@ interface Token {
   quoted: boolean;
 }
 
-/** One entry of the file: its tokens, and whether it has no name. */
+/** One entry of the file: its tokens, and whether it starts without a name. */
 interface Entry {
   tokens: Token[];
   indented: boolean;
 }
 
 const WHITESPACE = /[ \t\r]/;
-/** The end of a word without quotes. */
+/** Characters that end an unquoted word. */
 const END_OF_WORD = /[ \t\r\n;()"]/;
 
-/** Splits a file into entries: a line each, or several in parentheses; `;` begins a comment. */
+/** Splits a file into entries: one line each, or several lines in parentheses; `;` starts a comment. */
 function entriesOf(text: string): Entry[] {
   const entries: Entry[] = [];
   let entry: Entry = { tokens: [], indented: false };
@@ -92,7 +92,7 @@ function wordToken(text: string, start: number): [Token, number] {
 const isTtl = ({ text, quoted }: Token): boolean => !quoted && /^\d+[smhdw]?$/i.test(text);
 const isClass = ({ text, quoted }: Token): boolean => !quoted && /^(?:IN|CS|CH|HS)$/i.test(text);
 
-/** The resource records of a zonefile, in order. */
+/** Returns the resource records of a zonefile, in order. */
 export function zoneRecords(text: string): ZoneRecord[] {
   const records: ZoneRecord[] = [];
   let name = '';
@@ -101,7 +101,7 @@ export function zoneRecords(text: string): ZoneRecord[] {
     if (first === undefined || (first.text.startsWith('$') && !first.quoted)) continue;
     if (!indented) name = first.text;
     let at = indented ? 0 : 1;
-    // Time to live and class may be in either order, or not at all.
+    // Time to live and class may be in either order, or missing.
     while (tokens[at] !== undefined && (isTtl(tokens[at]!) || isClass(tokens[at]!))) at += 1;
     const type = tokens[at];
     if (type === undefined || type.quoted) continue;
@@ -110,15 +110,15 @@ export function zoneRecords(text: string): ZoneRecord[] {
   return records;
 }
 
-/** `key=value` as a pair; null for other texts. */
+/** Splits `key=value` into a pair; returns null for other texts. */
 function pairOf(text: string): [string, string] | null {
   const equals = text.indexOf('=');
   return equals < 0 ? null : [text.slice(0, equals), text.slice(equals + 1)];
 }
 
 /**
- * The subdomains a zonefile declares: `TXT` records with an `owner`, whose zonefile is in base64 in the strings
- * `zf0`, `zf1` ….
+ * Returns the subdomains that a zonefile declares: `TXT` records with an `owner`. Their zonefile is in base64 in the
+ * strings `zf0`, `zf1` ….
  */
 export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] {
   const subdomains: Subdomain[] = [];
@@ -133,9 +133,9 @@ export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] 
   return subdomains;
 }
 
-/** The URL of the resolver of subdomains that a zonefile doesn't declare; empty where it names none. */
+/** Returns the URL of the resolver of subdomains that a zonefile doesn't declare; empty if it names none. */
 export function resolverOf(records: readonly ZoneRecord[]): string {
   const named = records.filter(({ type, name }) => type === 'URI' && name.includes('resolver'));
-  // Priority and weight are before the target.
+  // Priority and weight precede the target.
   return named.at(-1)?.data.at(-1) ?? '';
 }
