@@ -65,8 +65,6 @@ test('every script that a page runs is in package.json', () => {
 const notRun: Record<string, string> = {
   'docs/architecture.md': 'has no example: it explains the source',
   'docs/sizing.md': 'has no example: it has figures',
-  'docs/stability.md':
-    'needs two versions; test/store/upgrades.test.ts and test/store/unknown-command.test.ts have the refusals',
   'README.md': 'npx downloads Bun; test/demo and test/e2e start the same demo',
   'docs/cluster.md': 'needs PostgreSQL; test/e2e/cluster-tests.ts makes a log and starts hosts with it',
   'docs/reliability.md': 'takes half an hour',
