@@ -11,20 +11,13 @@ import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { type Loop, startLoop } from '../base/service.ts';
-import { isTransient } from '../base/store-failure.ts';
+import { isTransient, unavailable } from '../base/store-failure.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
-import {
-  type AppendEntries,
-  ForeignEntryError,
-  OneFailedError,
-  type Submission,
-  type Submitted,
-  WriterQueue,
-} from '../store/ingest/writer.ts';
+import { type Change, ForeignEntryError, type Submitted, WriterQueue } from '../store/ingest/writer.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { type Appended, LogUnavailableError, type SharedLog } from '../store/log/shared-log.ts';
 import { appendSurely, heal, UnsoundLogError, whyForeign } from './comparing.ts';
@@ -82,12 +75,12 @@ export interface ClusterHostOptions {
 
 /** An event or a command that waits to be appended. */
 interface Waiting {
-  submission: Submission;
+  change: Change;
   resolve: (submitted: Submitted) => void;
   reject: (error: unknown) => void;
 }
 
-const bytesOf = ({ submission }: Waiting): number => ('event' in submission ? submission.event.text.length : 0);
+const bytesOf = ({ change }: Waiting): number => ('event' in change ? change.event.text.length : 0);
 
 /** Takes the first of those that wait, as many as are appended together; at least one. */
 function takeTogether(waiting: Waiting[]): Waiting[] {
@@ -158,7 +151,7 @@ export class ClusterHost {
    */
   async receive(event: ReceivedEvent): Promise<Outcome> {
     await this.#requireLog();
-    const { isAppended } = await this.#submit({ event });
+    const { isAppended } = await this.#submit({ event, isShared: true });
     return isAppended ? 'applied' : 'repeated';
   }
 
@@ -189,9 +182,9 @@ export class ClusterHost {
   }
 
   /** Appends an event or a command together with those that wait for the writer's turn as well. */
-  #submit(submission: Submission): Promise<Submitted> {
+  #submit(change: Change): Promise<Submitted> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ submission, resolve, reject });
+      this.#waiting.push({ change, resolve, reject });
       // With others that wait, a turn is requested already.
       if (this.#waiting.length === 1) this.#requestTurn();
     });
@@ -205,45 +198,43 @@ export class ClusterHost {
     });
   }
 
-  /** Appends what waited together. What fails for a reason of its own is tried alone, and then the others without it. */
-  async #settle(together: Waiting[]): Promise<void> {
-    while (together.length > 0) {
-      try {
-        const submitted = await this.#appended(together.map(({ submission }) => submission));
-        for (const [index, { resolve }] of together.entries()) resolve(submitted[index]!);
-        return;
-      } catch (error) {
-        if (!(error instanceof OneFailedError)) {
-          for (const { reject } of together) reject(error);
-          return;
-        }
-        await this.#settle(together.splice(error.index, 1));
+  /** Appends what waited together. Each change that fails for a reason of its own is then tried alone. */
+  async #settle(together: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.#appended(together.map(({ change }) => change));
+      for (const [index, one] of together.entries()) {
+        const submitted = outcomes[index]!;
+        if (submitted === null) await this.#settle([one]);
+        else one.resolve(submitted);
       }
+    } catch (error) {
+      for (const { reject } of together) reject(error);
     }
   }
 
-  async #appended(submissions: readonly Submission[]): Promise<readonly Submitted[]> {
+  async #appended(changes: readonly Change[]): Promise<readonly (Submitted | null)[]> {
     // The host may have ended while these waited.
     if (this.#end !== null) throw this.#fail(this.#end);
     if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
     // The log may have failed meanwhile: if each waiting job tried it, the last would wait for all their time-outs.
     if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
-    const submitted = await this.#noted(this.#race(submissions));
-    if (submitted.some(({ isAppended }) => isAppended)) this.#noteLevel();
+    const submitted = await this.#noted(this.#race(changes));
+    if (submitted.some((one) => one?.isAppended)) this.#noteLevel();
     return submitted;
   }
 
   /**
-   * Submits until that succeeds. After a conflict, the host follows the other host's entry and tries again.
-   * @throws LogUnavailableError if it can't succeed now, and the errors of the submissions
+   * Tries until that succeeds. After a conflict, the host follows the other host's entry and tries again.
+   * @returns as `#attempt`
+   * @throws LogUnavailableError if it can't succeed now, and the error of a single change
    */
-  async #race(submissions: readonly Submission[]): Promise<readonly Submitted[]> {
+  async #race(changes: readonly Change[]): Promise<readonly (Submitted | null)[]> {
     const { entries, say } = this.#options;
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
       if (this.#head !== null && !this.isNear()) throw new HostBehindError();
       let orphan: UnknownParentError | null = null;
       try {
-        const submitted = await entries.together(submissions, this.#append);
+        const submitted = await this.#attempt(changes);
         if (submitted !== 'conflict') return submitted;
         this.#conflicts += 1;
         say({ event: 'log_conflict', entry: entries.position().id + 1 });
@@ -258,8 +249,39 @@ export class ClusterHost {
     throw new HostBehindError();
   }
 
-  /** Appends entries if this host's last one is the head of the log. */
-  readonly #append: AppendEntries = (entries, head) => this.#ending(this.#appendTimed(entries, head));
+  /**
+   * Applies changes, appends their entries to the log if this host's last one is its head, and commits.
+   * @returns the outcome of each; null for one of several that failed; `conflict` if the log has another entry: then nothing
+   *   has changed
+   * @throws the error of a single change, StoreUnavailableError, and the errors of the append; then nothing has changed
+   */
+  async #attempt(changes: readonly Change[]): Promise<(Submitted | null)[] | 'conflict'> {
+    const { entries } = this.#options;
+    const head = entries.position();
+    const outcomes = changes.map((change) => this.#applied(change, changes.length === 1));
+    try {
+      const appended = entries.uncommitted();
+      if (appended.length > 0 && (await this.#ending(this.#appendTimed(appended, head))) === 'conflict') {
+        entries.rollback();
+        return 'conflict';
+      }
+    } catch (error) {
+      entries.rollback();
+      throw error;
+    }
+    entries.commit();
+    return outcomes;
+  }
+
+  /** Applies a change. @returns its outcome; null if one of several failed, which leaves the others applied */
+  #applied(change: Change, isOnly: boolean): Submitted | null {
+    try {
+      return this.#options.entries.apply(change, 'end');
+    } catch (error) {
+      if (isOnly || unavailable(error) !== null) throw error;
+      return null;
+    }
+  }
 
   async #appendTimed(entries: readonly Entry[], head: Head): Promise<Appended> {
     const { log, clock, metrics } = this.#options;

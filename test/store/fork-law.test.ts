@@ -137,6 +137,7 @@ test(
       const events = eventsOf(generated);
       using open = openNew();
       for (const event of events) open.ingest.apply(received(event));
+      open.ingest.commit();
       let depth = 0;
       const reverted = new Set<string>();
       for (const said of open.said) {
@@ -183,6 +184,7 @@ test(
       const { chain, events } = grown(generated);
       using open = openNew();
       for (const event of events) open.ingest.apply(received(event));
+      open.ingest.commit();
       for (const said of open.said) {
         if (said.event !== 'block_reverted') continue;
         for (const asset of emptiedBy(chain, said.index_block_hash)) emptied[asset] += 1;

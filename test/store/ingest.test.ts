@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { systemChance } from '../../src/base/chance.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { fromHex } from '../../src/codec/hex.ts';
@@ -12,11 +13,12 @@ import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/da
 import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
+import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
 import { everything, tables, wholeIndex } from '../support/data/tables.ts';
 import {
   alice,
@@ -475,20 +477,35 @@ test('what was applied and rolled back leaves nothing, and the next event is acc
   expect(everything(open.directory)).toEqual(everything(whole.path));
 });
 
+/** A block whose parent no log has. */
+const orphanBlock = (): ReceivedEvent =>
+  block({ hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } }, 'lost').event;
+
 test('a bad event in a batch rolls back nothing else of the batch', () => {
   const events = devnet(12, 10);
   using whole = ingestOf(events);
   using open = openNew();
-  const orphan = block(
-    { hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } },
-    'lost',
-  ).event;
   for (const event of events) {
     open.ingest.apply(event);
-    expect(() => open.ingest.apply(orphan)).toThrow(UnknownParentError);
+    expect(() => open.ingest.apply(orphanBlock())).toThrow(UnknownParentError);
   }
   open.ingest.commit();
   expect(everything(open.directory)).toEqual(everything(whole.path));
+});
+
+test('a change that fails leaves the uncommitted entries as they are, with the identity that was drawn for the log', () => {
+  const [first] = devnet(13, 4);
+  using open = openNew({ chance: systemChance });
+  const { entries } = open.ingest;
+  entries.apply({ event: first! }, 'end');
+  const before = entries.uncommitted();
+  expect(before).toHaveLength(entryOf(1));
+  expect(() => entries.apply({ event: { ...first!, text: '{' } }, 'end')).toThrow(PayloadError);
+  expect(() => entries.apply({ event: orphanBlock() }, 'end')).toThrow(UnknownParentError);
+  expect(entries.uncommitted()).toEqual(before);
+  entries.commit();
+  expect([...entries.entriesAfter(0)]).toEqual(before);
+  expect(open.ingest.identity()).toBe(lastIdentityIn(before));
 });
 
 test('a first block that is refused does not decide the chain, in a batch neither', () => {

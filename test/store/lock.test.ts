@@ -79,7 +79,10 @@ const writes: Readonly<Record<string, (ingest: Ingest) => unknown>> = {
     ingest.commit();
   },
   'a change of a local table': (ingest) => ingest.local(() => {}),
-  'entries of a shared log': (ingest) => ingest.entries.together([{ event: events[10]! }], async () => 'appended'),
+  'an event of a shared log': (ingest) => {
+    ingest.entries.apply({ event: events[10]!, isShared: true }, 'end');
+    ingest.entries.commit();
+  },
 };
 
 for (const [title, write] of Object.entries(writes)) {

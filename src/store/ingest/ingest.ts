@@ -29,7 +29,7 @@ import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';
 import { type Commander, entryCommands, knownCommands, millisecondsOf } from './commands.ts';
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
-import { type Applied, eventRouter } from './event-router.ts';
+import { eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import { startCommand } from './history-start.ts';
 import { identityCommand, logIdentity, newIdentity } from './log-identity.ts';
@@ -89,7 +89,9 @@ export function openIngest(options: IngestOptions) {
 export type Ingest = ReturnType<typeof openIngest>;
 
 /** The entries of a host that shares a log. Every function is called in the writer's queue. */
-export interface HostEntries extends OwnEntries, Pick<Writer, 'together' | 'follow'> {
+export interface HostEntries
+  extends OwnEntries,
+    Pick<Writer, 'apply' | 'uncommitted' | 'commit' | 'rollback' | 'follow'> {
   /** The host's last entry that others can see. */
   position: Writer['committedPosition'];
 }
@@ -101,19 +103,6 @@ const hasRoom = (directory: string): boolean => {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize >= ROOM_BYTES;
 };
-
-/** Logs the blocks that an event reverted and applied. */
-const blockLog =
-  (log: IngestLog) =>
-  ({ change }: Applied): void => {
-    if (change === null) return;
-    for (const { height, indexBlockHash } of change.reverted) {
-      log({ event: 'block_reverted', height, index_block_hash: `0x${indexBlockHash.toHex()}` });
-    }
-    for (const { height, transactions } of change.applied) {
-      log({ event: 'block_applied', height, transactions: transactions.length });
-    }
-  };
 
 const historyOf = (
   { tip, bottom, hashAt, isKnown, branchOf, stored }: ChainReader,
@@ -154,9 +143,8 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   known.add(machine.commands);
   /** Changes of entries that are replayed at the start, or imported, are not pushed to subscribers. */
   let isLive = false;
-  const report = blockLog(log);
   const writer = new Writer({
-    ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, report, requireLock },
+    ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, log, requireLock },
     first(of) {
       const start = of === null ? null : router.startsAt(of.payload, of.event);
       return [
@@ -168,10 +156,9 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
     isLive: () => isLive,
-    replayed: (events) => log({ event: 'journal_replayed', events }),
   });
   return {
-    ...{ files, health, identity, commits, router, report, writer, requireLock },
+    ...{ files, health, identity, commits, router, writer, requireLock },
     /** From now on changes are pushed to subscribers, except those of an import. */
     beginLive(): void {
       isLive = load !== 'bulk';
@@ -185,8 +172,10 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
 /** @param opened gets the functions that close what was opened, in the order to call them in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
-  const { files, health, identity, commits, router, report, writer, requireLock, beginLive, allowPartialHistory } =
-    openParts(options, opened);
+  const { files, health, identity, commits, router, writer, requireLock, beginLive, allowPartialHistory } = openParts(
+    options,
+    opened,
+  );
   const { home, db, journal } = files;
 
   if (chainId !== null) identity.require(chainId, directory);
@@ -202,7 +191,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
   /** Commits what was applied, and makes the secondary indexes that the file lacks. */
   function secondaryIndexesLeft(): Iterable<SecondaryIndexProgress> {
-    writer.commitBatch();
+    writer.commit();
     return makeSecondaryIndexes(db, indexPath(home));
   }
   // Comes last, so that errors which keep a server from its start are reported before.
@@ -213,7 +202,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     lastId: journal.lastId,
     chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),
-    together: (...given) => writer.together(...given),
+    apply: (...given) => writer.apply(...given),
+    uncommitted: () => writer.uncommitted(),
+    commit: () => writer.commit(),
+    rollback: () => writer.rollback(),
     follow: (...given) => writer.follow(...given),
   };
 
@@ -223,14 +215,14 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      * @throws PayloadError where it can't be read, UnknownParentError where its parent must come first; then nothing has
      *   changed; StoreUnavailableError where it could not be written: it must be sent again
      */
-    receive: (event: ReceivedEvent): Outcome => writer.event(event),
+    receive: (event: ReceivedEvent): Outcome => writer.receive(event),
 
     /** Sends the commands of a single host. Each is an entry of the journal, and readable once it is done. */
     commander(clock: Pick<Clock, 'now' | 'monotonic'>, chance: Pick<Chance, 'uuid'> = systemChance): Commander {
       const send = (command: Parameters<Commander['run']>[0], isBatched: boolean): Promise<unknown> =>
         writer.queue.run(() => {
           const sent = { ...command, uuid: chance.uuid(), isBatched };
-          return writer.command(sent, clock.now() * 1_000, clock).result;
+          return writer.apply({ command: sent, receivedAt: clock.now() * 1_000, clock }, 'each').result;
         });
       return {
         run: (command) => send(command, false),
@@ -245,20 +237,17 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      * Applies an event of an import: events applied since the last `commitToJournal` or `commit` become durable together.
      * @throws as `receive`; the events before stay applied, unless the store fails
      */
-    apply(event: ReceivedEvent): Outcome {
-      const applied = writer.applyInBatch(event);
-      report(applied);
-      return applied.outcome;
-    },
+    apply: (event: ReceivedEvent): Outcome =>
+      writer.apply({ event }, 'end', false).isAppended ? 'applied' : 'repeated',
     /** Lets the first block be another than the genesis block, whatever the options say. */
     allowPartialHistory,
     /** The last event that was applied. */
     position: () => writer.position(),
     /** Makes what was applied durable. Others may not see it before `commit`. @throws StoreUnavailableError */
-    commitToJournal: () => writer.commitBatchToJournal(),
+    commitToJournal: () => writer.commitToJournal(),
     /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */
-    commit: () => writer.commitBatch(),
-    rollback: () => writer.rollbackBatch(),
+    commit: () => writer.commit(),
+    rollback: () => writer.rollback(),
     /** Makes the indexes that an import or rebuild left out, one after each value that it yields. @throws SQLiteError */
     makeSecondaryIndexes: secondaryIndexesLeft,
 

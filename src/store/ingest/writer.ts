@@ -1,17 +1,17 @@
 /**
  * The writer: the one place where entries are written to the index and the journal.
  *
- *     begin · apply(entry) · append to the log · append to the journal, which is synced · commit the index
+ *     begin · apply · append to the journal · commit the journal, which is synced · commit the index
  *
- * An entry is first applied in the open transaction of the index: one that can't be applied is refused and never appended.
- * Then it is appended to the log. A single host's log is its journal, which accepts the entry at once; the log that hosts
- * share answers later, and may answer that it has another entry. The journal commits before the index. So after a crash at
- * any moment, an entry that is not in the journal was not acknowledged and will come again, and one that is in the journal
- * but not in the index is applied before anything else.
+ * `apply` does this for every entry: an event or a command of this host, an event of an import, an entry of a log that is followed
+ * or restored. An entry that can't be applied is refused and never appended. The journal commits before the index. So after a
+ * crash at any moment, an entry that is not in the journal was not acknowledged and will come again, and one that is in the
+ * journal but not in the index is applied before anything else. A host that shares a log appends its entries to that log between
+ * `apply` and `commit`, and rolls back if the log has another entry.
  *
  * The commit of the index is expensive, since a block changes some hundred pages, many of which the next block changes again.
  * So the index has group commits: its transaction stays open between the entries of a group, which are pending. If it is
- * rolled back, the entries are replayed from the journal.
+ * rolled back, the entries are replayed from the journal. A rebuild replays all entries in this way.
  *
  * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing is
  * assumed: no transaction stays open, memory that depends on it is discarded, and the heads of both files are read before the
@@ -27,9 +27,9 @@ import { BUSY_TIMEOUT_MS, isStorageError, rollBack, setPatience, touch } from '.
 import type { Imported, Journal } from '../files/journal.ts';
 import type { IndexPosition } from '../files/journal-link.ts';
 import { compressed, type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
-import type { Appended } from '../log/shared-log.ts';
 import { COMMAND_PATH, type EntryCommand, type EntryCommands, type SentCommand } from './commands.ts';
 import {
+  type IngestEvent,
   type IngestLog,
   type Outcome,
   type PreparedEntry,
@@ -39,9 +39,6 @@ import {
 } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
-
-/** Appends entries to the log that hosts share, whose newest entry is `head`, all or none. */
-export type AppendEntries = (entries: readonly Entry[], head: Head) => Promise<Appended>;
 
 /** An entry of the log does not follow the host's last one: its number or its chain value differs. */
 export class ForeignEntryError extends Error {
@@ -53,19 +50,6 @@ export class ForeignEntryError extends Error {
     readonly last: number,
   ) {
     super(`entry ${id} of the log does not follow entry ${last} of this host`);
-  }
-}
-
-/** One of several submissions failed, for a reason of its own. Nothing has changed. */
-export class OneFailedError extends Error {
-  override readonly name = 'OneFailedError';
-  constructor(
-    /** Which of the submissions. */
-    readonly index: number,
-    /** What it throws if it is submitted alone. */
-    override readonly cause: unknown,
-  ) {
-    super(`submission ${index} failed`, { cause });
   }
 }
 
@@ -112,11 +96,11 @@ const GROUP_BYTES_OF_IMPORT = 32_000_000;
 const LOOK_BACK = 1_000;
 
 /**
- * The state of the transactions. `unrecovered`: a call failed, or none was made yet, so that the positions of the files aren't
- * known, or the journal is ahead. `pending`: the index's transaction is open with entries that the journal has committed, and
- * no write is under way. `open`: a write is under way.
+ * The position that the files have without the open transaction. `unknown`: a call failed, or none was made yet; the journal may
+ * be ahead. `committed`: both files have the same last entry. `pending`: the index's transaction is open with entries that the
+ * journal has committed.
  */
-type State = 'unrecovered' | 'idle' | 'pending' | 'open';
+type Base = 'unknown' | 'committed' | 'pending';
 
 interface WriterOptions {
   index: Database;
@@ -128,7 +112,7 @@ interface WriterOptions {
   /**
    * Returns the commands that must be entries before an event or a command of this host, in the open transaction. The writer
    * applies and appends them together with it.
-   * @param of the event and what was read of it; null for a command
+   * @param of the event and its payload; null for a command
    * @throws as the event
    */
   first: (of: { event: ReceivedEvent; payload: EventPayload } | null) => readonly EntryCommand[];
@@ -138,83 +122,94 @@ interface WriterOptions {
   health: WriterHealth;
   /** Called before each commit. @throws StoreUnavailableError if another process may write to the files */
   requireLock: () => void;
-  /** The timer of group commits; null where each event has a commit of its own. */
+  /** The timer of group commits; null if each event has a commit of its own. */
   after: Clock['after'] | null;
   /** Number of the journal's last entry that is applied. */
   upTo: number;
   /** Whether the changes of replayed entries are pushed to subscribers. */
   isLive: () => boolean;
-  /** Called for each event that was applied, once it is durable. */
-  report: (applied: Applied) => void;
-  /** Called with the number of replayed entries. */
-  replayed: (entries: number) => void;
+  log: IngestLog;
 }
 
-/** What a host has for the log: an event of its node, or a command. */
-export type Submission =
-  | { event: ReceivedEvent }
-  /** `receivedAt` in Unix microseconds. */
-  | { command: SentCommand; receivedAt: number; clock: Pick<Clock, 'monotonic'> };
+/**
+ * When an entry becomes durable. `each`: at once, in both files. `group`: at once in the journal, and in the index together with
+ * the entries of its group. `end`: when `commit` or `commitToJournal` is called.
+ */
+export type Durability = 'each' | 'group' | 'end';
 
-/** The outcome of a submission. */
+/** An event or a command of this host, which becomes the next entry; or the next entry of a log. */
+export type Change =
+  /** `isShared`: whether other hosts append to the log, too. A single host's node repeats an event at once, before any other. */
+  | { event: ReceivedEvent; isShared?: boolean }
+  /** `receivedAt` in Unix microseconds. */
+  | { command: SentCommand; receivedAt: number; clock: Pick<Clock, 'monotonic'> }
+  | { entry: Entry };
+
+/** The outcome of a change. */
 export interface Submitted {
   /** What the command's function returned, or whether the work in batches is done. */
   result: unknown;
-  /** Whether it became an entry of the log; one that changes nothing does not. */
+  /** Whether it became an entry of the log. A change that has no effect doesn't. */
   isAppended: boolean;
 }
 
-/** Proposals that were applied in the open transaction. */
-interface AppliedProposals {
-  /** The last entry before them. */
-  head: Head;
-  /** The outcome of each. */
-  submitted: Submitted[];
-  entries: Entry[];
-}
-
-/** What was read of an event. */
+/** The payload of an event. */
 type EventPayload = Parameters<EventRouter['apply']>[0];
 
-/** A submission that can be applied. */
-interface Proposal {
-  /** As of an event. */
-  read?: ReceivedEvent['read'] | undefined;
-  /**
-   * Applies it in the open transaction.
-   * @param id number of its entry @param before the entries that are appended together with it
-   */
-  apply(id: number, before: readonly Entry[]): Proposed;
-  /** Called once it is durable. */
-  accepted(): void;
-}
-
-/** The outcome of a proposal that was applied and is not in the log yet. */
-interface Proposed {
+/** A change that was applied in the open transaction, and isn't appended yet. */
+interface AppliedChange {
   result: unknown;
   /** The commands that become entries before its own. */
   first: readonly ReceivedEvent[];
-  /** The event that becomes its own entry; null if it changed nothing. */
+  /** The event that becomes its own entry; null if it had no effect. */
   event: ReceivedEvent | null;
+  /** How the chain changed; null if it didn't. */
+  applied: Applied | null;
+}
+
+/** An entry of the open transaction. */
+interface NewEntry extends Head {
+  event: ReceivedEvent;
+}
+
+const headOf = ({ id, chain }: Head): Head => ({ id, chain });
+
+/** Returns the log lines for the blocks that an entry reverted and applied. */
+function blockLines({ change }: Applied): IngestEvent[] {
+  if (change === null) return [];
+  return [
+    ...change.reverted.map(({ height, indexBlockHash }) => ({
+      ...{ event: 'block_reverted' as const, height, index_block_hash: `0x${indexBlockHash.toHex()}` },
+    })),
+    ...change.applied.map(({ height, transactions }) => ({
+      ...{ event: 'block_applied' as const, height, transactions: transactions.length },
+    })),
+  ];
 }
 
 export class Writer {
   /** The order of all writes, where not only the node's events are written. */
   readonly queue = new WriterQueue();
   readonly #options: WriterOptions;
-  #state: State = 'unrecovered';
-  /** Whether the index's transaction has entries that the journal committed. */
-  #hasPending = false;
+  #base: Base = 'unknown';
+  /** Whether a transaction is open on both files. */
+  #isOpen = false;
   /** Whether to wait for a lock of another process. The wait blocks this thread, so there is only one until the lock is free. */
   #isPatient = true;
-  /** The position of the index in the open transaction; null until it is read. It is written with each commit. */
+  /** The last entry that the index's open transaction has; null until it is read. */
   #position: Head | null = null;
-  #isMoved = false;
   #committedPosition: Head | null = null;
   /** The last entry: a node that missed the answer sends the event again. */
   readonly #last = lastEvent();
-  /** The events of a batch that are applied in the open transaction. */
-  #batch: ReceivedEvent[] = [];
+
+  // The open transaction.
+  /** Its entries. */
+  #entries: NewEntry[] = [];
+  /** The log lines of its entries, which are written once the entries are durable. */
+  #lines: IngestEvent[] = [];
+  /** Whether it has the progress of a source. */
+  #hasProgress = false;
+
   /** Bytes of the pending group, and the functions that cancel its timers: since the last event, and since the first. */
   #bytes = 0;
   #cancelQuiet: (() => void) | null = null;
@@ -229,7 +224,7 @@ export class Writer {
   }
 
   get isOpen(): boolean {
-    return this.#state === 'open';
+    return this.#isOpen;
   }
 
   /** The last entry of the index, including the open transaction. */
@@ -244,106 +239,119 @@ export class Writer {
     return this.#committedPosition ?? this.position();
   }
 
-  // ── Entries of this host ──
+  /** The entries of the open transaction. */
+  uncommitted(): Entry[] {
+    return this.#entries.map(({ id, chain, event: { path, text, receivedAt } }) => ({
+      ...{ id, receivedAt, path, text, chain },
+    }));
+  }
+
+  // ── Applying entries ──
+
+  /**
+   * Applies a change and appends its entry to the journal. A change without effect is not appended. If it fails, nothing has
+   * changed, and the entries before it stay applied, unless the store fails.
+   * @param isLive whether its changes are pushed to subscribers
+   * @throws PayloadError if an event can't be read, UnknownParentError if its parent must come first, the error of a command's
+   *   function; ForeignEntryError, InapplicableEntryError; StoreUnavailableError if it could not be written: then all entries
+   *   that aren't durable must be applied again
+   */
+  apply(change: Change, durability: Durability, isLive = true): Submitted {
+    // Read before the transaction, which an unreadable event then leaves as it is.
+    const apply = this.#reading(change, isLive);
+    this.#begin();
+    const { result, first, event, applied } = this.#inTransaction(isLive, apply);
+    if (event !== null) {
+      for (const one of first) this.#append(one);
+      this.#append(event, 'entry' in change ? headOf(change.entry) : undefined);
+      if (applied !== null) this.#lines.push(...blockLines(applied));
+    } else if (first.length > 0) {
+      // They are no entries of their own.
+      this.#takeBack(isLive);
+    }
+    if ('event' in change) this.#noteProgress(change.event);
+    if (durability !== 'end') this.#settle(durability);
+    return { result, isAppended: event !== null };
+  }
 
   /**
    * Accepts an event of a single host's node. When this returns, the event is in the journal, which is the log, and on the disk.
-   * @throws PayloadError if it can't be read, UnknownParentError if its parent must come first; then nothing has changed.
-   *   StoreUnavailableError if it could not be written: it must be sent again
+   * @throws as `apply`
    */
-  event(event: ReceivedEvent): Outcome {
+  receive(event: ReceivedEvent): Outcome {
+    const durability = this.#options.after === null ? 'each' : 'group';
     // Entries that only the journal has are applied first, so that a repeated event is recognised.
     this.recover();
-    if (this.#last.is(event)) {
-      return this.#wholly(() => {
-        if (this.#noteProgress(event)) this.#addToGroup(event.text.length);
-        return 'repeated';
-      });
-    }
-    const proposal = this.#proposedEvent(event, false);
-    const { isAppended } = this.#submit(proposal, () => this.#addToGroup(event.text.length));
-    return isAppended ? 'applied' : 'repeated';
+    if (!this.#last.is(event)) return this.apply({ event }, durability).isAppended ? 'applied' : 'repeated';
+    this.#noteProgress(event);
+    this.#settle(durability);
+    return 'repeated';
   }
 
   /**
-   * Accepts a command of a single host, which readers see when this returns. One that changes nothing is not appended.
-   * @param receivedAt Unix microseconds
-   * @throws the error of the command's function; then nothing has changed
+   * Applies entries of a log in one transaction, and skips those that the host has already.
+   * @param isLive whether their changes are pushed to subscribers
+   * @param turn yields to other work between two entries
+   * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
+   * @throws StoreUnavailableError; then none of them is applied
    */
-  command(command: SentCommand, receivedAt: number, clock: Pick<Clock, 'monotonic'>): Submitted {
-    return this.#submit(this.#proposedCommand(command, receivedAt, clock), () => this.#commit());
-  }
-
-  /**
-   * Accepts events and commands of a host that shares a log, by one append and one commit. When this resolves, all are in the
-   * log, on the disk and in the index.
-   * @returns the outcome of each; `conflict` if the log has another entry; then nothing has changed
-   * @throws as `event` and `command` if there is one, OneFailedError if there are several, and the errors of `append`; then
-   *   nothing has changed
-   */
-  async together(submissions: readonly Submission[], append: AppendEntries): Promise<Submitted[] | 'conflict'> {
-    const isOne = submissions.length === 1;
-    const proposals = submissions.map((one, index) =>
-      namingOne(isOne, index, () =>
-        'event' in one
-          ? this.#proposedEvent(one.event, true)
-          : this.#proposedCommand(one.command, one.receivedAt, one.clock),
-      ),
-    );
-    const applied = this.#begun(proposals);
-    if (applied.entries.length > 0 && (await this.#appended(applied, append)) === 'conflict') {
-      this.rollback();
-      return 'conflict';
-    }
-    this.#finish(proposals, applied.entries, () => this.#commit());
-    return applied.submitted;
-  }
-
-  /** Appends entries to the shared log. @throws as `append`; then the transaction is rolled back */
-  async #appended({ entries, head }: AppliedProposals, append: AppendEntries): Promise<Appended> {
+  async follow(entries: readonly Entry[], isLive: boolean, turn: () => Promise<void>): Promise<void> {
+    const last = this.#guarded(() => {
+      this.#recover();
+      return this.position().id;
+    });
     try {
-      return await append(entries, head);
+      for (const entry of entries) {
+        if (entry.id <= last) continue;
+        this.apply({ entry }, 'end', isLive);
+        await turn();
+      }
     } catch (error) {
-      this.rollback();
+      if (error instanceof ForeignEntryError || error instanceof InapplicableEntryError) this.commit();
+      else this.rollback();
       throw error;
     }
+    this.commit();
   }
 
-  /**
-   * @param isShared whether others append to the log, too: a single host's node sends an event again at once, before any other
-   * @throws PayloadError
-   */
-  #proposedEvent(event: ReceivedEvent, isShared: boolean): Proposal {
-    const { journal, router, report } = this.#options;
-    const payload = readPayload(event.path, event.text);
-    const isKnown = (id: number, before: readonly Entry[]): boolean =>
-      this.#last.is(event) ||
-      (payload.kind === 'other' &&
-        (before.some(({ path, text }) => path === event.path && text === event.text) ||
-          journal.holdsAfter(id - LOOK_BACK, event)));
-    let applied: Applied | null = null;
-    return {
-      read: event.read,
-      apply: (id, before) => {
-        if (isShared && isKnown(id, before)) return { result: null, first: [], event: null };
-        const first = this.#applyFirst({ event, payload }, event.receivedAt);
-        applied = router.apply(payload, event, id + first.length, true);
-        return { result: null, first, event: applied.outcome === 'applied' ? event : null };
-      },
-      accepted() {
-        if (applied?.outcome === 'applied') report(applied);
-      },
-    };
-  }
-
-  #proposedCommand(command: SentCommand, receivedAt: number, clock: Pick<Clock, 'monotonic'>): Proposal {
-    return {
-      apply: () => {
+  /** Reads a change. @returns a function that applies it in the open transaction */
+  #reading(change: Change, isLive: boolean): () => AppliedChange {
+    if ('entry' in change) return () => this.#appliedNext(change.entry, isLive);
+    if ('command' in change) {
+      const { command, receivedAt, clock } = change;
+      return () => {
         const first = this.#applyFirst(null, receivedAt);
-        return { first, ...this.#options.commands.propose(command, receivedAt, clock) };
-      },
-      accepted() {},
+        return { first, applied: null, ...this.#options.commands.propose(command, receivedAt, clock) };
+      };
+    }
+    const { event, isShared = false } = change;
+    const payload = event.prepared?.payload ?? readPayload(event.path, event.text);
+    return () => {
+      if (isShared && this.#isRepeated(event, payload)) return { result: null, first: [], event: null, applied: null };
+      const first = this.#applyFirst({ event, payload }, event.receivedAt);
+      const id = this.position().id + first.length + 1;
+      const applied = this.#options.router.apply(payload, event, id, isLive);
+      return { result: null, first, event: applied.outcome === 'applied' ? event : null, applied };
     };
+  }
+
+  /** Whether an event is among the newest entries. Most repeated events have no effect; others must be looked for. */
+  #isRepeated(event: ReceivedEvent, payload: EventPayload): boolean {
+    if (this.#last.is(event)) return true;
+    return payload.kind === 'other' && this.#options.journal.holdsAfter(this.position().id - LOOK_BACK, event);
+  }
+
+  /** Applies the entry of a log that follows the last one. @throws ForeignEntryError, InapplicableEntryError */
+  #appliedNext(entry: Entry, isLive: boolean): AppliedChange {
+    const { id, chain } = this.position();
+    const isNext = entry.id === id + 1 && sameChain(nextChain(chain, entry), entry.chain);
+    if (!isNext) throw new ForeignEntryError(entry.id, id);
+    try {
+      // An entry that changes nothing (it may have, before a fix of this program) has its number all the same.
+      return { result: null, first: [], event: entry, applied: this.#applyEntry(entry, isLive) };
+    } catch (cause) {
+      throw isOfTheEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
+    }
   }
 
   /** Applies the commands that must come before an event or a command. @returns the events that become their entries */
@@ -356,305 +364,61 @@ export class Writer {
     return events;
   }
 
-  /**
-   * Applies the proposal of a single host, and appends its entries to the journal.
-   * @param commit makes the entries durable
-   */
-  #submit(proposal: Proposal, commit: () => void): Submitted {
-    const { submitted, entries } = this.#begun([proposal]);
-    this.#finish([proposal], entries, commit);
-    return submitted[0]!;
+  /** Applies an entry that has its number, in the open transaction. */
+  #applyEntry(entry: Entry | PreparedEntry, isLive: boolean): Applied {
+    const { router, commands, journal } = this.#options;
+    const { id, path, receivedAt } = entry;
+    const content = 'content' in entry ? entry.content : entry;
+    if ('payload' in content) {
+      const event: ReceivedEvent = {
+        ...{ path, receivedAt },
+        get text() {
+          const again = journal.read(id);
+          if (again === undefined) throw journal.missing(id);
+          return again.text;
+        },
+      };
+      return router.apply(content.payload, event, id, isLive);
+    }
+    const { text } = content;
+    if (path !== COMMAND_PATH) return router.apply(readEntry(path, text), { path, text, receivedAt }, id, isLive);
+    commands.apply({ text, receivedAt });
+    return { outcome: 'applied', change: null };
   }
 
-  /** Appends the entries of applied proposals to the journal. @param commit makes them durable */
-  #finish(proposals: readonly Proposal[], entries: readonly Entry[], commit: () => void): void {
-    this.#wholly(() => {
-      if (entries.length > 0) this.#guarded(() => this.#appendToJournal(entries));
-      const hasProgress = proposals.filter((one) => this.#noteProgress(one)).length > 0;
-      if (entries.length > 0 || hasProgress) commit();
-      else this.#endUnused();
-    });
-    for (const one of proposals) one.accepted();
+  /** Appends an entry to the journal, in the open transaction. @param head its number and chain value */
+  #append(event: ReceivedEvent, head = headAfter(this.position(), event, event.prepared?.text)): void {
+    const { path, receivedAt, prepared } = event;
+    const text = prepared?.text.compressed ?? compressed(event.text);
+    this.#guarded(() => this.#options.journal.append({ path, receivedAt, ...head }, text));
+    this.#position = head;
+    this.#entries.push({ ...head, event: event instanceof PreparedEvent ? event.unread : event });
   }
 
-  /** Opens a transaction and applies proposals in it. @throws as `together` */
-  #begun(proposals: readonly Proposal[]): AppliedProposals {
-    this.#begin();
-    const head = this.#guarded(() => this.position());
-    const isOne = proposals.length === 1;
-    const entries: Entry[] = [];
-    const submitted = proposals.map(({ apply }, index) =>
-      namingOne(isOne, index, () =>
-        this.#inTransaction(() => {
-          const last = entries.at(-1) ?? head;
-          const { result, first, event } = apply(last.id + 1, entries);
-          for (const { path, text, receivedAt } of event === null ? first : [...first, event]) {
-            const entry = { path, text, receivedAt };
-            entries.push({ ...entry, ...headAfter(entries.at(-1) ?? head, entry) });
-          }
-          const added = entries.at(-1);
-          if (added !== undefined) this.#moveTo(added);
-          return { result, isAppended: event !== null };
-        }),
-      ),
-    );
-    if (submitted.some(({ isAppended }) => isAppended)) return { head, submitted, entries };
-    // Commands that came first are no entries of their own.
-    if (entries.length > 0) this.rollback();
-    return { head, submitted, entries: [] };
-  }
-
-  #appendToJournal(entries: readonly Entry[]): void {
-    this.#requireOpen();
-    for (const entry of entries) this.#options.journal.append(entry, compressed(entry.text));
-    this.#last.note(entries.at(-1));
-  }
-
-  /** Writes how far the source of an event is read, in the open transaction or in a new one. @returns whether it did */
-  #noteProgress({ read }: Pick<Proposal, 'read'>): boolean {
-    if (read === undefined) return false;
-    this.setImported(read.source, read.upTo);
-    return true;
+  /** Writes how far the source of an event is read. */
+  #noteProgress({ read }: ReceivedEvent): void {
+    if (read !== undefined) this.setImported(read.source, read.upTo);
   }
 
   /** Stored with the next entries that become durable. */
   setImported(source: string, upTo: Imported): void {
     this.#begin();
     this.#guarded(() => this.#options.journal.imports.set(source, upTo));
+    this.#hasProgress = true;
   }
 
-  /** Makes an applied event durable in the journal, and pending in the index. */
-  #addToGroup(bytes: number): void {
-    const { after, health } = this.#options;
-    // While writes fail, each event tries a whole commit.
-    if (after === null || health.failing() !== null) {
-      this.#commit();
-      return;
-    }
-    this.#commitToJournal();
-    this.#bytes += bytes;
-    if (this.#bytes >= GROUP_BYTES) {
-      this.publish();
-      return;
-    }
-    const publish = (): void => this.publish();
-    this.#cancelQuiet?.();
-    this.#cancelQuiet = after(GROUP_QUIET_MS, publish);
-    this.#cancelWindow ??= after(GROUP_WINDOW_MS, publish);
-  }
-
-  /**
-   * Commits the pending group, so that others can read it. A failure is noted in the writer's health: the entries are replayed
-   * from the journal later, and readers see what was committed before.
-   */
-  publish(): void {
-    this.#cancelQuiet?.();
-    this.#cancelWindow?.();
-    this.#cancelQuiet = null;
-    this.#cancelWindow = null;
-    this.#bytes = 0;
-    try {
-      this.#commitPending();
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-    }
-  }
-
-  // ── Events of an import ──
-
-  /**
-   * Applies an event of a batch, which `commitBatchToJournal` or `commitBatch` makes durable. If an event fails, those before
-   * it are applied again, which costs less than a savepoint before each event.
-   * @throws as `event`; those before it stay applied, unless the store fails
-   */
-  applyInBatch(event: ReceivedEvent): Applied {
-    const { router } = this.#options;
-    try {
-      const { path, receivedAt, prepared } = event;
-      const payload = prepared?.payload ?? readPayload(path, event.text);
-      this.#begin();
-      const head = this.#guarded(() => this.position());
-      const { first, applied } = this.#inTransaction(() => {
-        const commands = this.#applyFirst({ event, payload }, receivedAt);
-        const id = head.id + commands.length + 1;
-        return { first: commands, applied: router.apply(payload, event, id, false) };
-      });
-      for (const command of first) this.#appendInBatch(command, headAfter(this.position(), command));
-      if (applied.outcome === 'applied') {
-        const next = headAfter(this.position(), event, prepared?.text);
-        this.#appendInBatch(event, next, prepared?.text.compressed);
-      }
-      this.#batch.push(event instanceof PreparedEvent ? event.unread : event);
-      return applied;
-    } catch (error) {
-      if (this.isOpen) throw error;
-      const before = this.#batch.splice(0);
-      if (unavailable(error) === null) for (const one of before) this.applyInBatch(one);
-      throw error;
-    }
-  }
-
-  #appendInBatch(event: ReceivedEvent, head: Head, text = compressed(event.text)): void {
-    this.#moveTo(head);
-    this.#guarded(() =>
-      this.#options.journal.append({ path: event.path, receivedAt: event.receivedAt, ...head }, text),
-    );
-  }
-
-  /** Makes the applied events durable. Readers may not see them before `commitBatch`. @throws StoreUnavailableError */
-  commitBatchToJournal(): void {
-    this.#commitToJournal();
-    this.#bytes += this.#batch.reduce((sum, event) => sum + (event.prepared?.length ?? event.text.length), 0);
-    this.#batch = [];
-    if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
-    this.#bytes = 0;
-    this.#commitPending();
-    collectAll();
-  }
-
-  /** Makes the applied events durable and readable. @throws StoreUnavailableError */
-  commitBatch(): void {
-    this.#batch = [];
-    this.#bytes = 0;
-    this.#commit();
-    this.#commitPending();
-  }
-
-  /** Rolls back the events applied since the last `commitBatchToJournal`. @throws StoreUnavailableError */
-  rollbackBatch(): void {
-    this.#batch = [];
-    this.rollback();
-  }
-
-  // ── Entries that are in the log ──
-
-  /** Applies an entry in the open transaction. */
-  #apply(entry: Entry, live: boolean): Applied {
-    const applied = this.#applied(entry, live);
-    // An entry that changes nothing (it may have, before a fix of this program) has its number all the same.
-    this.#moveTo(entry);
-    return applied;
-  }
-
-  #applied(entry: Entry, live: boolean): Applied {
-    const { router, commands } = this.#options;
-    if (entry.path !== COMMAND_PATH) return router.apply(readEntry(entry.path, entry.text), entry, entry.id, live);
-    commands.apply(entry);
-    return { outcome: 'applied', change: null };
-  }
-
-  /**
-   * Applies entries of the log, and skips those that the host has already.
-   * @param live whether their changes are pushed to subscribers
-   * @param turn yields to other work between two entries
-   * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
-   * @throws StoreUnavailableError; then none of them is applied
-   */
-  async follow(entries: readonly Entry[], live: boolean, turn: () => Promise<void>): Promise<void> {
-    this.#begin();
-    const last = this.#guarded(() => this.position());
-    const { following, foreign } = linked(last, entries);
-    try {
-      await this.#followTogether(following, live, turn);
-    } catch (error) {
-      if (!(error instanceof InapplicableEntryError)) throw error;
-      const count = following.findIndex(({ id }) => id === error.id);
-      await this.#followTogether(following.slice(0, count), live, turn);
-      throw error;
-    }
-    if (foreign !== null) throw new ForeignEntryError(foreign, following.at(-1)?.id ?? last.id);
-  }
-
-  /** Applies entries in one transaction, all of them or none. */
-  async #followTogether(entries: readonly Entry[], live: boolean, turn: () => Promise<void>): Promise<void> {
-    const done: Applied[] = [];
-    try {
-      this.#begin();
-      for (const entry of entries) {
-        this.#guarded(() => this.#requireOpen());
-        done.push(this.#followed(entry, live));
-        await turn();
-      }
-      if (entries.length > 0) this.#last.note(entries.at(-1));
-      this.#commit();
-    } catch (error) {
-      this.rollback();
-      throw error;
-    }
-    for (const one of done) this.#options.report(one);
-  }
-
-  #followed(entry: Entry, live: boolean): Applied {
-    try {
-      const applied = this.#inTransaction(() => this.#apply(entry, live));
-      this.#guarded(() => this.#options.journal.append(entry, compressed(entry.text)));
-      return applied;
-    } catch (cause) {
-      throw isOfTheEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
-    }
-  }
-
-  /** Applies the entries that only the journal has: after a crash, after a failure, or for a new index. */
-  #replay(): void {
-    const { journal, isLive, report, replayed } = this.#options;
-    const first = this.position().id;
-    const end = Math.min(journal.lastId(), this.#upTo);
-    let at = first;
-    while (at < end) {
-      let bytes = 0;
-      this.#onIndex(() => {
-        for (const entry of journal.entriesAfter(at)) {
-          report(this.#apply(entry, isLive()));
-          at = entry.id;
-          bytes += entry.text.length;
-          if (bytes >= GROUP_BYTES_OF_IMPORT || at === end) break;
-        }
-      });
-      if (bytes >= GROUP_BYTES_OF_IMPORT) collectAll();
-    }
-    if (at > first) replayed(at - first);
-    // A commit that was reported as failed may be durable: the node then sends an event that is known.
-    this.#last.note(journal.read(end));
-  }
+  // ── Entries that only the journal has ──
 
   /**
    * Applies entries of the journal that were read ahead, in groups; for a new index. The last group is committed by `catchUp`.
-   * @throws OperatorError where one doesn't follow the one before, StoreUnavailableError
+   * @throws OperatorError if one doesn't follow the one before, StoreUnavailableError
    */
   replay(entries: Iterable<PreparedEntry>): void {
-    const { index, journal, report } = this.#options;
     this.#guarded(() => {
       this.#noteLoss();
       this.#recover();
-      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
-      for (const entry of entries) {
-        const next = this.position().id + 1;
-        if (entry.id !== next) throw journal.missing(next);
-        report(this.#appliedAhead(entry));
-        this.#moveTo(entry);
-        this.#bytes += entry.length;
-      }
-      this.#state = 'pending';
-      this.#hasPending = true;
+      this.#replay(entries);
     });
-    if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
-    this.#bytes = 0;
-    this.#commitPending();
-    collectAll();
-  }
-
-  #appliedAhead({ content, ...entry }: PreparedEntry): Applied {
-    const { journal, router, isLive } = this.#options;
-    if ('text' in content) return this.#applied({ ...entry, ...content }, isLive());
-    const event: ReceivedEvent = {
-      ...entry,
-      get text() {
-        const again = journal.read(entry.id);
-        if (again === undefined) throw journal.missing(entry.id);
-        return again.text;
-      },
-    };
-    return router.apply(content.payload, event, entry.id, isLive());
   }
 
   /**
@@ -668,8 +432,40 @@ export class Writer {
     this.recover();
     for (let before = -1; before < this.position().id; ) {
       before = this.position().id;
-      this.#guarded(() => this.#replay());
+      this.#guarded(() => this.#replayJournal());
+    }
+  }
+
+  /** Applies the entries that only the journal has: after a crash, after a failure, or for a new index. */
+  #replayJournal(): void {
+    const { journal, log } = this.#options;
+    const first = this.position().id;
+    const end = Math.min(journal.lastId(), this.#upTo);
+    if (first < end) {
+      this.#replay(entriesUpTo(journal.entriesAfter(first), end));
+      if (this.#base === 'pending') this.#commitIndex();
+      log({ event: 'journal_replayed', events: end - first });
+    }
+    // A commit that was reported as failed may be durable: the node then sends an event that is known.
+    this.#last.note(journal.read(end));
+    this.#committed();
+  }
+
+  /** Applies entries of the journal to the pending group. */
+  #replay(entries: Iterable<Entry | PreparedEntry>): void {
+    const { index, journal, isLive, log } = this.#options;
+    for (const entry of entries) {
+      if (this.#base !== 'pending') index.run('BEGIN IMMEDIATE');
+      this.#base = 'pending';
+      const next = this.position().id + 1;
+      if (entry.id !== next) throw journal.missing(next);
+      for (const line of blockLines(this.#applyEntry(entry, isLive()))) log(line);
+      this.#position = headOf(entry);
+      this.#bytes += 'length' in entry ? entry.length : entry.text.length;
+      if (this.#bytes < GROUP_BYTES_OF_IMPORT) continue;
+      this.#commitIndex();
       this.#committed();
+      collectAll();
     }
   }
 
@@ -680,12 +476,15 @@ export class Writer {
    * @throws what `work` throws, StoreUnavailableError
    */
   local<T>(work: () => T): T {
-    if (this.isOpen) throw new Error('a transaction is open');
+    if (this.#isOpen) throw new Error('a transaction is open');
     this.#commitPending();
     const result = this.#guarded(() => {
       this.#recover();
-      this.#state = 'open';
-      return this.#onIndex(work);
+      this.#isOpen = true;
+      this.#options.index.run('BEGIN IMMEDIATE');
+      const done = work();
+      this.#commitIndex();
+      return done;
     });
     this.#committed();
     return result;
@@ -699,10 +498,37 @@ export class Writer {
       touch(index);
       journal.touch();
     });
-    this.#commit();
+    this.#commitBoth();
   }
 
   // ── The transaction ──
+
+  /** Makes everything that was applied durable and readable. @throws StoreUnavailableError */
+  commit(): void {
+    this.#settle('each');
+    this.#commitPending();
+  }
+
+  /** Makes everything that was applied durable. Readers may not see it before `commit`. @throws StoreUnavailableError */
+  commitToJournal(): void {
+    this.#settle('group');
+  }
+
+  /**
+   * Commits the pending group, so that others can read it. A failure is noted in the writer's health: the entries are replayed
+   * from the journal later, and readers see what was committed before.
+   */
+  publish(): void {
+    this.#cancelQuiet?.();
+    this.#cancelWindow?.();
+    this.#cancelQuiet = null;
+    this.#cancelWindow = null;
+    try {
+      this.#commitPending();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
 
   /** Brings the index to the head of the journal, if a failure left it behind. @throws StoreUnavailableError */
   recover(): void {
@@ -711,37 +537,48 @@ export class Writer {
 
   /** Rolls back the open transaction. Entries that the journal committed are replayed. @throws StoreUnavailableError */
   rollback(): void {
-    if (!this.isOpen) return;
+    if (!this.#isOpen) return;
     this.abandon();
-    if (this.#state === 'unrecovered') this.recover();
+    if (this.#base === 'unknown') this.recover();
   }
 
   /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
   abandon(): void {
-    if (!this.isOpen) return;
-    const hasPending = this.#hasPending;
+    if (!this.#isOpen) return;
     this.#forget();
     this.#guarded(() => this.#rollBackFiles());
-    this.#state = hasPending ? 'unrecovered' : 'idle';
-    this.#hasPending = false;
+    this.#isOpen = false;
+    if (this.#base === 'pending') this.#base = 'unknown';
   }
 
   /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
   #begin(): void {
-    if (this.isOpen) return;
     const { index, journal } = this.#options;
     this.#guarded(() => {
+      if (this.#isOpen) {
+        this.#requireOpen();
+        return;
+      }
       this.#noteLoss();
       this.#recover();
-      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
+      if (this.#base !== 'pending') index.run('BEGIN IMMEDIATE');
       journal.begin();
+      this.#position ??= this.#options.indexPosition.current();
     });
-    this.#state = 'open';
+    this.#isOpen = true;
+  }
+
+  /** Ends the open transaction. @throws StoreUnavailableError; then it is rolled back, or in the journal */
+  #settle(durability: Exclude<Durability, 'end'>): void {
+    if (!this.#isOpen) return;
+    const hasWritten = this.#entries.length > 0 || this.#hasProgress;
+    if (!hasWritten) this.#endUnused();
+    else if (durability === 'each') this.#commitBoth();
+    else this.#commitGroup();
   }
 
   /** Makes the open transaction durable and readable. @throws StoreUnavailableError; then it is rolled back, or in the journal */
-  #commit(): void {
-    if (!this.isOpen) return;
+  #commitBoth(): void {
     const { health } = this.#options;
     this.#guarded(() => {
       this.#requireOpen();
@@ -751,6 +588,7 @@ export class Writer {
     });
     // Not in `local`: a small write may find room on a disk that is too full for events.
     health.succeeded();
+    this.#noteDurable();
     this.#committed();
   }
 
@@ -758,19 +596,40 @@ export class Writer {
    * Makes the open transaction durable in the journal; the index's transaction stays open for the next entries of the group.
    * @throws StoreUnavailableError; then it is rolled back, or in the journal
    */
-  #commitToJournal(): void {
-    if (!this.isOpen) return;
+  #commitGroup(): void {
+    const { after, health } = this.#options;
+    // While writes fail, each event tries a whole commit.
+    if (after !== null && health.failing() !== null) {
+      this.#commitBoth();
+      return;
+    }
     this.#guarded(() => this.#commitJournal());
-    this.#state = 'pending';
-    this.#hasPending = true;
+    this.#isOpen = false;
+    this.#base = 'pending';
+    this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
+    this.#noteDurable();
+    if (after === null) {
+      if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
+      this.#commitPending();
+      collectAll();
+      return;
+    }
+    if (this.#bytes >= GROUP_BYTES) {
+      this.publish();
+      return;
+    }
+    const publish = (): void => this.publish();
+    this.#cancelQuiet?.();
+    this.#cancelQuiet = after(GROUP_QUIET_MS, publish);
+    this.#cancelWindow ??= after(GROUP_WINDOW_MS, publish);
   }
 
   /** Commits the pending group to the index. @throws StoreUnavailableError; then its entries are in the journal */
   #commitPending(): void {
-    if (this.#state !== 'pending') return;
+    if (this.#isOpen || this.#base !== 'pending') return;
     this.#guarded(() => {
       this.#noteLoss();
-      if (this.#state === 'pending') this.#commitIndex();
+      if (this.#base === 'pending') this.#commitIndex();
       else this.#recover();
     });
     this.#options.health.succeeded();
@@ -782,13 +641,12 @@ export class Writer {
    * are replayed from the journal.
    */
   #noteLoss(): void {
-    if (this.#state !== 'pending' || this.#options.index.inTransaction) return;
-    this.#state = 'unrecovered';
-    this.#hasPending = false;
+    if (this.#base !== 'pending' || this.#options.index.inTransaction) return;
+    this.#base = 'unknown';
     this.#forget();
   }
 
-  /** Requires an open transaction, as other code ran since it was opened. @throws StoreUnavailableError where SQLite ended it */
+  /** Requires an open transaction, as other code ran since it was opened. @throws StoreUnavailableError if SQLite ended it */
   #requireOpen(): void {
     const { index, journal } = this.#options;
     if (index.inTransaction && journal.inTransaction()) return;
@@ -797,36 +655,41 @@ export class Writer {
 
   /** Ends a transaction that wrote nothing. @throws StoreUnavailableError */
   #endUnused(): void {
-    if (!this.isOpen) return;
-    if (!this.#hasPending) {
+    if (this.#base !== 'pending') {
       this.rollback();
       return;
     }
     this.#guarded(() => this.#options.journal.rollback());
-    this.#state = 'pending';
+    this.#isOpen = false;
   }
 
-  /** Runs `work`; if it throws, the open transaction is rolled back. */
-  #wholly<T>(work: () => T): T {
+  /**
+   * Runs `work` in the open transaction. If it throws, the entries before stay applied, unless the store fails.
+   * @throws what `work` throws, StoreUnavailableError
+   */
+  #inTransaction<T>(isLive: boolean, work: () => T): T {
     try {
       return work();
     } catch (error) {
-      this.rollback();
+      if (unavailable(error) !== null || !this.#options.index.inTransaction) throw this.#undo(error);
+      this.#takeBack(isLive);
       throw error;
     }
   }
 
   /**
-   * Runs `work` in the open transaction. If it throws, the transaction is rolled back, and pending entries are replayed.
-   * @throws what `work` throws, StoreUnavailableError
+   * Takes back what was applied after the last entry of the open transaction: rolls it back, and applies its entries again. That
+   * costs less than a savepoint before each entry.
    */
-  #inTransaction<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      if (unavailable(error) !== null || !this.#options.index.inTransaction) throw this.#undo(error);
-      this.rollback();
-      throw error;
+  #takeBack(isLive: boolean): void {
+    const entries = this.#entries;
+    this.rollback();
+    for (const { event, ...head } of entries) {
+      this.#begin();
+      const { path, receivedAt, text } = event;
+      const applied = this.#guarded(() => this.#applyEntry({ ...head, path, receivedAt, text }, isLive));
+      this.#append(event, head);
+      this.#lines.push(...blockLines(applied));
     }
   }
 
@@ -846,13 +709,13 @@ export class Writer {
   #undo(error: unknown): unknown {
     const { health } = this.#options;
     const cause = health.failed(error);
-    const isKnown = this.#state !== 'unrecovered' && !this.#hasPending && unavailable(error) === null;
-    this.#state = 'unrecovered';
-    this.#hasPending = false;
+    const isKnown = this.#isOpen && this.#base === 'committed' && unavailable(error) === null;
+    this.#isOpen = false;
+    this.#base = 'unknown';
     this.#forget();
     try {
       this.#rollBackFiles();
-      if (isKnown) this.#state = 'idle';
+      if (isKnown) this.#base = 'committed';
     } catch (another) {
       health.failed(another);
     }
@@ -861,20 +724,11 @@ export class Writer {
 
   #recover(): void {
     this.#bePatientOnce();
-    if (this.#state !== 'unrecovered') return;
+    if (this.#base !== 'unknown') return;
     this.#rollBackFiles();
     this.#forget();
-    this.#replay();
-    this.#committed();
+    this.#replayJournal();
     for (const listener of this.#options.listeners) listener.recovered?.();
-  }
-
-  /** Runs `work` in a transaction of the index alone. */
-  #onIndex<T>(work: () => T): T {
-    this.#options.index.run('BEGIN IMMEDIATE');
-    const result = work();
-    this.#commitIndex();
-    return result;
   }
 
   #commitJournal(): void {
@@ -886,8 +740,7 @@ export class Writer {
   #commitIndex(): void {
     const { index, router, indexPosition, commits, requireLock } = this.#options;
     router.store();
-    if (this.#isMoved) indexPosition.set(this.position());
-    this.#isMoved = false;
+    if (this.#position !== null && this.#position !== this.#committedPosition) indexPosition.set(this.#position);
     requireLock();
     commits.around(() => index.run('COMMIT'));
   }
@@ -897,22 +750,34 @@ export class Writer {
     this.#options.journal.rollback();
   }
 
-  #moveTo({ id, chain }: Head): void {
-    this.#position = { id, chain };
-    this.#isMoved = true;
+  /** Notes that the entries of the open transaction are in the journal. */
+  #noteDurable(): void {
+    const newest = this.#entries.at(-1);
+    if (newest !== undefined) this.#last.note(newest.event);
+    const lines = this.#lines;
+    this.#forgetEntries();
+    for (const line of lines) this.#options.log(line);
   }
 
   #committed(): void {
-    this.#state = 'idle';
-    this.#hasPending = false;
+    this.#isOpen = false;
+    this.#base = 'committed';
+    this.#bytes = 0;
     this.#committedPosition = this.position();
     for (const listener of this.#options.listeners) listener.committed?.();
   }
 
   #forget(): void {
     this.#position = null;
-    this.#isMoved = false;
+    this.#bytes = 0;
+    this.#forgetEntries();
     for (const listener of this.#options.listeners) listener.undone();
+  }
+
+  #forgetEntries(): void {
+    this.#entries = [];
+    this.#lines = [];
+    this.#hasProgress = false;
   }
 
   #bePatientOnce(): void {
@@ -926,31 +791,12 @@ export class Writer {
   }
 }
 
-/**
- * Runs a part of what is done for one of several submissions.
- * @throws StoreUnavailableError; OneFailedError for any other error, or the error itself if there is one submission
- */
-function namingOne<T>(isOne: boolean, index: number, part: () => T): T {
-  try {
-    return part();
-  } catch (error) {
-    throw isOne || unavailable(error) !== null ? error : new OneFailedError(index, error);
-  }
-}
-
-/** The entries that follow a host's last one, and the number of the first that doesn't follow; null where all do. */
-function linked(last: Head, entries: readonly Entry[]): { following: Entry[]; foreign: number | null } {
-  const following: Entry[] = [];
-  let at = last;
+/** The entries up to the one with a number. */
+function* entriesUpTo(entries: Iterable<Entry>, last: number): Generator<Entry> {
   for (const entry of entries) {
-    if (entry.id <= last.id) continue;
-    if (entry.id !== at.id + 1 || !sameChain(nextChain(at.chain, entry), entry.chain)) {
-      return { following, foreign: entry.id };
-    }
-    following.push(entry);
-    at = entry;
+    yield entry;
+    if (entry.id === last) return;
   }
-  return { following, foreign: null };
 }
 
 interface Sent {
