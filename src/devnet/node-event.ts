@@ -1,7 +1,7 @@
 /** Posts events like a node: one at a time, each repeatedly until the answer has status 200. */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { backoff } from '../base/service.ts';
-import { directFetch } from '../http/direct-fetch.ts';
+import { wholeAnswer } from '../http/direct-fetch.ts';
 
 /** One event as a node posts it. */
 export interface NodeEvent {
@@ -72,17 +72,11 @@ export async function postEvent(event: NodeEvent, eventsUrl: string, options: Po
 
 /** Makes one attempt. @returns undefined, or the cause of the failure. All statuses but 200 are failures, including 204 */
 async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
-  const limits = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: signal ?? null };
   try {
-    const response = await directFetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-      redirect: 'manual',
-      signal: AbortSignal.any(limits),
-    });
-    const text = await response.text();
-    return response.status === 200 ? undefined : new EventNotAcceptedError(`status ${response.status}: ${text}`);
+    const response = await wholeAnswer(url, init, { server: 'the observer', timeoutMs });
+    if (response.status === 200) return undefined;
+    return new EventNotAcceptedError(`status ${response.status}: ${await response.text()}`);
   } catch (error) {
     return error;
   }

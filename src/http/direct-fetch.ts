@@ -1,10 +1,21 @@
 /** Requests of this process to other servers: the node, a Bitcoin node, another thread. */
 import { readUpTo } from '../base/bounded-read.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { TransientError } from '../base/errors.ts';
 
-/** Another server can't be reached, or doesn't answer in time. */
+/** What became of a request without a whole answer: no connection, no answer in time, or one that broke off or is too long. */
+type Failure = 'connection' | 'late' | 'broken' | 'long';
+
+/** Another server can't be reached, or sends no whole answer in time. */
 export class UnreachableError extends TransientError {
   override readonly name: string = 'UnreachableError';
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    readonly failure: Failure = 'connection',
+  ) {
+    super(message, options);
+  }
 }
 
 /**
@@ -20,12 +31,14 @@ export const directFetch = (url: string | URL, init: BunFetchRequestInit = {}): 
 interface AnswerLimits {
   /** The other server, as errors name it: `the node`. */
   server: string;
-  /** Milliseconds until the answer must be complete, unless the request has a signal of its own. */
+  /** Milliseconds until the answer must be complete. */
   timeoutMs: number;
+  /** The clock for the timeout. Default: the system's. */
+  clock?: Pick<Clock, 'after'>;
 }
 
 /** Bytes of the longest answer that is read: a block of 2 MB, or the interface of a large contract. */
-const MOST_BYTES = 20_000_000;
+export const MAX_ANSWER_BYTES = 20_000_000;
 
 /**
  * Sends a request and reads the whole answer, with any status. Redirects aren't followed.
@@ -34,21 +47,24 @@ const MOST_BYTES = 20_000_000;
 export async function wholeAnswer(
   url: string | URL,
   init: BunFetchRequestInit,
-  { server, timeoutMs }: AnswerLimits,
+  { server, timeoutMs, clock = systemClock }: AnswerLimits,
 ): Promise<Response> {
-  let problem = `${server} can't be reached`;
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  const signal = AbortSignal.any([late.signal, ...(init.signal ? [init.signal] : [])]);
+  let isBegun = false;
   try {
-    const response = await directFetch(url, {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
-      ...init,
-    });
-    problem = `${server}'s answer broke off`;
-    const body = await readUpTo(response.body, MOST_BYTES);
+    const response = await directFetch(url, { redirect: 'manual', ...init, signal });
+    isBegun = true;
+    const body = await readUpTo(response.body, MAX_ANSWER_BYTES);
     // A status without a body, such as 204, allows none.
     if (body !== null) return new Response(body.length === 0 ? null : body, response);
   } catch (cause) {
-    throw new UnreachableError(problem, { cause });
+    if (late.signal.aborted) throw new UnreachableError(`${server} did not answer in time`, { cause }, 'late');
+    if (isBegun) throw new UnreachableError(`${server}'s answer broke off`, { cause }, 'broken');
+    throw new UnreachableError(`${server} can't be reached`, { cause });
+  } finally {
+    cancel();
   }
-  throw new UnreachableError(`${server}'s answer is longer than ${MOST_BYTES} bytes`);
+  throw new UnreachableError(`${server}'s answer is longer than ${MAX_ANSWER_BYTES} bytes`, {}, 'long');
 }

@@ -5,7 +5,7 @@
 import { networkInterfaces } from 'node:os';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
-import { directFetch } from '../http/direct-fetch.ts';
+import { wholeAnswer } from '../http/direct-fetch.ts';
 import type { Forward } from '../http/forward.ts';
 import { hostCheck, parseAddress, unmapped } from '../http/hosts.ts';
 import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
@@ -115,20 +115,14 @@ function shown(endpoint: string): string {
  */
 function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
+    const target = shown(endpoint);
     try {
       const headers = { 'content-type': contentType };
-      const response = await directFetch(endpoint, {
-        method: 'POST',
-        body,
-        headers,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-      await response.body?.cancel();
-      if (!response.ok) {
-        log({ event: 'extra_broadcast_failed', target: shown(endpoint), status: response.status });
-      }
+      const init: BunFetchRequestInit = { method: 'POST', body, headers, redirect: 'follow' };
+      const { ok, status } = await wholeAnswer(endpoint, init, { server: target, timeoutMs: TIMEOUT_MS });
+      if (!ok) log({ event: 'extra_broadcast_failed', target, status });
     } catch (cause) {
-      log({ event: 'extra_broadcast_failed', target: shown(endpoint), cause });
+      log({ event: 'extra_broadcast_failed', target, cause });
     }
   }
 

@@ -3,10 +3,12 @@ import { MD5 } from 'bun';
 import { readUpTo } from '../base/bounded-read.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
+import { backoff } from '../base/service.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 
-/** Waits before the retries, in milliseconds. */
-const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
+const WAITS = { firstMs: 1_000, mostMs: 16_000 };
+/** Attempts of a request, the first one included. */
+const MOST_ATTEMPTS = 6;
 /** Milliseconds in which a request gets its answer, or at least so many bytes of it; else it is given up. */
 const STALL_MS = 60_000;
 const LEAST_BYTES = 64 * 1024;
@@ -131,22 +133,21 @@ async function tried<T>(
  * @throws OperatorError for a permanent refusal; PassingError if all attempts fail
  */
 async function persistently<T>({ location, clock }: Transfer, attempt: () => Promise<T>): Promise<T> {
-  for (const wait of [...WAITS_MS, null]) {
+  for (let failures = 1; ; failures++) {
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof TryAgain)) throw error;
-      if (wait === null) {
+      if (failures === MOST_ATTEMPTS) {
         throw new PassingError(
           `${location} can't be reached: ${error.message}.`,
           'Run the command again once the server answers; a restore or an import goes on where it broke off.',
           { cause: error },
         );
       }
-      await pause(clock, wait);
+      await pause(clock, backoff(failures, WAITS));
     }
   }
-  throw new Error('the last try ends the loop');
 }
 
 /** Maximum and minimum bytes of a file. */

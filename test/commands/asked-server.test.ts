@@ -2,13 +2,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
-import {
-  ANSWER_MS,
-  AskedServer,
-  type AskedServerOptions,
-  MOST_BYTES,
-  NoAnswer,
-} from '../../src/commands/compare/asked-server.ts';
+import { ANSWER_MS, AskedServer, type AskedServerOptions, NoAnswer } from '../../src/commands/compare/asked-server.ts';
+import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -119,7 +114,7 @@ test('an endless body is not read to its end, nor asked for again; five in a row
   );
   const server = asked(url, quickClock());
   for (let i = 0; i < 4; i++) {
-    expect(await server.ask('/')).toEqual(new NoAnswer(`an answer of more than ${MOST_BYTES / 1e6} MB`));
+    expect(await server.ask('/')).toEqual(new NoAnswer(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`));
   }
   expect((await refusal(server.ask('/'))).message).toContain('gives no answers: an answer of more than');
   expect(requests.length).toBe(5);

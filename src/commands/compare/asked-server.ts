@@ -1,10 +1,9 @@
 /** A server that is asked questions: one at a time, not too many a second, and with bounds for what it may answer. */
-import { readUpTo } from '../../base/bounded-read.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
-import { directFetch } from '../../http/direct-fetch.ts';
+import { MAX_ANSWER_BYTES, UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
 export interface Answer {
   status: number;
@@ -33,8 +32,6 @@ export interface AskedServerOptions {
 
 /** Milliseconds in which an answer must be complete. */
 export const ANSWER_MS = 30_000;
-/** Bytes of the longest answer that is read. */
-export const MOST_BYTES = 20_000_000;
 /** Times that a request is repeated whose failure may pass. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 1_000;
@@ -59,6 +56,19 @@ class Failed extends Error {
 /** An answer that has no end, or takes too long. Asking again would cost the server as much. */
 class TooMuch extends Error {
   override readonly name = 'TooMuch';
+}
+
+function failureOf({ failure, cause }: UnreachableError): Failed | TooMuch {
+  switch (failure) {
+    case 'long':
+      return new TooMuch(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`);
+    case 'late':
+      return new TooMuch(`no complete answer in ${ANSWER_MS / 1_000} seconds`);
+    case 'broken':
+      return new Failed('an answer that broke off');
+    case 'connection':
+      return new Failed('the connection failed', { cause });
+  }
 }
 
 /** The integers of a text that a double can't hold stay texts, so that two of them are equal only if all digits are. */
@@ -189,28 +199,15 @@ export class AskedServer {
     await this.#turn();
     this.requests += 1;
     const { clock, key, userAgent } = this.options;
-    const late = new AbortController();
-    const cancel = clock.after(ANSWER_MS, () => late.abort());
-    let begun = false;
+    const sent = { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) };
+    const limits = { server: this.url, timeoutMs: ANSWER_MS, clock };
     try {
-      const response = await directFetch(url, {
-        redirect: 'manual',
-        headers: { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) },
-        signal: late.signal,
-      });
-      begun = true;
-      const bytes = await readUpTo(response.body, MOST_BYTES);
-      if (bytes === null) throw new TooMuch(`an answer of more than ${MOST_BYTES / 1e6} MB`);
+      const response = await wholeAnswer(url, { headers: sent }, limits);
       const { status, headers } = response;
       const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-      return { status, type, headers, body: bodyOf(new TextDecoder().decode(bytes)) };
+      return { status, type, headers, body: bodyOf(await response.text()) };
     } catch (error) {
-      if (error instanceof TooMuch) throw error;
-      if (late.signal.aborted) throw new TooMuch(`no complete answer in ${ANSWER_MS / 1_000} seconds`);
-      if (begun) throw new Failed('an answer that broke off');
-      throw new Failed('the connection failed', { cause: error });
-    } finally {
-      cancel();
+      throw error instanceof UnreachableError ? failureOf(error) : error;
     }
   }
 
