@@ -92,7 +92,7 @@ const ACCOUNT_LISTS =
 export const referenceReasons: readonly KnownReason[] = [
   {
     where: 'lists',
-    here: '`total` is the number of items, also on a page past the end',
+    here: '`total` is the number of items, even past the end',
     there: '`total` is 0 past the end',
     routes: /./,
     paths: ['total'],
@@ -100,17 +100,16 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: 'logs of a contract, and `/extended/v1/microblock`',
-    here: '`total` counts what the list holds',
-    there:
-      '`total` is less than the number of rows on the page, since logs of genesis or microblocks of other heights are not counted',
+    here: '`total` counts every item in the list',
+    there: '`total` leaves out logs of genesis and microblocks of other heights',
     routes: /\/(logs|events|microblock)$/,
     paths: ['total'],
     when: (one, { theirs }) => moreHere(one) && isMore(rowsOf(theirs).length, one.theirs),
   },
   {
     where: 'lists of v3, without `limit`',
-    here: 'a page has 20 items',
-    there: 'a page of some lists has 100 items',
+    here: 'pages have 20 items',
+    there: 'pages of some lists have 100 items',
     routes: /^\/extended\/v3\//,
     paths: ['limit', 'results[*]', 'cursor.next'],
     when: ({ path, ours, theirs }, { target, ours: here, theirs: there }) =>
@@ -130,8 +129,8 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: 'lists of v2 with cursors, with `offset`',
-    here: '`next_cursor` leads to the newest page where fewer than `limit` items are newer',
-    there: '`next_cursor` is null there',
+    here: '`next_cursor` leads to the newest page if fewer than `limit` items are newer',
+    there: '`next_cursor` is null in that case',
     routes: /^\/extended\/v2\//,
     paths: ['next_cursor'],
     when: ({ ours, theirs }, { target }) => typeof ours === 'string' && theirs === null && isAsked(target, 'offset'),
@@ -147,7 +146,7 @@ export const referenceReasons: readonly KnownReason[] = [
   {
     where: '`/extended/v2/block-tenures/{tenure_height}/blocks`',
     here: 'the blocks of any tenure; `total` counts canonical blocks',
-    there: '404 unless the tenure is that of the tip; `total` counts orphans, too',
+    there: '404 except for the tenure of the tip; `total` also counts orphaned blocks',
     routes: /^\/extended\/v2\/block-tenures\//,
     paths: [STATUS, 'total'],
     when: (one) => (one.path === STATUS ? statuses(200, 404)(one) : moreThere(one)),
@@ -162,7 +161,7 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: '`/extended/v3/transactions/{tx_id}`',
-    here: 'a transaction that was dropped from the mempool, with its status',
+    here: 'a dropped transaction, with its status',
     there: '404',
     routes: /^\/extended\/v3\/transactions\/\{tx_id\}$/,
     paths: [STATUS],
@@ -187,23 +186,23 @@ export const referenceReasons: readonly KnownReason[] = [
   {
     where: '`/extended/v2/blocks/{height_or_hash}/transactions`',
     here: 'arguments of contract calls have the types of the interface',
-    there: 'the types of the values alone',
+    there: 'only the types of the values',
     routes: /^\/extended\/v2\/blocks\/\{height_or_hash\}\/transactions$/,
     paths: ['results[*].contract_call.function_args[*].type', 'results[*].contract_call.function_args[*].name'],
     when: () => true,
   },
   {
     where: 'transactions of a block',
-    here: '`total` counts what the list holds',
-    there: '`total` counts Bitcoin-originated operations that failed, too, which are in no list',
+    here: '`total` counts every item in the list',
+    there: '`total` also counts failed Bitcoin-originated operations, which no list contains',
     routes: /^\/extended\/v[123]\/(blocks\/\{height_or_hash\}\/transactions|tx\/block(_height)?\/\{\w+\})$/,
     paths: ['total'],
     when: (one, { ours, theirs }) => moreThere(one) && rowsOf(ours).length === rowsOf(theirs).length,
   },
   {
     where: 'blocks 0 and 1',
-    here: 'the transactions of genesis follow those of block 1 and continue their indexes; counts of block 1 include them',
-    there: 'genesis is shown in block 1 with indexes from 0 on, and counted in part',
+    here: 'transactions of genesis follow those of block 1 and continue their indexes; counts include them',
+    there: 'genesis appears in block 1 with indexes that start at 0, and counts include only some',
     routes: /block|\/tx|transactions/,
     paths: [
       ...[
@@ -227,9 +226,9 @@ export const referenceReasons: readonly KnownReason[] = [
           : isGenesis(rowOf(here, at)),
   },
   {
-    where: 'lists of transactions, also of accounts',
-    here: 'transactions of genesis are listed, counted and netted for whom they concern',
-    there: 'they are left out, or counted as none',
+    where: 'lists of transactions, including those of accounts',
+    here: 'transactions of genesis are listed and counted, and included in sums',
+    there: 'they are missing or not counted',
     routes: ACCOUNT_LISTS,
     paths: ['results[*]', 'total'],
     when: (one, { ours }) =>
@@ -238,15 +237,15 @@ export const referenceReasons: readonly KnownReason[] = [
   {
     where: '`/extended/v3/transactions`, `/extended/v1/tx`',
     here: '`total` counts the transactions of genesis',
-    there: '`total` leaves them out',
+    there: "`total` doesn't count them",
     routes: /^\/extended\/(v3\/transactions|v1\/tx)$/,
     paths: ['total'],
     when: moreHere,
   },
   {
     where: '`/extended/v1/tx`',
-    here: '`nonce`, `start_time` and `end_time` of 0 are values like others',
-    there: 'they are ignored',
+    here: '`nonce`, `start_time` and `end_time` may be 0',
+    there: '0 is ignored',
     routes: /^\/extended\/v1\/tx$/,
     paths: ['results[*]', 'total'],
     when: (one, { target }) =>
@@ -262,16 +261,16 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: '`/extended/v1/block`',
-    here: '`microblocks_streamed` of a block is that of the block alone',
-    there: 'in the list, it may have those of other blocks',
+    here: '`microblocks_streamed` contains only microblocks of this block',
+    there: 'in lists, it may contain microblocks of other blocks',
     routes: /^\/extended\/v1\/block$/,
     paths: ['results[*].microblocks_streamed[*]'],
     when: () => true,
   },
   {
     where: '`/extended/v1/address/{principal}/stx_inbound`',
-    here: 'one row for each transfer',
-    there: 'transfers by a transaction of their own are listed and counted twice',
+    here: 'each transfer is listed once',
+    there: 'transfers by a token-transfer transaction are listed and counted twice',
     routes: /^\/extended\/v1\/address\/\{principal\}\/stx_inbound$/,
     paths: ['total', 'results*'],
     when: (one, { theirs }) =>
@@ -279,7 +278,7 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: 'routes `with_transfers`',
-    here: 'a fee counts for whoever paid it',
+    here: 'a fee counts for the account that paid it',
     there: 'the fee of a sponsored transaction counts for its sender',
     routes: /with_transfers$/,
     paths: ['stx_sent', 'results[*].stx_sent'],
@@ -287,7 +286,7 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: 'nonces',
-    here: 'Bitcoin-originated operations have no nonce',
+    here: "Bitcoin-originated operations don't use a nonce",
     there: 'they count as nonce 0',
     routes: /\/nonces$/,
     paths: NONCES,
@@ -296,7 +295,7 @@ export const referenceReasons: readonly KnownReason[] = [
   {
     where: '`/extended/v1/address/{principal}/nonces`, at a block',
     here: 'a sponsored transaction counts for its sender, and its sponsor nonce for the sponsor',
-    there: 'the two may be mistaken for each other',
+    there: 'the two may be mixed up',
     routes: /^\/extended\/v1\/address\/\{principal\}\/nonces$/,
     paths: NONCES,
     when: (_, { target }) => isAsked(target, 'block_height') || isAsked(target, 'block_hash'),
@@ -311,24 +310,24 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: 'STX balances of v1, with `until_block`',
-    here: 'the lock is that of the last lock event up to the block, which an unlock of pox-3 ends',
-    there: 'it is read of any stacking event, of none of pox-5, and an unlock of pox-3 ends none',
+    here: 'the lock comes from the last lock event up to the block; an unlock of pox-3 ends it',
+    there: "it comes from any stacking event except pox-5; an unlock of pox-3 doesn't end it",
     routes: V1_STX,
     paths: LOCKS,
     when: (_, { target }) => isAsked(target, 'until_block'),
   },
   {
     where: '`/extended/v3/principals/{principal}/balances/ft`',
-    here: 'the greatest balance comes first, by number',
-    there: 'balances are ordered as texts',
+    here: 'the greatest balance comes first',
+    there: 'balances are sorted as text',
     routes: /^\/extended\/v3\/principals\/\{principal\}\/balances\/ft$/,
     paths: ['results[*]'],
     when: (one, { ours }) => one.isOrder || (onlyOne(one) && isMore(fieldOf(ours, 'total'), rowsOf(ours).length)),
   },
   {
     where: 'holders of a fungible token',
-    here: 'who holds none is no holder',
-    there: 'who held it in an orphaned block alone is listed with a balance of 0',
+    here: 'only principals with a balance are holders',
+    there: 'principals that held it only in an orphaned block are listed with a balance of 0',
     routes: /\/tokens\/ft\/\{\w+\}\/holders$/,
     paths: ['results[*]', 'total'],
     when: (one, { theirs }) =>
@@ -338,16 +337,16 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: 'holders of a fungible token',
-    here: 'of equal balances, the lower address comes first',
-    there: 'their order is open',
+    here: 'if balances are equal, the lower address comes first',
+    there: 'equal balances have an undefined order',
     routes: /\/tokens\/ft\/\{\w+\}\/holders$/,
     paths: ['results[*]'],
     when: ({ isOrder, ours, theirs }) => isOrder && fieldOf(ours, 'balance') === fieldOf(theirs, 'balance'),
   },
   {
     where: '`/extended/v1/search/{id}`',
-    here: 'of what is in several forks, the canonical one is found, then a pending one, then an orphan',
-    there: 'any of them is found',
+    here: 'the canonical item is preferred, then a pending one, then an orphaned one',
+    there: 'any of them may be returned',
     routes: /^\/extended\/v1\/search\/\{id\}$/,
     paths: ['result.*'],
     when: (_, { ours, theirs }) =>
@@ -365,7 +364,7 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: 'transactions of type `poison_microblock`',
-    here: 'both headers as they are in the transaction',
+    here: 'both headers, as in the transaction',
     there: 'one of them, or none',
     routes: /\/tx|transactions/,
     paths: ['poison_microblock*', 'results[*].poison_microblock*'],
@@ -373,25 +372,24 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: '`/extended/v1/{pox}/events` and those of a stacker or transaction',
-    here: '`first_cycle_locked` of a `handle-unlock` is its own field',
-    there: 'another field of the print',
+    here: '`first_cycle_locked` of a `handle-unlock` has the printed value',
+    there: 'it has the value of another field',
     routes: /^\/extended\/v1\/\{pox\}\//,
     paths: ['results[*].data.first_cycle_locked'],
     when: ({ at }, { ours }) => fieldOf(rowOf(ours, at), 'name') === 'handle-unlock',
   },
   {
     where: '`/extended/v1/burnchain`, and pox transactions',
-    here: 'rewards of the canonical Bitcoin blocks, once each, for pox-4 and before',
-    there:
-      'after a fork, some are listed twice, some of replaced blocks stay, and some are missing; outputs of pox-5 are listed, too',
+    here: 'rewards of canonical Bitcoin blocks, once each, up to pox-4',
+    there: 'after a fork, some are repeated, missing or from replaced blocks; outputs of pox-5 are included',
     routes: /^\/extended\/v1\/burnchain\/|pox-transactions$/,
     paths: ['results[*]', 'total', 'reward_amount'],
     when: (one) => (one.path === 'results[*]' ? onlyOne(one) : Number(one.theirs) > Number(one.ours)),
   },
   {
     where: '`/extended/v2/pox/cycles/{cycle_number}/signers`, and the stackers of a signer',
-    here: 'members of a pool are under the signer to which the pool committed their Bitcoin address',
-    there: 'they are under the signer of the last commitment of the pool in the cycle',
+    here: 'pool members belong to the signer that the pool committed their Bitcoin address to',
+    there: "they belong to the signer of the pool's last commitment in the cycle",
     routes: /^\/extended\/v2\/pox\/cycles\/\{cycle_number\}\/signers/,
     paths: ['pooled_stacker_count', 'results[*].pooled_stacker_count', 'results[*]', 'total'],
     when: (one, { route }) => {
@@ -403,14 +401,14 @@ export const referenceReasons: readonly KnownReason[] = [
   {
     where: '`/extended/v3/staking/cycles/{cycle_number}/signers`',
     here: 'the number of a cycle, or `current`',
-    there: '`current` alone; 400 or 404 for a number',
+    there: 'only `current`; 400 or 404 for a number',
     routes: /^\/extended\/v3\/staking\/cycles\//,
     paths: [STATUS],
     when: (one, { target }) => statuses(200, 400, 404)(one) && /\/cycles\/\d+\//.test(target),
   },
   {
     where: '`/extended/v3/staking/bonds` and one bond',
-    here: '`paid_out.btc` is what was paid out',
+    here: '`paid_out.btc` is the amount paid out',
     there: 'always `"0"`',
     routes: /^\/extended\/v3\/staking\/bonds(\/\{bond_index\})?$/,
     paths: ['balances.paid_out.btc', 'results[*].balances.paid_out.btc'],
@@ -418,16 +416,16 @@ export const referenceReasons: readonly KnownReason[] = [
   },
   {
     where: '`/extended/v3/staking/bonds/{bond_index}`',
-    here: '`bitcoin_block.height` is that of the block of the bond',
-    there: 'that of the tip',
+    here: "`bitcoin_block.height` is the height of the bond's block",
+    there: 'it is the height of the tip',
     routes: /^\/extended\/v3\/staking\/bonds\/\{bond_index\}$/,
     paths: ['transaction.bitcoin_block.height'],
     when: moreThere,
   },
   {
     where: '`/extended/v3/staking/bonds/{bond_index}/allowlist`, from the second page on',
-    here: 'each entry is on one page',
-    there: 'entries are repeated, and the pages have no end',
+    here: 'each item is on one page',
+    there: 'items are repeated, and the pages never end',
     routes: /^\/extended\/v3\/staking\/bonds\/\{bond_index\}\/allowlist$/,
     paths: ['results[*]', 'cursor.next'],
     when: (one, { target }) =>
@@ -444,7 +442,7 @@ export const referenceReasons: readonly KnownReason[] = [
   {
     where: '`/v1/names/{name}`',
     here: 'an imported name belongs to its beneficiary',
-    there: 'to whoever imported it',
+    there: 'it belongs to the account that imported it',
     routes: /^\/v1\/names\/\{name\}$/,
     paths: ['address'],
     when: (_, { ours }) => fieldOf(ours, 'status') === 'name-import',

@@ -15,7 +15,7 @@ export async function pageWithKnownDifferences(): Promise<string> {
   const page = await Bun.file(migrationPage).text();
   const rows = referenceReasons.map(({ where, here, there }) => `| ${where} | ${here} | ${there} |\n`);
   const begin = page.indexOf(BEGIN) + BEGIN.length;
-  return `${page.slice(0, begin)}\n| where | Stackside | the reference API |\n|---|---|---|\n${rows.join('')}\n${page.slice(page.indexOf(END))}`;
+  return `${page.slice(0, begin)}\n| routes | Stackside | the reference API |\n|---|---|---|\n${rows.join('')}\n${page.slice(page.indexOf(END))}`;
 }
 
 if (import.meta.main) await Bun.write(migrationPage, await pageWithKnownDifferences());
