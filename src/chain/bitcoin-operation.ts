@@ -1,6 +1,6 @@
 /**
- * Transactions made on Bitcoin (SIP-007 stacking operations, STX transfers). The node sends no Stacks bytes for them, only
- * their effects. Clients see them as the Stacks transaction with the same effects.
+ * Transactions made on Bitcoin (SIP-007 stacking operations, STX transfers). For these transactions the node sends only
+ * the effects, without Stacks bytes. The API shows each as the Stacks transaction with the same effects.
  */
 import { BOOT_ADDRESS } from '../codec/address.ts';
 import { parseBitcoinAddress, poxTuple, stacksToBitcoin } from '../codec/bitcoin-address.ts';
@@ -16,14 +16,14 @@ import type { BitcoinOperation } from './payload-schemas.ts';
 import { type PoxPrint, poxPrint, tupleOf } from './pox/print.ts';
 
 export interface BitcoinOperationInput {
-  /** The id of the Bitcoin transaction. */
+  /** Id of the Bitcoin transaction. */
   txId: Uint8Array;
   result: Uint8Array;
   operation: BitcoinOperation | null;
-  /** The events of this transaction, in order. */
+  /** Events of this transaction, in order. */
   events: readonly ChainEvent[];
   network: Network;
-  /** The Bitcoin height of the block that contains the transaction. */
+  /** Bitcoin height of the block that contains the transaction. */
   burnBlockHeight: number;
 }
 
@@ -32,7 +32,7 @@ const BITCOIN_RAW = new Uint8Array([0]);
 const NO_POST_CONDITIONS = fromHex('0x0100000000');
 const ANY_ANCHOR_MODE = 3;
 
-/** The first print of a stacking contract. */
+/** Returns the first print of a stacking contract. */
 function firstPoxPrint(events: readonly ChainEvent[]): PoxPrint | null {
   for (const event of events) {
     const print = poxPrint(event);
@@ -43,7 +43,7 @@ function firstPoxPrint(events: readonly ChainEvent[]): PoxPrint | null {
 
 const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type === 'uint' ? value.value : null);
 
-/** A Bitcoin address as the contracts' tuple `{hashbytes, version}`; null if it has no such form. */
+/** Returns a Bitcoin address as the contracts' tuple `{hashbytes, version}`; null if the address has no such form. */
 function poxAddress(address: string): Uint8Array | null {
   const parsed = parseBitcoinAddress(address);
   return parsed === null ? null : poxTuple(parsed);
@@ -95,11 +95,14 @@ function resultTuple({ result }: BitcoinOperationInput): ReadonlyMap<string, Cla
   return tuple;
 }
 
-/** The operation's Bitcoin height, with which the node calls the contract; often less than that of the block that contains it. */
+/**
+ * Returns the operation's Bitcoin height, which the node passes to the contract. It is often lower than the Bitcoin
+ * height of the block that contains the operation.
+ */
 const startHeight = ({ operation, burnBlockHeight }: BitcoinOperationInput): number =>
   operation?.stack_stx?.burn_block_height ?? burnBlockHeight;
 
-/** `stack-stx` of pox-4 with the signer's key: the eight arguments of SIP-021. */
+/** Makes `stack-stx` of pox-4 with the signer's key: the eight arguments of SIP-021. */
 function stackWithSigner(input: BitcoinOperationInput): Made | null {
   const op = input.operation?.stack_stx;
   if (!op?.signer_key) return null;
@@ -116,7 +119,7 @@ function stackWithSigner(input: BitcoinOperationInput): Made | null {
   ]);
 }
 
-/** `stack-stx` of pox to pox-3, derived from its lock. */
+/** Makes `stack-stx` of pox to pox-3, derived from its lock. */
 function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Made | null {
   const lock = input.events.find((event) => event.kind === 'stx_lock');
   if (lock?.kind !== 'stx_lock') return null;
@@ -165,7 +168,7 @@ function delegate(input: BitcoinOperationInput, print: PoxPrint | null): Made | 
 /**
  * Makes the transaction that represents an operation made on Bitcoin.
  * @returns null for an operation without an effect (it failed, or only the node's consensus uses its kind)
- * @throws PayloadError when a stacking operation's result doesn't have the form of the contract's result
+ * @throws PayloadError if a stacking operation's result doesn't have the form of the contract's result
  */
 export function bitcoinOperationContent(input: BitcoinOperationInput): TransactionContent | null {
   if (input.events.length === 0) return null;
@@ -180,7 +183,7 @@ export function bitcoinOperationContent(input: BitcoinOperationInput): Transacti
   return unreadContent(input.txId, BITCOIN_RAW, `an operation of Bitcoin of the kind ${unknown[0]}`, input.network);
 }
 
-/** The operations that this program serves, and those that have no Stacks transaction (SIP-007, SIP-021). */
+/** The operations that this program serves, and the operations without a Stacks transaction (SIP-007, SIP-021). */
 const knownOperations: ReadonlySet<string> = new Set([
   'transfer_stx',
   'stack_stx',
@@ -203,8 +206,8 @@ const contentOf = (txId: Uint8Array, raw: Uint8Array, { sender, payload }: Made)
 });
 
 /**
- * The content of a transaction that even has an unknown sender, as a newer node may send it: its events count, and its sender
- * is the boot address. @param reason what could not be read
+ * Returns the content of a transaction of a newer node that this program can't decode. Its events count, and its sender
+ * is the boot address. @param reason the decoding error
  */
 export const unreadContent = (
   txId: Uint8Array,

@@ -1,7 +1,9 @@
-/** Types of blocks and transactions, to which the payloads of all nodes are normalised before they are stored. */
+/**
+ * Types of blocks and transactions. The payloads of all node releases are normalised to them before they are stored.
+ */
 import type { Payload } from '../codec/transaction.ts';
 
-/** `unknown` is a status that only a newer node knows. */
+/** `unknown` is a status that this program doesn't support. */
 export type TransactionStatus =
   | 'success'
   | 'abort_by_response'
@@ -9,7 +11,7 @@ export type TransactionStatus =
   | 'problematic_skipped'
   | 'unknown';
 
-/** Sequence of a transaction that is in the anchor block itself: greater than that of any microblock. */
+/** Sequence of a transaction in the anchor block, greater than the sequence of any microblock. */
 export const ANCHORED_SEQUENCE = 2_147_483_647;
 
 /** Execution cost in the node's units; u64, so bigint beyond 2^53. */
@@ -33,55 +35,54 @@ export interface Signer {
   nonce: bigint;
 }
 
-/** The content of a transaction, whether it came as Stacks bytes or was made on Bitcoin. */
+/** The content of a transaction, either from Stacks bytes or made on Bitcoin. */
 export interface TransactionContent {
   txId: Uint8Array;
   /** The wire bytes; the single byte `00` for a transaction made on Bitcoin. */
   raw: Uint8Array;
   sender: Signer;
   sponsor: Signer | null;
-  /** micro-STX, paid by the sponsor where there is one. */
+  /** Fee in micro-STX; the sponsor pays it if there is one. */
   fee: bigint;
-  /**
-   * The chain id, which is 0 in unsigned transactions that nodes make themselves (boot contracts, genesis, vesting).
-   */
+  /** The chain id; 0 in unsigned transactions that nodes create (boot contracts, genesis, vesting). */
   chainId: number;
   anchorMode: number;
-  /** The mode byte and the list of conditions, as on the wire (SIP-005). */
+  /** The mode byte and the list of conditions, in wire format (SIP-005). */
   postConditions: Uint8Array;
   payload: Payload;
   /**
-   * Whether the transaction was made on Bitcoin: then it uses no nonce, pays no fee in STX and was never in the
-   * mempool.
+   * Whether the transaction was made on Bitcoin. Such a transaction uses no nonce, pays no fee in STX and was never in
+   * the mempool.
    */
   bitcoinOperation: boolean;
 }
 
 export interface ChainTransaction extends TransactionContent {
   /**
-   * The node's index in the block. Genesis transactions are served in block 1, after its own; their indexes continue there.
+   * The node's index in the block. Genesis transactions are served in block 1, and their indexes continue the block's
+   * indexes.
    */
   txIndex: number;
   status: TransactionStatus;
   /** The node's text of an unknown status. */
   unknownStatus?: string;
-  /** Serialized Clarity value. */
+  /** The result, as a serialized Clarity value. */
   result: Uint8Array;
   cost: ExecutionCost;
   vmError: string | null;
   /** JSON of the contract's interface, for deployments. */
   contractInterface: string | null;
-  /** The microblock that contains it (Stacks 2.x); null in an anchor block. */
+  /** The microblock that contains the transaction (Stacks 2.x); null if the anchor block contains it. */
   microblock: Microblock | null;
   /** Events in the order of their event index, which equals their position in the list. */
   events: ChainEvents;
-  /** Values of block 0, for its transactions, which are served in block 1; null for all others. */
+  /** Values of block 0, for its transactions, which block 1 serves; null for all others. */
   genesis: { blockTime: number; parentIndexBlockHash: Uint8Array; parentBurnBlockTime: number | null } | null;
 }
 
 export type AssetAction = 'transfer' | 'mint' | 'burn';
 
-/** Amounts are decimal text, micro-STX or the token's base units; u128. */
+/** An event of a transaction. Amounts are decimal text, micro-STX or the token's base units; u128. */
 export type ChainEvent =
   | { kind: 'contract_log'; contractId: string; topic: string; value: Uint8Array }
   | {
@@ -112,15 +113,15 @@ export type ChainEvent =
       kind: 'stx_lock';
       address: string;
       amount: string;
-      /** Bitcoin height. */
+      /** Bitcoin height at which the lock ends. */
       unlockHeight: number;
       /** The stacking contract's name, such as `pox-4`. */
       contractName: string;
     }
-  /** A type that only a newer node knows: its name, and the JSON of the event. */
+  /** A type that this program doesn't support: its name, and the JSON of the event. */
   | { kind: 'unknown'; type: string; json: string };
 
-/** Events in order: an array, or an iterable that parses each event again in every iteration. */
+/** Events in order: an array, or an iterable that parses each event in every iteration. */
 export interface ChainEvents extends Iterable<ChainEvent> {
   readonly length: number;
   entries(): Iterable<[index: number, event: ChainEvent]>;
@@ -137,14 +138,14 @@ export interface MinerReward {
   fromIndexBlockHash: Uint8Array;
 }
 
-/** The signers of a reward cycle's blocks; none before pox-4. */
+/** The signers of a reward cycle's blocks; empty before pox-4. */
 export interface RewardSet {
   cycle: number;
   /** `key` has 33 bytes; `stacked` is in micro-STX. */
   signers: { key: Uint8Array; weight: number; stacked: bigint }[];
 }
 
-/** Times are Unix seconds. */
+/** A block of the chain. Times are Unix seconds. */
 export interface Block {
   height: number;
   blockHash: Uint8Array;
@@ -162,16 +163,16 @@ export interface Block {
   /** The coinbase height; null from nodes before 3.0. */
   tenureHeight: number | null;
   cost: ExecutionCost;
-  /** Text of `0` and `1`, one for each signer; null before Nakamoto. */
+  /** Text of `0` and `1`, one per signer; null before Nakamoto. */
   signerBits: string | null;
   signerSignatures: Uint8Array[] | null;
   /** The node's count of transactions, which includes failed Bitcoin operations that aren't stored. */
   announcedTransactions: number;
-  /** Transactions in chain order: those of microblocks first, then those of the anchor block. */
+  /** Transactions in chain order: first the transactions of microblocks, then the transactions of the anchor block. */
   transactions: ChainTransaction[];
   minerRewards: MinerReward[];
-  /** Bitcoin heights at which locks of pox to pox-4 are ended by force; null if this block doesn't state one. */
+  /** Bitcoin heights at which the node ends the locks of pox to pox-4; null if this block doesn't contain one. */
   poxUnlockHeights: readonly [number | null, number | null, number | null, number | null];
-  /** The reward set of the next cycle, in the block that chose it; null in all others. */
+  /** The reward set of the next cycle, in the block that chose it; null in all other blocks. */
   rewardSet: RewardSet | null;
 }

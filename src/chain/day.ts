@@ -1,20 +1,20 @@
-/** Days of UTC, as numbers: those since 1970. */
+/** UTC days, as the number of days since 1970. */
 
 export const SECONDS_OF_A_DAY = 86_400;
 
-/** The day of a time. @param time Unix seconds */
+/** Returns the day of a time. @param time Unix seconds */
 export const dayOf = (time: number): number => Math.floor(time / SECONDS_OF_A_DAY);
 
-/** The last day that is written with four digits of the year. */
+/** The last day with a year of four digits. */
 const LAST_DAY = 2_932_896;
 
-/** Whether a number is one of a day. */
+/** Reports whether a number is a valid day. */
 export const isDay = (day: number): boolean => Number.isInteger(day) && day >= 0 && day <= LAST_DAY;
 
-/** A day as `2026-11-24`. */
+/** Returns a day as `2026-11-24`. */
 export const dayText = (day: number): string => new Date(day * SECONDS_OF_A_DAY * 1000).toISOString().slice(0, 10);
 
-/** The day of a text as {@link dayText} writes it; null for any other. */
+/** Parses a day in the form of {@link dayText}; returns null for any other text. */
 export function dayIn(text: string): number | null {
   const time = Date.parse(`${text}T00:00:00Z`);
   if (Number.isNaN(time)) return null;

@@ -7,11 +7,11 @@ import type { StackingPrint } from './pox/stacking.ts';
 import type { StakingChange } from './pox/staking.ts';
 import type { MetadataUpdate, TokenContract, TokenMint } from './token-contracts.ts';
 
-/** Things of which a newer node may send unknown kinds. */
+/** Things that a newer node may send in unknown kinds. */
 export const unknownKinds = ['transaction', 'event', 'status', 'path'] as const;
 export type UnknownKind = (typeof unknownKinds)[number];
 
-/** 1: the effect adds its row or amount; -1: it reverts it. */
+/** 1: the effect adds its row or amount; -1: the effect reverts it. */
 export type Sign = 1 | -1;
 
 /** A principal's part in a transaction, in micro-STX; `sent` includes the fee if the principal pays it. */
@@ -19,22 +19,20 @@ export interface Involvement {
   stx: boolean;
   ft: boolean;
   nft: boolean;
-  /**
-   * Whether the principal pays the fee (even a fee of zero) or is part of an STX event, and so has a balance change of STX.
-   */
+  /** Whether the principal pays the fee (even a fee of zero) or takes part in an STX event. */
   stxMoved: boolean;
-  /** Whether the principal only sponsors the transaction and has no other part in it. */
+  /** Whether the principal only sponsors the transaction. */
   sponsorOnly: boolean;
-  /** Number of asset events the principal took part in; a transfer to itself counts once. */
+  /** Number of asset events that the principal took part in; a transfer to itself counts once. */
   events: number;
-  /** Number of STX events in which the principal received, and in which it sent. */
+  /** Number of STX events in which the principal received, and in which the principal sent. */
   stxInbound: number;
   stxOutbound: number;
   sent: bigint;
   received: bigint;
 }
 
-/** Amounts are micro-STX. */
+/** A change of the canonical tables. Amounts are micro-STX. */
 export type Effect =
   | { kind: 'block'; sign: Sign; block: Block }
   | { kind: 'transaction'; sign: Sign; position: number; transaction: ChainTransaction }
@@ -52,9 +50,9 @@ export type Effect =
       burnHeight: number;
       change: StakingChange;
     }
-  /** An unknown or unreadable print of a stacking contract: it changes nothing and is logged. */
+  /** A print of a stacking contract that is unknown or unreadable. It changes nothing and is logged. */
   | { kind: 'unread_print'; sign: Sign; contract: string; topic: string | null; reason: string }
-  /** A kind that only a newer node knows: it is stored unchanged, has no other effect and is logged. */
+  /** A kind that this program doesn't support. It is stored unchanged, has no other effect and is logged. */
   | { kind: 'unknown_kind'; sign: Sign; what: UnknownKind; reason: string }
   | { kind: 'reward_set'; sign: Sign; height: number; rewardSet: RewardSet }
   | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
@@ -68,7 +66,7 @@ export type Effect =
   | { kind: 'contract_logs'; sign: Sign; contract: string; logs: number }
   /** Number of a block's transactions by payload type, and of its calls by function name. */
   | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
-  /** What a block adds to a day (chain/day.ts): calls by contract, and events by asset. */
+  /** The activity that a block adds to a day (chain/day.ts): calls by contract, and events by asset. */
   | {
       kind: 'activity';
       sign: Sign;
@@ -78,12 +76,12 @@ export type Effect =
       nft: ReadonlyMap<string, number>;
     }
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
-  /** The change of the STX supply by a block, in micro-STX; blocks that change nothing have no such effect. */
+  /** The change of the STX supply by a block, in micro-STX. Blocks without a change have no such effect. */
   | { kind: 'supply'; sign: Sign; height: number; supply: bigint }
   | { kind: 'memo_transfer'; sign: Sign; position: number; transfer: MemoTransfer }
   /** Number of transactions and rewards of an account in a block, which its checkpoints count. */
   | { kind: 'checkpoint'; sign: Sign; height: number; principal: string; items: number }
-  /** Change of a principal's token units, or of its number of instances, by a transaction. */
+  /** Change of a principal's token units, or of its number of NFTs, by a transaction. */
   | {
       kind: 'token_change';
       sign: Sign;
@@ -94,10 +92,10 @@ export type Effect =
       sent: bigint;
       received: bigint;
     }
-  /** The change of a fungible token balance in base units, and the number of events it comes from. */
+  /** The change of a fungible token balance in base units, and the number of events that caused it. */
   | { kind: 'ft_balance'; sign: Sign; asset: string; principal: string; balance: bigint; transfers: number }
   | { kind: 'ft_token'; sign: Sign; asset: string; supply: bigint; events: number }
-  /** The new owner of a token instance; a burnt instance has none. */
+  /** The new owner of an NFT; null if the NFT was burnt. */
   | {
       kind: 'nft_move';
       sign: Sign;
@@ -109,29 +107,30 @@ export type Effect =
       isMint: boolean;
     }
   | { kind: 'name_operation'; sign: Sign; position: number; index: number; operation: NameOperation }
-  /** A namespace was opened; `lifetime` is in blocks. */
+  /** A namespace was launched; `lifetime` is in blocks. */
   | { kind: 'namespace'; sign: Sign; position: number; index: number; namespace: string; lifetime: number }
   | { kind: 'namespace_price'; sign: Sign; position: number; index: number; namespace: string; price: PriceFunction }
-  /** A contract of tokens was deployed. */
+  /** A token contract was deployed. */
   | { kind: 'token_contract'; sign: Sign; position: number; contract: string; token: TokenContract }
-  /** A token was minted, for the first time or once more. */
+  /** A token was minted, for the first time or again. */
   | { kind: 'token_mint'; sign: Sign; position: number; index: number; mint: TokenMint }
   | { kind: 'token_update'; sign: Sign; position: number; index: number; update: MetadataUpdate };
 
-/** The effect of a kind. */
+/** The effect of the given kind. */
 export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 export interface AccountMove {
   balance: bigint;
   /**
-   * Number of transactions that moved the principal's STX (or would have, had the fee been above zero) and of rewards.
+   * Number of rewards, and of transactions that moved the principal's STX (or would have moved STX with a fee above
+   * zero).
    */
   stxMoves: number;
   transactions: number;
   rewards: number;
   stxInbound: number;
   stxOutbound: number;
-  /** Number of transactions it signed as the origin, of token transfers to it, and of calls to it. */
+  /** Number of transactions that the principal signed as origin, of token transfers to it, and of calls to it. */
   sent: number;
   paid: number;
   calls: number;

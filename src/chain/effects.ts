@@ -1,7 +1,7 @@
 /**
  * The effects of a block on the canonical tables. Applying a block applies the list; reverting it applies the list that
- * {@link undone} makes. Nothing else changes a canonical table, so a reorg back and forth ends in the same rows as none.
- * Block 0 alone is reverted by emptying the tables.
+ * {@link undone} makes. Nothing else changes a canonical table, so a reorg back and forth ends in the same rows as no
+ * reorg. Only block 0 is reverted in another way: by emptying the tables.
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import { dayOf } from './day.ts';
@@ -15,15 +15,15 @@ import type { StakingChange } from './pox/staking.ts';
 import { tokenContract, tokenNews } from './token-contracts.ts';
 
 /**
- * The effects that revert a block: the same list in reverse order, with opposite signs. Reverse, because later rows refer to
- * earlier ones.
+ * Returns the effects that revert a block: the same list with opposite signs. The order is reversed because later rows
+ * refer to earlier rows.
  */
 export const undone = (effects: Iterable<Effect>): Effect[] =>
   [...effects].reverse().map((effect) => ({ ...effect, sign: effect.sign === 1 ? -1 : 1 }));
 
 const unknownKind = (what: UnknownKind, reason: string): Effect => ({ kind: 'unknown_kind', sign: 1, what, reason });
 
-/** micro-STX that the transaction's events minted, less those they burnt. */
+/** Returns the micro-STX that the transaction's events minted, minus the burnt micro-STX. */
 function minted(transaction: ChainTransaction): bigint {
   let amount = 0n;
   for (const event of transaction.events) {
@@ -39,11 +39,11 @@ const rewardTotal = (reward: MinerReward): bigint =>
 
 const count = <K>(counts: Map<K, number>, key: K): Map<K, number> => counts.set(key, (counts.get(key) ?? 0) + 1);
 
-/** The microblocks of a block, each once, by ascending sequence. */
+/** Returns the microblocks of a block, each once, by ascending sequence. */
 function microblocksOf({ transactions }: Block): Microblock[] {
   const byHash = new Map<string, Microblock>();
   for (const { microblock } of transactions) {
-    // The anchor block's own transactions follow those of its microblocks.
+    // The transactions of the anchor block follow the transactions of its microblocks.
     if (microblock === null) break;
     byHash.set(microblock.hash.toHex(), microblock);
   }
@@ -52,9 +52,9 @@ function microblocksOf({ transactions }: Block): Microblock[] {
 
 /** Limits of a block's sums in memory. */
 interface Portions {
-  /** Events of a transaction per portion of its principals. */
+  /** Maximum events of a transaction per portion of its principals. */
   events: number;
-  /** Accounts. */
+  /** Maximum accounts. */
   accounts: number;
 }
 
@@ -62,8 +62,8 @@ interface Portions {
 const PORTIONS: Portions = { events: 75_000, accounts: 50_000 };
 
 /**
- * The effects of a block on its parent's state, generated lazily: a genesis block has more than a million. Block 1 includes
- * block 0's transactions.
+ * Generates the effects of a block on its parent's state. The generation is lazy because a genesis block has more than
+ * a million effects. Block 1 includes block 0's transactions.
  */
 export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect> {
   yield { kind: 'block', sign: 1, block };
@@ -114,7 +114,7 @@ export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect>
   for (const [index, reward] of block.minerRewards.entries()) {
     yield { kind: 'miner_reward', sign: 1, height: block.height, index, reward };
     accounts.reward(reward.recipient, rewardTotal(reward));
-    // The fees in a reward are STX that existed; only the coinbase is new.
+    // The fees in a reward are existing STX; only the coinbase is new.
     supply += reward.coinbase;
   }
   if (block.rewardSet !== null) {
@@ -126,10 +126,10 @@ export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect>
   yield { kind: 'activity', sign: 1, day: dayOf(block.blockTime), calls, ...tokens.events };
   yield { kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances: accounts.balances };
   if (supply !== 0n) yield { kind: 'supply', sign: 1, height: block.height, supply };
-  // After the accounts' effects, whose rows count the tokens of each principal.
+  // After the accounts' effects, because account rows count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
   yield* tokenEffects;
-  // Last, since a checkpoint is computed from the tables.
+  // Last, because a checkpoint is computed from the tables.
   yield* accounts.checkpoints();
 }
 
@@ -137,7 +137,7 @@ type FtBalance = Omit<Extract<Effect, { kind: 'ft_balance' }>, 'kind' | 'sign'>;
 type FtToken = Omit<Extract<Effect, { kind: 'ft_token' }>, 'kind' | 'sign'>;
 type TokenChange = Omit<Extract<Effect, { kind: 'token_change' }>, 'kind' | 'sign'>;
 
-/** The value of a key, inserted if there is none. */
+/** Returns the value of a key. Inserts it if there is none. */
 function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
   let found = map.get(key);
   if (found === undefined) {
@@ -151,10 +151,10 @@ function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
 class TokenSums {
   readonly #balances = new Map<string, FtBalance>();
   readonly #tokens = new Map<string, FtToken>();
-  /** The number of events, by asset. */
+  /** Number of events, by asset. */
   readonly events = { ft: new Map<string, number>(), nft: new Map<string, number>() };
 
-  /** Adds a transaction's events to the sums. @returns the effects of the transaction itself */
+  /** Adds a transaction's events to the sums. @returns the effects of the transaction */
   add(transaction: ChainTransaction, position: number): Effect[] {
     const moves: Effect[] = [];
     const changes = new Map<string, TokenChange>();
@@ -203,7 +203,7 @@ class TokenSums {
     }
   }
 
-  /** The effects on balances and supplies of everything added. */
+  /** Returns the effects of the sums on balances and supplies. */
   effects(): Effect[] {
     const effects: Effect[] = [];
     for (const token of this.#tokens.values()) effects.push({ kind: 'ft_token', sign: 1, ...token });
@@ -212,13 +212,13 @@ class TokenSums {
   }
 }
 
-/** Sums of a block's changes of accounts, by principal. */
+/** Sums of a block's account changes, by principal. */
 class AccountMoves {
   readonly #height: number;
   readonly #moves = new Map<string, AccountMove>();
-  /** Transactions and rewards of each account in the block. */
+  /** Number of transactions and rewards of each account in the block. */
   readonly #items = new Map<string, number>();
-  /** Sum of the balance changes of all accounts, in micro-STX, once their effects are generated. */
+  /** Sum of the balance changes of all accounts, in micro-STX, after their effects were generated. */
   balances = 0n;
 
   constructor(height: number) {
@@ -254,7 +254,7 @@ class AccountMoves {
     moved.stxOutbound += stxOutbound;
   }
 
-  /** Adds the counts by a transaction's payload. Its involvements must have been added before. */
+  /** Adds the counts that depend on a transaction's payload. Its involvements must have been added before. */
   act({ payload, sender }: ChainTransaction): void {
     this.#of(sender.address).sent += 1;
     if (payload.type === 'token_transfer') this.#of(payload.recipient).paid += 1;
@@ -269,12 +269,12 @@ class AccountMoves {
     moved.rewards += 1;
   }
 
-  /** Number of accounts whose effects are not generated yet. */
+  /** Number of accounts whose effects were not generated yet. */
   get size(): number {
     return this.#moves.size;
   }
 
-  /** The effects of the sums since the last call; a principal may have several in a block. */
+  /** Generates the effects of the sums since the last call. A principal may have several in a block. */
   *effects(): Generator<Effect> {
     for (const [principal, moved] of this.#moves) {
       yield { kind: 'account', sign: 1, principal, ...moved };
@@ -284,7 +284,7 @@ class AccountMoves {
     this.#moves.clear();
   }
 
-  /** The effects on checkpoints, once for each principal of the block. */
+  /** Generates the effects on checkpoints, one per principal of the block. */
   *checkpoints(): Generator<Effect> {
     for (const [principal, items] of this.#items) {
       yield { kind: 'checkpoint', sign: 1, height: this.#height, principal, items };
@@ -293,7 +293,8 @@ class AccountMoves {
 }
 
 /**
- * The cycle of a distribution to a bond: that of the reward calculation printed after it; null if there is none.
+ * Returns the cycle of a distribution to a bond, from the reward calculation that is printed after it; null if there is
+ * none.
  * @param readings of the transaction's events
  * @param index of the distribution
  */
@@ -308,7 +309,9 @@ function cycleOf(readings: readonly (PoxReading | null)[], index: number): numbe
 const withCycle = (change: StakingChange, readings: readonly (PoxReading | null)[], index: number): StakingChange =>
   change.kind === 'bond_distribution' ? { ...change, cycle: cycleOf(readings, index) } : change;
 
-/** The effects of a transaction's stacking and staking prints. @param burnHeight the Bitcoin height of its block */
+/**
+ * Returns the effects of a transaction's stacking and staking prints. @param burnHeight the Bitcoin height of its block
+ */
 function stackingEffects({ events }: ChainTransaction, position: number, burnHeight: number): Effect[] {
   const effects: Effect[] = [];
   const readings = Array.from(events, poxReading);
@@ -331,7 +334,7 @@ function stackingEffects({ events }: ChainTransaction, position: number, burnHei
   return effects;
 }
 
-/** The effects of one change. @param index of its event */
+/** Returns the effects of one change. @param index of its event */
 function effectsOfChange(change: NameChange, position: number, index: number): Effect[] {
   switch (change.kind) {
     case 'name':
@@ -349,7 +352,7 @@ function effectsOfChange(change: NameChange, position: number, index: number): E
 }
 
 /**
- * The effects of a transaction on namespaces and names, in the order of its events.
+ * Returns the effects of a transaction on namespaces and names, in the order of its events.
  * @param position of the transaction
  */
 function nameEffects(transaction: ChainTransaction, position: number): Effect[] {
@@ -366,7 +369,7 @@ function nameEffects(transaction: ChainTransaction, position: number): Effect[] 
   return effects;
 }
 
-/** The effects of a transaction on contracts of tokens, and on their tokens that are not fungible. */
+/** Generates the effects of a transaction on token contracts, and on their NFTs and semi-fungible tokens. */
 function* metadataEffects(transaction: ChainTransaction, position: number): Generator<Effect> {
   const { payload, sender, status, contractInterface, events } = transaction;
   if (status !== 'success') return;

@@ -35,7 +35,7 @@ function chainEvent(event: EventPayload): ChainEvent {
         address: locked_address,
         amount: locked_amount,
         unlockHeight: Number(unlock_height),
-        // Nodes before 2.1 name no contract: there was only one.
+        // Nodes before 2.1 send no contract name: there was only one contract.
         contractName: contract_identifier?.split('.')[1] ?? 'pox',
       };
     }
@@ -82,7 +82,7 @@ function chainEvent(event: EventPayload): ChainEvent {
   }
 }
 
-/** Normalises a transaction id for comparison. */
+/** Adds `0x` to a transaction id if it is missing, for comparison. */
 export const withPrefix = (hex: string): string => (hex.startsWith('0x') ? hex : `0x${hex}`).toLowerCase();
 
 /** Indexes of a transaction's events in the payload's list, each with the node's event index. */
@@ -91,7 +91,7 @@ interface Places {
   order: number[];
 }
 
-/** The places by their events' order; the order of a node's own list is usually that already. */
+/** Returns the indexes in the order of the events. A node's list usually has this order already. */
 function sortedPlaces({ places, order }: Places): number[] {
   if (order.every((index, at) => at === 0 || (order[at - 1] ?? 0) <= index)) return places;
   return places
@@ -110,10 +110,10 @@ const eventsAt = (payloads: EventPayloads, places: readonly number[]): ChainEven
     : places.map((place) => chainEvent(payloads[place]!));
 
 /**
- * The events by transaction id (hex with prefix), in the node's order.
+ * Returns the events by transaction id (hex with prefix), in the node's order.
  *
- * Nodes send events unordered, and older nodes also those of failed transactions, which are omitted: their prints and
- * transfers were rolled back.
+ * Nodes send events unordered. Older nodes also send the events of failed transactions, which are omitted: their prints
+ * and transfers were rolled back.
  */
 export function eventsByTransaction(
   events: EventPayloads,
@@ -126,7 +126,7 @@ export function eventsByTransaction(
   for (const { committed, txid, event_index } of events) {
     const at = place++;
     if (!committed) continue;
-    // The events of a transaction usually follow each other.
+    // The events of a transaction are usually consecutive.
     if (txid !== last) [last, found] = [txid, byTransaction.get(withPrefix(txid))];
     if (found === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
     found.places.push(at);
@@ -136,7 +136,7 @@ export function eventsByTransaction(
   for (const { txid, status } of transactions) {
     const id = withPrefix(txid);
     const found = byTransaction.get(id);
-    // A transaction with an unknown status of a newer node may have succeeded.
+    // A transaction with an unsupported status of a newer node may have succeeded.
     const isFailed = isKnownStatus(status) && status !== 'success';
     if (isFailed || found === undefined) made.set(id, []);
     else if (!made.has(id)) made.set(id, eventsAt(events, sortedPlaces(found)));
@@ -144,7 +144,7 @@ export function eventsByTransaction(
   return made;
 }
 
-/** Characters of JSON in a chunk, which is parsed as a whole. */
+/** Characters of JSON in a chunk, which is parsed at once. */
 const CHUNK = 1_000_000;
 
 /** Chunks between two garbage collections. */
@@ -158,12 +158,12 @@ const packed = (texts: readonly string[]): Uint8Array =>
   zstdCompressSync(`[${texts.join(',')}]`, { level: COMPRESSION_LEVEL });
 
 /**
- * The events of a transaction with hundreds of thousands, as in a genesis block, as compressed JSON that is parsed in every
- * iteration. As objects they would take some ten times the memory of their JSON.
+ * The events of a transaction with hundreds of thousands of events, such as in a genesis block: compressed JSON that is
+ * parsed in every iteration. Parsed objects would take some ten times the memory of their JSON.
  */
 class PackedEvents implements ChainEvents {
   readonly length: number;
-  /** A JSON array each, compressed with zstd. */
+  /** JSON arrays, each compressed with zstd. */
   readonly #chunks: Uint8Array[] = [];
   readonly #parse: (json: string) => ChainEvent[];
 

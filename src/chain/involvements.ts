@@ -5,7 +5,7 @@ import type { Involvement } from './effect.ts';
 
 type Involvements = Map<string, Involvement>;
 
-/** Returns the involvement of a principal, which is inserted if there is none. */
+/** Returns the involvement of a principal. Inserts it if there is none. */
 function sponsoring(found: Involvements, principal: string): Involvement {
   let involvement = found.get(principal);
   if (involvement === undefined) {
@@ -107,10 +107,12 @@ function portionOf(principal: string, portions: number): number {
 }
 
 /**
- * The principals that a transaction involves: its sender, the payer of the fee, recipient, called or deployed contract, and
- * the parties of every asset event. A principal that is only named in a lock, a log or an argument is not involved.
+ * Generates the principals that a transaction involves: its sender, the payer of the fee, recipient, called or deployed
+ * contract, and the parties of every asset event. A principal that only a lock, a log or an argument names is not
+ * involved.
  *
- * They are returned in portions, each principal in one of them: a genesis block's mints have hundreds of thousands.
+ * The principals come in portions, each principal in one portion, because a genesis block's mints involve hundreds of
+ * thousands.
  * @param eventsOfPortion number of events per portion
  */
 export function* involvementsOf(

@@ -1,6 +1,6 @@
 /**
- * Splits long arrays in a JSON text, so that they are parsed element by element: parsed values take several times the memory
- * of their text.
+ * Splits long arrays in a JSON text to parse them element by element. Parsed values take several times the memory of
+ * their text.
  */
 
 /** The elements of an array, as texts. */
@@ -18,7 +18,7 @@ export class JsonElements {
     return this.#borders.length - 1;
   }
 
-  /** The text of an element, counted from 0. */
+  /** Returns the text of an element. The first element has index 0. */
   at(index: number): string {
     return this.#text.slice((this.#borders[index] ?? 0) + 1, this.#borders[index + 1]);
   }
@@ -26,7 +26,7 @@ export class JsonElements {
 
 interface CutArray {
   elements: JsonElements;
-  /** The text with an empty array. */
+  /** The text with an empty array in place of the array. */
   rest: string;
 }
 
@@ -41,14 +41,14 @@ const SPACE = 0x20;
 const opens = (code: number): boolean => code === BRACKET || code === 0x7b;
 const closes = (code: number): boolean => code === END_BRACKET || code === 0x7d;
 
-/** Whether an odd number of backslashes precedes an index. */
+/** Reports whether an odd number of backslashes precedes an index. */
 function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
   return (at - start) % 2 === 1;
 }
 
-/** End index of the string that begins at `start`; the text's length if it isn't terminated. */
+/** Returns the end index of the string that begins at `start`; the text's length if it isn't terminated. */
 function stringEnd(text: string, start: number): number {
   let at = start;
   do at = text.indexOf('"', at + 1);
@@ -100,7 +100,7 @@ function bordersFrom(text: string, start: number): Uint32Array | null {
   return null;
 }
 
-/** Index of an array that follows, after optional white space; null if something else follows. */
+/** Returns the index of an array that follows, after optional white space; null if something else follows. */
 function arrayFrom(text: string, from: number): number | null {
   let at = from;
   while (text.charCodeAt(at) <= SPACE) at += 1;
@@ -137,9 +137,9 @@ function bordersOf(text: string, key: string): Uint32Array | null {
 
 /**
  * Cuts an array out of a JSON text.
- * @param key of the outermost object whose value it is
- * @returns null if no array is found, or an empty one. Otherwise the text is valid JSON if the rest and each of the elements
- *   are
+ * @param key of the array in the outermost object
+ * @returns null if no array is found, or an empty one. Otherwise the text is valid JSON if and only if the rest and all
+ * elements are
  */
 export function elementsOf(text: string, key: string): CutArray | null {
   const borders = bordersOf(text, key);

@@ -1,7 +1,7 @@
 /** STX transfers with a memo that contracts make. */
 import type { ChainEvent, ChainTransaction } from './block.ts';
 
-/** The send-many contracts of mainnet and testnet: each print of one is the memo of the transfer before it. */
+/** The send-many contracts of mainnet and testnet: each of their prints is the memo of the transfer before it. */
 export const SEND_MANY: ReadonlySet<string> = new Set([
   'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo',
   'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo',
@@ -10,18 +10,18 @@ export const SEND_MANY: ReadonlySet<string> = new Set([
 export interface MemoTransfer {
   recipient: string;
   eventIndex: number;
-  /** Whether the send-many contract printed the memo after the transfer; otherwise it is the event's own. */
+  /** Whether the send-many contract printed the memo after the transfer; otherwise the transfer event contains it. */
   printed: boolean;
 }
 
 type Transfer = Extract<ChainEvent, { kind: 'stx' }>;
 
-/** Whether an event prints the memo of the transfer before it. */
+/** Reports whether an event prints the memo of the transfer before it. */
 const isMemo = (event: ChainEvent | null): boolean => event?.kind === 'contract_log' && SEND_MANY.has(event.contractId);
 
 /**
- * The memo of a transfer, if it has one.
- * @param next the event after it; null if it is the last
+ * Returns the memo of a transfer: a list of one, or an empty list.
+ * @param next the event after the transfer; null if it is the last event
  */
 function memoOf(transfer: Transfer, eventIndex: number, next: ChainEvent | null): MemoTransfer[] {
   const { recipient, memo } = transfer;
@@ -31,7 +31,8 @@ function memoOf(transfer: Transfer, eventIndex: number, next: ChainEvent | null)
 }
 
 /**
- * The transfers with a memo in a transaction. Token transfer transactions have none here: their memo is in the payload.
+ * Returns the transfers with a memo in a transaction; none for a token transfer transaction, which has the memo in its
+ * payload.
  */
 export function memoTransfers({ payload, events }: ChainTransaction): MemoTransfer[] {
   if (payload.type === 'token_transfer') return [];

@@ -8,10 +8,10 @@ import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import { tupleOf } from './pox/print.ts';
 
-/** The contracts: of mainnet, and of all other chains. */
+/** The name contracts of mainnet and of all other chains. */
 export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
 
-/** Whether a contract identifier names the boot contract `bns` of any network. */
+/** Reports whether a contract identifier names the boot contract `bns` of any network. */
 export const isNameContract = (contractId: string): boolean =>
   contractId === NAME_CONTRACTS[0] || contractId === NAME_CONTRACTS[1];
 
@@ -29,7 +29,7 @@ export const nameOperations = [
 export type NameOperationWord = (typeof nameOperations)[number];
 
 export interface NameOperation {
-  /** The name with its namespace: `alice.btc`. */
+  /** Full name: `alice.btc`. */
   name: string;
   namespace: string;
   operation: NameOperationWord;
@@ -52,7 +52,7 @@ export interface PriceFunction {
 /** A change of the name system by an event or a call. */
 export type NameChange =
   | { kind: 'name'; operation: NameOperation }
-  /** A namespace was opened; `lifetime` is in blocks. */
+  /** A namespace was launched; `lifetime` is in blocks. */
   | { kind: 'namespace'; namespace: string; lifetime: number; price: PriceFunction }
   | { kind: 'price'; namespace: string; price: PriceFunction };
 
@@ -61,7 +61,7 @@ export type AttachmentMetadata = Pick<NameOperation, 'name' | 'namespace' | 'ope
 
 type Tuple = ReadonlyMap<string, ClarityValue>;
 
-/** Maximum of served heights and lifetimes, which have 32 bits; some namespaces have longer leases. */
+/** Maximum of served heights and lifetimes, which have 32 bits. Some namespaces have longer leases. */
 export const LONGEST = 2_147_483_647;
 
 const textOf = (value: ClarityValue | undefined): string | null =>
@@ -87,7 +87,10 @@ function metadataOf(fields: Tuple | null): AttachmentMetadata | null {
   return operation === undefined ? null : { name: `${label}.${namespace}`, namespace, operation, sender: sender.value };
 }
 
-/** The metadata of an attachment; null if it isn't the name system's. @param bytes a serialized Clarity value */
+/**
+ * Returns the metadata of an attachment; null if it doesn't belong to the name system. @param bytes a serialized
+ * Clarity value
+ */
 export function attachmentMetadata(bytes: Uint8Array): AttachmentMetadata | null {
   const decoded = decodeClarity(bytes);
   return decoded.ok ? metadataOf(tupleOf(decoded.value)) : null;
@@ -112,7 +115,7 @@ function openedNamespace(print: Tuple): NameChange | null {
   return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
 }
 
-/** The change by an event; null if the event isn't the name system's, or can't be read. */
+/** Returns the change by an event; null if the event doesn't belong to the name system, or can't be read. */
 export function nameChangeOf(event: ChainEvent): NameChange | null {
   if (event.kind !== 'contract_log' || event.topic !== 'print' || !isNameContract(event.contractId)) return null;
   const decoded = decodeClarity(event.value);
@@ -127,16 +130,18 @@ export function nameChangeOf(event: ChainEvent): NameChange | null {
   return { kind: 'name', operation: { ...metadata, zonefileHash } };
 }
 
-/** Functions that never print, or not always. */
+/** Functions that never print, or print only in some cases. */
 export const UNPRINTED = { renewal: 'name-renewal', price: 'namespace-update-function-price' } as const;
 
-/** The change by a call without a print: a renewal without a new zonefile, or new prices; null for other calls. */
+/**
+ * Returns the change by a call without a print: a renewal without a new zonefile, or new prices; null for other calls.
+ */
 export function unprintedChange({ status, payload, sender }: ChainTransaction): NameChange | null {
   if (status !== 'success' || payload.type !== 'contract_call' || !isNameContract(payload.contractId)) return null;
   return changeOfCall(payload.functionName, payload.functionArgs, sender.address);
 }
 
-/** The change by a successful call; null if there is none. @param functionArgs count and serialized values */
+/** Returns the change by a successful call; null if there is none. @param functionArgs count and serialized values */
 export function changeOfCall(functionName: string, functionArgs: Uint8Array, sender: string): NameChange | null {
   if (functionName !== UNPRINTED.renewal && functionName !== UNPRINTED.price) return null;
   const spans = decodeArguments(functionArgs);
@@ -161,7 +166,7 @@ export function changeOfCall(functionName: string, functionArgs: Uint8Array, sen
   return price === null || exponents.length !== 16 ? null : { kind: 'price', namespace, price };
 }
 
-/** The serialized token value of a name; null if the text is no name in a namespace. */
+/** Returns the serialized token value of a name; null if the text isn't a name in a namespace. */
 export function nameToken(name: string): Uint8Array | null {
   const [label, namespace, ...more] = name.split('.');
   if (!label || !namespace || more.length > 0) return null;
@@ -169,7 +174,7 @@ export function nameToken(name: string): Uint8Array | null {
   return clarity.tuple({ name: buffer(label), namespace: buffer(namespace) });
 }
 
-/** The name of a token value. */
+/** Returns the name of a token value. */
 export function nameOfToken(value: Uint8Array): string | null {
   const decoded = decodeClarity(value);
   const fields = decoded.ok ? tupleOf(decoded.value) : null;

@@ -9,7 +9,10 @@ export interface Network {
 export const MAINNET_CHAIN_ID = 0x0000_0001;
 export const TESTNET_CHAIN_ID = 0x8000_0000;
 
-/** The network of a chain id. Every chain but mainnet has the test networks' addresses and cycle length. */
+/**
+ * Returns the network of a chain id. All chains except mainnet have the addresses and the cycle length of test
+ * networks.
+ */
 export const networkOf = (chainId: number): Network => ({
   kind: chainId === MAINNET_CHAIN_ID ? 'mainnet' : 'testnet',
   chainId,
@@ -18,8 +21,8 @@ export const networkOf = (chainId: number): Network => ({
 /** Mainnet's reward cycles: the Bitcoin height at which cycle 0 started, and the length in Bitcoin blocks. */
 export const mainnetCycles = { first: 666_050, length: 2100 } as const;
 
-/** The length of a reward cycle, in Bitcoin blocks. */
+/** Returns the length of a reward cycle, in Bitcoin blocks. */
 export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? mainnetCycles.length : 50);
 
-/** A chain id as `0x` and eight hex digits. */
+/** Returns a chain id as `0x` and eight hex digits. */
 export const chainIdText = (chainId: number): string => `0x${chainId.toString(16).padStart(8, '0')}`;

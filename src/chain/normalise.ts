@@ -49,7 +49,7 @@ const addedCost = (a: ExecutionCost, b: ExecutionCost): ExecutionCost => ({
   writeLength: sum(a.writeLength, b.writeLength),
 });
 
-/** Decodes a transaction's raw bytes; parts that only a newer node knows stay undecoded. */
+/** Decodes a transaction's raw bytes. Parts that this program doesn't support stay undecoded. */
 export function transactionContent(
   raw: Uint8Array,
 ): { ok: true; value: TransactionContent } | { ok: false; error: DecodeError } {
@@ -73,13 +73,16 @@ export function transactionContent(
   };
 }
 
-/** Transactions that a node announced, and why others were skipped. */
+/** Transactions that a node announced, and the reasons for skipped ones. */
 export interface AnnouncedTransactions {
   contents: TransactionContent[];
   skipped: string[];
 }
 
-/** Decodes announced transactions. Anybody can broadcast any bytes: unreadable ones are skipped, the others accepted. */
+/**
+ * Decodes announced transactions. Anybody can broadcast any bytes: unreadable transactions are skipped, the others
+ * accepted.
+ */
 export function announcedTransactions(rawTransactions: readonly string[]): AnnouncedTransactions {
   const announced: AnnouncedTransactions = { contents: [], skipped: [] };
   for (const raw of rawTransactions) {
@@ -95,7 +98,10 @@ export function announcedTransactions(rawTransactions: readonly string[]): Annou
   return announced;
 }
 
-/** The chain id of the first signed transaction; else the one that the version bit of an unsigned transaction suggests. */
+/**
+ * Returns the chain id of the first signed transaction. If there is none, returns the chain id that the version bit of
+ * an unsigned transaction suggests.
+ */
 export function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {
   let guess: number | null = null;
   for (const { raw_tx } of payload.transactions) {
@@ -119,7 +125,7 @@ function microblockOf(transaction: TransactionPayload): Microblock | null {
   };
 }
 
-/** Removes U+0000, which common databases can't store in text columns, so that the API has never returned it. */
+/** Removes U+0000, which common databases can't store in text columns. The API has therefore never returned it. */
 const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 
 /** Checks that a transaction's nonces fit in a column. No chain gets near the bound. */
@@ -129,9 +135,9 @@ function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
 }
 
 /**
- * The content of a block's transaction. If only a newer node knows the kind of signer, even the sender is unknown: the
- * transaction is then treated as the node's own, without a nonce and a fee.
- * @throws PayloadError if the bytes are no transaction
+ * Returns the content of a block's transaction. If this program doesn't support the kind of signer, the sender is
+ * unknown: the transaction is then treated as one that the node created, without a nonce and a fee.
+ * @throws PayloadError if the bytes aren't a transaction
  */
 function contentInBlock({ txid, raw_tx }: TransactionPayload, network: Network): TransactionContent {
   const raw = fromHex(raw_tx);
@@ -170,7 +176,7 @@ function chainTransactions(
         network,
         burnBlockHeight,
       });
-      // A failed operation has no effect, and no Stacks transaction.
+      // A failed operation has neither an effect nor a Stacks transaction.
       if (content === null) continue;
     } else {
       content = { ...contentInBlock(payload, network), txId };
@@ -217,7 +223,7 @@ function rewardSetOf({ reward_set, cycle_number }: ReadBlock): RewardSet | null 
 
 /**
  * Converts a block's payload.
- * @throws PayloadError when a transaction can't be decoded, or an event belongs to no transaction
+ * @throws PayloadError if a transaction can't be decoded, or an event belongs to no transaction
  */
 export function blockOf(payload: ReadBlock, network: Network): Block {
   const time = payload.block_time ?? payload.burn_block_time ?? null;
@@ -280,8 +286,8 @@ export function blockOfText(text: string, network: Network): Block {
 }
 
 /**
- * Block 1 with the transactions of block 0 appended: the API serves boot contracts and genesis mints in block 1. Their indexes
- * continue those of block 1.
+ * Returns block 1 with the transactions of block 0 appended: the API serves boot contracts and genesis mints in block
+ * 1. Their indexes continue the indexes of block 1.
  */
 export function withGenesis(block: Block, genesis: Block): Block {
   const boot = genesis.transactions.map((transaction) => ({
@@ -302,8 +308,9 @@ export function withGenesis(block: Block, genesis: Block): Block {
 }
 
 /**
- * The signer bit vector of a block event as a text of `0` and `1`, one per reward slot: u16 bit count, u32 byte
- * count, then the bits from the highest of the first byte on. Null when the counts and the bytes do not agree.
+ * Returns the signer bit vector of a block event as a text of `0` and `1`, one per reward slot. The bytes are: u16 bit
+ * count, u32 byte count, then the bits, each byte from its highest bit. Returns null if the counts and the bytes don't
+ * match.
  */
 export function signerBits(bytes: Uint8Array): string | null {
   const bits = decoded(() => {

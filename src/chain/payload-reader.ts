@@ -18,7 +18,7 @@ import {
   StartingAccountPayload,
 } from './payload-schemas.ts';
 
-/** An invalid payload. The message names the field and the rule, for the node's log. */
+/** Thrown for an invalid payload. The message names the field and the rule, for the node's log. */
 export class PayloadError extends Error {
   override readonly name: string = 'PayloadError';
 }
@@ -37,8 +37,8 @@ type LosslessParse = (
 ) => unknown;
 
 /**
- * Parses a JSON text. Integers above 2^53 (amounts of Bitcoin operations are u128 JSON numbers) become bigints; the slower
- * parse for them is used only for texts with such an integer.
+ * Parses a JSON text. Integers above 2^53 (amounts of Bitcoin operations are u128 JSON numbers) become bigints. The
+ * slower parser for them is used only for texts with such an integer.
  */
 export function parseJson(text: string): unknown {
   try {
@@ -48,7 +48,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A check that is compiled at its first use, so that the start of a server doesn't wait for it. */
+/** Returns a check that is compiled at its first use, so that it doesn't delay the start of a server. */
 const lazyCheck = <T extends TSchema>(schema: T): (() => TypeCheck<T>) => lazy(() => TypeCompiler.Compile(schema));
 
 const checks = {
@@ -66,7 +66,7 @@ const bodyChecks = new Map<string, () => TypeCheck<TSchema>>(
 
 const fieldName = (path: string): string => path.slice(1).replaceAll('/', '.');
 
-/** The most specific error: inside a union, the error of the field itself or of a field inside it. */
+/** Returns the most specific error: in a union, the error of the field or of a field inside it. */
 function innermost(error: ValueError): ValueError {
   if (error.schema.description !== undefined) return error;
   for (const variant of error.errors) {
@@ -96,7 +96,7 @@ function checked<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix 
 /** Checks the body of an event. @param index of the event in the payload */
 function checkBody(event: EventPayload, index: number): void {
   const check = bodyChecks.get(event.type)?.();
-  // An unknown type of a newer node is not checked.
+  // An unsupported type of a newer node isn't checked.
   if (check === undefined) return;
   const body: unknown = (event as Record<string, unknown>)[event.type];
   if (!check.Check(body)) throw refusal(check.Errors(body).First(), `events.${index}.${event.type}.`);
@@ -105,7 +105,7 @@ function checkBody(event: EventPayload, index: number): void {
 /** Events between two garbage collections. */
 const EVENTS_OF_A_COLLECTION = 20_000;
 
-/** The events of a long payload, each parsed at its use. */
+/** The events of a long payload. Each event is parsed when it is used. */
 export class LazyEvents implements Iterable<EventPayload> {
   readonly #elements: JsonElements;
 
@@ -119,7 +119,7 @@ export class LazyEvents implements Iterable<EventPayload> {
     }
   }
 
-  /** The JSON of an event, by its index in the payload. */
+  /** Returns the JSON of an event, by its index in the payload. */
   textAt(index: number): string {
     return this.#elements.at(index);
   }
@@ -134,12 +134,12 @@ export class LazyEvents implements Iterable<EventPayload> {
 }
 
 /**
- * Minimum characters of a payload whose events are parsed one by one. Parsed as a whole, they take some ten times the memory
- * of the text. Only genesis blocks are that long.
+ * Minimum characters of a payload for parsing its events one by one. Parsing the payload at once takes some ten times
+ * the memory of the text. Only genesis blocks have this length.
  */
 const LAZY_FROM = 16_000_000;
 
-/** A block with its events, which were parsed whole or are parsed one by one. */
+/** A block with its events, which are parsed at once or one by one. */
 export type ReadBlock = Omit<BlockPayload, 'events'> & { events: EventPayloads };
 export type EventPayloads = readonly EventPayload[] | LazyEvents;
 
@@ -151,7 +151,7 @@ function readBlock(text: string, lazyFrom: number): ReadBlock {
   return block;
 }
 
-/** The body of an event whose payload passed {@link readPayload}. */
+/** Returns the body of an event whose payload passed {@link readPayload}. */
 export const eventBody = <T extends EventType>(event: EventPayload, type: T) =>
   (event as unknown as Record<T, Static<(typeof eventBodies)[T]>>)[type];
 
@@ -162,7 +162,7 @@ export type NodePayload =
   | { kind: 'dropped'; dropped: DroppedPayload }
   | { kind: 'attachments'; attachments: AttachmentsPayload }
   | { kind: 'starting_account'; account: StartingAccountPayload }
-  /** An event that the index doesn't need; `journaled` says whether the journal stores it. */
+  /** An event that the index doesn't need; `journaled`: whether the journal stores it. */
   | { kind: 'other'; journaled: boolean };
 
 type Read = (text: string, lazyFrom: number) => NodePayload;
@@ -192,7 +192,10 @@ const paths: Record<string, Read> = {
 /** The path of entries with the node's answer about an account at the start of a partial history. */
 export const STARTING_ACCOUNT_PATH = '/stackside/starting_account';
 
-/** Paths of what a server asked its node: it is of the chain as events are, and recordings contain it. */
+/**
+ * Paths of entries with the node's answers to queries. Like events, they are data about the chain, and recordings
+ * contain them.
+ */
 const askedPaths: Record<string, Read> = {
   [STARTING_ACCOUNT_PATH]: (text) => ({
     kind: 'starting_account',
@@ -200,75 +203,77 @@ const askedPaths: Record<string, Read> = {
   }),
 };
 
-/** Whether entries of this path are what a server asked its node. */
+/** Reports whether entries of this path contain the node's answers to queries. */
 export const isAskedPath = (path: string): boolean => Object.hasOwn(askedPaths, path);
 
-/** The paths to which a node posts events. */
+/** Paths that a node posts events to. */
 export const eventPaths: readonly string[] = Object.keys(paths);
 
-/** Whether a node posts events to this path. */
+/** Reports whether a node posts events to this path. */
 export const isEventPath = (path: string): boolean => Object.hasOwn(paths, path);
 
 /**
- * The path of an entry for a message of stacks-node-publisher that the operator skipped: no node posts to it, and it changes
- * nothing. Its text is a {@link SkippedMessage} as JSON.
+ * Path of an entry for a message of stacks-node-publisher that the operator skipped. No node posts to it, and it
+ * changes nothing. Its text is a {@link SkippedMessage} as JSON.
  */
 export const SKIPPED_PATH = '/stackside/skipped_message';
 
 /** A message of stacks-node-publisher that the operator skipped. */
 export interface SkippedMessage {
-  /** Its id in Redis: `<sequence>-0`. */
+  /** Id in Redis: `<sequence>-0`. */
   id: string;
-  /** The path that the node posted it to. */
+  /** Path that the node posted the message to. */
   path: string;
 }
 
 /**
- * The path of a withheld entry: no node posts to it, and it changes nothing. Only the hashes of its path and text are known
- * (`store/log/entry.ts`).
+ * Path of a withheld entry. No node posts to it, and it changes nothing. Only the hashes of the entry's path and text
+ * are available (`store/log/entry.ts`).
  */
 export const WITHHELD_PATH = '';
 
 /**
- * Whether events may have this path: a known path, or one that a newer node may post to. The journal stores events of unknown
- * paths, which change nothing.
+ * Reports whether events may have this path: a supported path, or a path that a newer node may post to. The journal
+ * stores events of unsupported paths, which change nothing.
  */
 export const mayBeEventPath = (path: string): boolean =>
   isEventPath(path) || (!isHostPath(path) && /^\/[a-z][a-z0-9_]{1,63}(\/[a-z0-9_]{1,64})?$/.test(path));
 
-/** Whether a host itself wrote the entry: no node posts to such a path. */
+/** Reports whether a host wrote the entry. No node posts to such a path. */
 export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
 
 /**
- * Whether a recording contains entries of this path: the node's events, and its answers. A recording leaves out commands, which
- * may be secret and matter only to the hosts that wrote them, and withheld entries, because their texts are unknown.
+ * Reports whether a recording contains entries of this path: the node's events, and its answers. A recording omits
+ * commands, which may be secret and matter only to the hosts that wrote them. It also omits withheld entries, because
+ * their texts are unavailable.
  */
 export const isRecordedPath = (path: string): boolean =>
   (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;
 
 /**
- * The payload of an entry of a journal or log. A newer program may have written it: an event of an unknown path is stored, and
- * changes nothing. So a version may introduce a new path only for entries that change nothing in any version; an entry that
- * older hosts must not ignore needs a form that they refuse.
+ * Returns the payload of an entry of a journal or log. A newer program may have written the entry: an event of an
+ * unsupported path is stored, and changes nothing. A version may therefore introduce a new path only for entries that
+ * change nothing in any version. An entry that older hosts must not ignore needs a form that they reject.
  * @throws PayloadError as {@link readPayload}
  */
 export const readEntry = (path: string, text: string): NodePayload =>
   isEventPath(path) || isAskedPath(path) ? readPayload(path, text) : { kind: 'other', journaled: true };
 
 /**
- * The payload of an event.
- * @param path the path it was posted to, one for which {@link mayBeEventPath} or {@link isAskedPath} holds, or {@link SKIPPED_PATH}
+ * Returns the payload of an event.
+ * @param path the path of the event: {@link mayBeEventPath} or {@link isAskedPath} must be true for it, or it is
+ * {@link SKIPPED_PATH}
  * @param text its JSON
- * @param lazyFrom minimum characters of a block whose events are parsed one by one
- * @throws PayloadError when the text isn't JSON, is nested too deep, or lacks a required field
+ * @param lazyFrom minimum characters of a block for parsing its events one by one
+ * @throws PayloadError if the text isn't JSON, is nested too deep, or lacks a required field
  */
 export function readPayload(path: string, text: string, lazyFrom = LAZY_FROM): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
   if (isAskedPath(path)) return askedPaths[path]!(text, lazyFrom);
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
-  // Nested brackets take a second per megabyte to parse, and forty times their memory; and a recursive walk of such a value
-  // overflows the stack.
+  // Nested brackets take a second per megabyte to parse, and forty times their memory. A recursive walk of such a value
+  // would overflow the stack.
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) {
     throw new PayloadError(`The body is nested deeper than ${MAX_FOREIGN_DEPTH} levels`);
   }

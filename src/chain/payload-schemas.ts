@@ -1,6 +1,6 @@
 /**
- * TypeBox schemas of the payloads that a Stacks node posts to its event observers, with the fields that Stackside needs.
- * Fields that older nodes don't send are optional; additional fields are allowed.
+ * TypeBox schemas of the payloads that a Stacks node posts to its event observers, with the fields that Stackside
+ * needs. Fields that older nodes don't send are optional. Additional fields are allowed.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 
@@ -10,16 +10,16 @@ export const MAX_STORED_INTEGER = 2n ** 63n - 1n;
 const Hash = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' });
 const Hash20 = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{40}$' });
 const Hex = Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})*$' });
-/** The description of a range, for error messages. */
+/** Returns the description of a range, for error messages. */
 const range = (maximum: number | bigint) => ({ description: `an integer from 0 to ${maximum}` });
 const upTo = (maximum: number) => Type.Integer({ minimum: 0, maximum, ...range(maximum) });
 const Height = upTo(0xffff_ffff);
 /** A count or an index: a u64 in the node, in practice far below 2^53. */
 const Unsigned = upTo(Number.MAX_SAFE_INTEGER);
-/** Unix seconds, up to the year 9999: later times have no ISO date of four digits. */
+/** Unix seconds, up to the year 9999. Later times have no ISO date with a year of four digits. */
 const Seconds = upTo(253_402_300_799);
 /**
- * A number that may exceed a double; then `parseJson` returns a bigint.
+ * Returns the schema of a number that may exceed a double; `parseJson` then returns a bigint.
  * @param limit a power of two, which the compiled check can represent exactly as a double
  */
 const bigBelow = (limit: bigint) =>
@@ -70,7 +70,7 @@ export type BitcoinOperation = Static<typeof BitcoinOperation>;
 
 const knownStatuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
 
-/** Whether a status is one that this program knows; a newer node may send others. */
+/** Reports whether this program supports a status. A newer node may send others. */
 export const isKnownStatus = (status: string): status is (typeof knownStatuses)[number] =>
   (knownStatuses as readonly string[]).includes(status);
 
@@ -91,7 +91,7 @@ export const TransactionPayload = Type.Object({
 });
 export type TransactionPayload = Static<typeof TransactionPayload>;
 
-/** The common members of events; {@link eventBodies} has the schemas of the bodies. */
+/** The common members of events. The schemas of the bodies are in {@link eventBodies}. */
 export const EventPayload = Type.Object({
   txid: Hash,
   event_index: Unsigned,
@@ -137,13 +137,13 @@ const MinerRewardPayload = Type.Object({
   from_index_consensus_hash: Hash,
 });
 
-/** The reward set without its addresses: these come with the Bitcoin blocks that pay them. */
+/** The reward set without its addresses, which come with the Bitcoin blocks that pay them. */
 const RewardSetPayload = Type.Object({
   signers: nullable(
     Type.Array(
       Type.Object({
         signing_key: Hex,
-        // Older nodes write a number.
+        // Older nodes send a number.
         stacked_amt: Type.Union([Amount, BigUnsigned]),
         weight: Unsigned,
       }),
@@ -186,7 +186,7 @@ export type BlockPayload = Static<typeof BlockPayload>;
 const BitcoinPayment = Type.Object({ recipient: Type.String(), amt: BigUnsigned });
 
 export const BurnBlockPayload = Type.Object({
-  /** Where the event comes from if no node posted it; payouts, slot holders and pox transactions are not known then. */
+  /** Source of the event if no node posted it. Payouts, slot holders and pox transactions are then missing. */
   filled_from: Type.Optional(Type.String()),
   burn_block_hash: Hash,
   burn_block_height: Height,
@@ -230,22 +230,25 @@ export const AttachmentsPayload = Type.Array(
 );
 export type AttachmentsPayload = Static<typeof AttachmentsPayload>;
 
-/** What an account had before the first block of a partial history, as the node said. Amounts are in micro-STX. */
+/**
+ * The state of an account before the first block of a partial history, as the node returned it. Amounts are in
+ * micro-STX.
+ */
 export const StartingAccountPayload = Type.Object({
-  /** The block below the first one, at which the node was asked. */
+  /** The block below the first block, at which the node was queried. */
   parent_index_block_hash: Hash,
   principal: Principal,
-  /** Without what is locked. */
+  /** Balance without the locked STX. */
   balance: Amount,
   locked: Amount,
-  /** Bitcoin height; 0 where nothing is locked. */
+  /** Bitcoin height; 0 if nothing is locked. */
   unlock_height: Height,
-  /** The next one. */
+  /** Next nonce. */
   nonce: Unsigned,
 });
 export type StartingAccountPayload = Static<typeof StartingAccountPayload>;
 
-/** Names and maxima of a schema's numeric fields that may exceed a double. */
+/** Generates names and maxima of a schema's numeric fields that may exceed a double. */
 function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> {
   const {
     anyOf = [],
@@ -261,9 +264,7 @@ function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> 
   for (const [property, one] of Object.entries(properties)) yield* largeNumbers(one, property);
 }
 
-/**
- * Names and maxima of all payloads' JSON numbers that may exceed a double. `JSON.parse` would round them.
- */
+/** Names and maxima of all JSON numbers in payloads that may exceed a double. `JSON.parse` would round them. */
 export const LARGE_NUMBERS: ReadonlyMap<string, bigint> = new Map(
   [BlockPayload, BurnBlockPayload].flatMap((schema) => [...largeNumbers(schema)]),
 );

@@ -1,6 +1,6 @@
 /**
- * Events prepared ahead of the writer: all that follows from an event alone, whatever the index has. It is pure, so that other
- * threads can do it; what they leave out, the writer does.
+ * Prepares events ahead of the writer: everything that depends only on the event, not on the index. The code is pure,
+ * so other threads can run it. The writer handles the events that it skips.
  */
 import type { Block } from './block.ts';
 import type { Effect } from './effect.ts';
@@ -9,27 +9,31 @@ import { networkOf } from './network.ts';
 import { type AnnouncedTransactions, announcedTransactions, blockOf, chainIdOf } from './normalise.ts';
 import { PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
 
-/** What the writer needs of an event, in place of its payload. */
+/** A prepared event that replaces the payload for the writer. */
 export type PreparedPayload =
   | {
       kind: 'prepared_block';
-      /** The chain that it was read for. */
+      /** Chain id with which the block was read. */
       chainId: number;
       block: Block;
       effects: Effect[];
     }
   | ({ kind: 'prepared_mempool' } & AnnouncedTransactions);
 
-/** Prepares an event of a path and a text; null for one that is left to the writer. */
+/** Prepares an event with a path and a text. Returns null if the writer must handle it. */
 export type Prepare = (path: string, text: string) => PreparedPayload | null;
 
-/** Blocks that are completed by block 0 are left to the writer, and so are those whose events are parsed one by one. */
+/**
+ * Reports whether the block can be prepared. The writer handles blocks that block 0 completes, and blocks with events
+ * that are parsed one by one.
+ */
 const isWhole = ({ block_height, events }: ReadBlock): boolean => block_height > 1 && Array.isArray(events);
 
 /**
- * Makes a function that prepares events. It returns null for an event that is left to the writer: one of a kind that is cheap,
- * or one that can't be read, of which the writer says why.
- * @param known the chain id of the data; null while it is unknown, then that of the first signed transaction is used
+ * Makes a function that prepares events. It returns null for an event that the writer must handle: a cheap kind, or an
+ * unreadable event, for which the writer throws the error.
+ * @param known the chain id of the data; null if it is unknown: then the chain id of the first signed transaction is
+ * used
  */
 export function preparer(known: number | null): Prepare {
   let chainId = known;

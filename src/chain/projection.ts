@@ -1,54 +1,58 @@
 /**
- * Projected blocks: the blocks that pending transactions would fill, if no other came.
+ * Projected blocks: the blocks that the pending transactions would fill if no other transactions arrived.
  *
- * The rule is that of a node's miner with its default settings (`mempool_walk_strategy = "NextNonceWithHighestFeeRate"` and
- * `tenure_cost_limit_per_block_percentage = 25`): next comes the transaction with the highest fee rate, among those whose nonces
- * are the next ones of their origin and of their sponsor. The fee rate is the fee divided by the weight, which is the sum of the
- * shares that a transaction has of each limit of a block: of the five dimensions of cost (SIP-006), and of the bytes. Equal rates
- * are in the order of receipt. A transaction that does not fit begins the next block.
+ * The rule is the rule of a node's miner with its default settings (`mempool_walk_strategy =
+ * "NextNonceWithHighestFeeRate"` and `tenure_cost_limit_per_block_percentage = 25`). The miner takes the transaction
+ * with the highest fee rate among the transactions with the next nonces of their origin and sponsor. The fee rate is
+ * the fee divided by the weight. The weight is the sum of a transaction's shares of each limit of a block: the five
+ * dimensions of cost (SIP-006), and the bytes. Equal rates are in the order of receipt. A transaction that doesn't fit
+ * starts the next block.
  *
- * What the rule can't know: transactions that are still to come; what a contract call will cost, which is estimated from earlier
- * calls of its function, and what a deployment will, of which the bytes alone count; the settings of the miner and how much of its
- * tenure's budget is used; when a block ends by its time.
+ * The rule has limits. It doesn't include future transactions. It estimates the cost of a contract call from earlier
+ * calls of the function, and it counts only the bytes of a deployment. It ignores the miner's settings, the used part
+ * of the tenure's budget, and the time at which a block ends.
  */
 import type { Pause } from '../base/turns.ts';
 import { TENURE_BUDGET } from './tenure-budget.ts';
 
-/** The part of a tenure's budget that a miner puts into one block. */
+/** The share of a tenure's budget that a miner puts into one block. */
 const BLOCK_SHARE = 0.25;
 
 /** Maximum size of a block in bytes (SIP-005). */
 const MOST_BYTES = 2 * 1024 * 1024;
 
-/** What a projected block has at most, unless its only transaction has more. */
+/** Limits of a projected block. A single transaction may exceed them. */
 export const BLOCK_LIMITS: readonly number[] = [
   ...Object.values(TENURE_BUDGET).map((most) => most * BLOCK_SHARE),
   MOST_BYTES,
 ];
 
-/** Pending transactions of an account that a node accepts: those with later nonces wait for a place in the mempool. */
+/**
+ * Maximum pending transactions of an account that a node accepts. Transactions with later nonces wait for a place in
+ * the mempool.
+ */
 export const MOST_CHAINED = 25;
 
-/** The least fee that a node accepts, in micro-STX for each byte. */
+/** Minimum fee that a node accepts, in micro-STX per byte. */
 const LEAST_FEE_PER_BYTE = 1;
 
-/** A pending transaction, as far as a miner's choice depends on it. Accounts are numbers. */
+/** A pending transaction, with the values that a miner's choice depends on. Accounts are numbers. */
 export interface Candidate {
   txId: Uint8Array;
-  /** micro-STX. */
+  /** Fee in micro-STX. */
   fee: number;
   /** Cost and bytes, in the order of {@link BLOCK_LIMITS}. */
   uses: readonly number[];
   receivedAt: number;
-  /** The nonces that it spends: its origin's, and its sponsor's if that is another account. */
+  /** The nonces that the transaction spends: its origin's, and its sponsor's if the sponsor is another account. */
   spends: readonly { account: number; nonce: number }[];
 }
 
-/** The sum of the shares of a block's limits. */
+/** Returns the sum of the transaction's shares of a block's limits. */
 const weightOf = (uses: readonly number[]): number =>
   uses.reduce((sum, amount, index) => sum + amount / BLOCK_LIMITS[index]!, 0);
 
-/** micro-STX for a block's whole limits. */
+/** Returns the fee rate: micro-STX for a block's whole limits. */
 export const rateOf = ({ fee, uses }: Pick<Candidate, 'fee' | 'uses'>): number => fee / weightOf(uses);
 
 const sumOf = (a: readonly number[], b: readonly number[]): number[] => a.map((amount, index) => amount + b[index]!);
@@ -56,22 +60,24 @@ const isWithin = (uses: readonly number[]): boolean => uses.every((amount, index
 
 export interface ProjectedBlock {
   transactions: Candidate[];
-  /** The sums of its transactions, in the order of {@link BLOCK_LIMITS}. */
+  /** Sums of the block's transactions, in the order of {@link BLOCK_LIMITS}. */
   uses: readonly number[];
 }
 
 export interface Projection {
   blocks: ProjectedBlock[];
-  /** Block and place in it by transaction id in hex, from 1. */
+  /** Block number and index in the block, both from 1, by transaction id in hex. */
   places: ReadonlyMap<string, { block: number; place: number }>;
-  /** The next nonces of the accounts of all candidates at the tip; where one is unknown, the lowest that is pending. */
+  /**
+   * The next nonces of all candidates' accounts at the tip. If an account's nonce is unknown, its lowest pending nonce.
+   */
   nextNonces: ReadonlyMap<number, number>;
 }
 
 interface Queued {
   candidate: Candidate;
   rate: number;
-  /** Whether it is in the heap, or was. */
+  /** Whether the transaction is in the heap, or was. */
   isReady: boolean;
 }
 
@@ -81,7 +87,7 @@ const isBefore = (a: Queued, b: Queued): boolean => {
   return Buffer.compare(a.candidate.txId, b.candidate.txId) < 0;
 };
 
-/** A binary heap: the transaction that a miner takes first is at its top. */
+/** Makes a binary heap with the transaction that a miner takes first at its top. */
 function heapOf() {
   const heap: Queued[] = [];
   return {
@@ -110,12 +116,12 @@ function heapOf() {
   };
 }
 
-/** Transactions between two looks at the time. */
+/** Number of transactions between two checks of the time. */
 const BATCH = 256;
 
 /**
  * Fills projected blocks.
- * @param nextNonceOf the next nonce of an account at the tip; null where it is unknown
+ * @param nextNonceOf the next nonce of an account at the tip; null if it is unknown
  */
 export async function projectionOf(
   candidates: readonly Candidate[],
@@ -158,7 +164,7 @@ export async function projectionOf(
   const places = new Map<string, { block: number; place: number }>();
   let current: ProjectedBlock | undefined;
   for (let top = heap.pop(); top !== undefined; top = heap.pop()) {
-    // Another one may have spent the nonce meanwhile.
+    // Another transaction may have spent the nonce since.
     if (!isNext(top)) continue;
     const { candidate } = top;
     const uses: readonly number[] = current === undefined ? candidate.uses : sumOf(current.uses, candidate.uses);
@@ -180,8 +186,9 @@ export async function projectionOf(
 }
 
 /**
- * The least fee in micro-STX with which a transaction would be in the first projected block, before those with equal rates; null where
- * none would do, since it follows transactions that are not in the first block, or are pending no more.
+ * Returns the minimum fee in micro-STX with which a transaction would be in the first projected block, before
+ * transactions with equal rates. Returns null if no fee is enough, because the transaction follows transactions that
+ * aren't in the first block or are no longer pending.
  * @param blocks the projected blocks
  * @param nextNonce the next nonce of an account at the tip
  */
@@ -191,13 +198,13 @@ export function feeForFirstBlock(
   nextNonce: (account: number) => number,
 ): number | null {
   const weight = weightOf(own.uses);
-  /** Nonces that others must spend before. */
+  /** Nonces that other transactions must spend before. */
   const awaited = new Set(
     own.spends
       .filter(({ account, nonce }) => nextNonce(account) !== nonce)
       .map(({ account, nonce }) => `${account} ${nonce - 1}`),
   );
-  /** Accounts whose further transactions follow this one. */
+  /** Accounts whose later transactions follow this transaction. */
   const held = new Set<number>();
   let uses: readonly number[] | null = null;
   let beaten = Number.POSITIVE_INFINITY;

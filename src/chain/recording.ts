@@ -1,19 +1,20 @@
 /**
- * Rows of event recordings, in which deployments export and exchange their raw events. Four columns, separated by tabs: `id`,
- * `receive_timestamp`, `event_path`, `payload`. Most recordings have the escapes of PostgreSQL's COPY text format (`copy`),
- * some have none (`raw`), and a recording doesn't state its format: `"C:\\new"` is a path in one and has a line break in
- * the other. So each payload with a backslash is parsed both ways. If JSON or COPY's rules allow only one, the row shows the
- * format of the whole recording; if they allow both, nothing is guessed.
+ * Rows of event recordings, a format in which deployments export and exchange raw events. A row has four columns,
+ * separated by tabs: `id`, `receive_timestamp`, `event_path`, `payload`. Most recordings use the escapes of
+ * PostgreSQL's COPY text format (`copy`), some have no escapes (`raw`), and a recording doesn't declare its format:
+ * `"C:\\new"` is a path in one format and contains a line break in the other. Each payload with a backslash is
+ * therefore parsed both ways. If JSON or COPY's rules allow only one format, the row shows the format of the whole
+ * recording. If they allow both, Stackside doesn't guess.
  */
 import { parsedJson } from '../base/json.ts';
 import { utcMicroseconds } from '../base/utc-time.ts';
 
 export interface RecordedEvent {
   id: number;
-  /** Unix microseconds. */
+  /** Time of receipt, in Unix microseconds. */
   receivedAt: number;
   path: string;
-  /** JSON. */
+  /** The payload, as JSON. */
   text: string;
 }
 
@@ -21,18 +22,21 @@ export interface RecordedEvent {
 export const recordingFormats = ['copy', 'raw'] as const;
 export type RecordingFormat = (typeof recordingFormats)[number];
 
-/** The format of a recording, and the row that shows it, counted from 1. */
+/** The format of a recording, and the number of the row that shows it. The first row is 1. */
 export interface ShownFormat {
   format: RecordingFormat;
   row: number;
 }
 
-/** A row that can't be read. */
+/** Thrown if a row can't be read. */
 export class RowError extends Error {
   override readonly name = 'RowError';
 }
 
-/** A row that is a valid event in both formats while no row before it shows the format, or only in another one than they show. */
+/**
+ * Thrown if a row is a valid event in both formats and no earlier row shows the format, or if a row is valid only in
+ * another format than the format that earlier rows show.
+ */
 export class FormatError extends Error {
   override readonly name = 'FormatError';
   constructor(
@@ -66,7 +70,7 @@ const unescaped = (text: string): string =>
 
 const MICROSECONDS = 1_000_000;
 
-/** `2022-09-13 00:12:27.103+00`: UTC, trailing zeros of the fraction cut. */
+/** Formats a time in UTC, without trailing zeros of the fraction: `2022-09-13 00:12:27.103+00`. */
 function timestampText(microseconds: number): string {
   const seconds = Math.floor(microseconds / MICROSECONDS);
   const clock = new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ');
@@ -89,19 +93,22 @@ function timestampOf(text: string): number {
 const isJson = (text: string): boolean => parsedJson(text) !== undefined;
 
 /**
- * Writes a payload in COPY's format. If the result were valid JSON without COPY's rules too, its first bracket or quote gets a
- * backslash, which COPY ignores, so that the row can be read in one way only.
+ * Writes a payload in COPY's format. If the result were also valid JSON without COPY's rules, its first bracket or
+ * quote gets a backslash, which COPY ignores. The row can then be read in only one way.
  */
 function payloadColumn(text: string): string {
   const column = escaped(text);
   return column.includes('\\') && isJson(column) ? column.replace(/[{["]/, '\\$&') : column;
 }
 
-/** A row in COPY's format without its line end. @param event its text must be JSON */
+/** Returns a row in COPY's format without its line end. @param event its text must be JSON */
 export const recordingRow = ({ id, receivedAt, path, text }: RecordedEvent): string =>
   `${id}\t${timestampText(receivedAt)}\t${path}\t${payloadColumn(text)}`;
 
-/** The formats in which a payload is valid. COPY doubles every backslash of JSON, so a single one excludes COPY. */
+/**
+ * Returns the formats in which a payload is valid. COPY doubles every backslash of JSON, so a single backslash excludes
+ * COPY.
+ */
 function formatsOf(column: string): readonly RecordingFormat[] {
   const text = unescaped(column);
   const raw = isJson(column);
@@ -117,13 +124,13 @@ const END_MARK = '\\.';
 const LONGEST_ID = 15;
 const idOf = (text: string): number | null => (/^\d+$/.test(text) && text.length <= LONGEST_ID ? Number(text) : null);
 
-/** Returns the id of a row in bytes; null if the row begins with none. */
+/** Returns the id of a row in bytes; null if the row doesn't begin with an id. */
 export function rowId(line: Uint8Array): number | null {
   const end = line.subarray(0, LONGEST_ID + 1).indexOf(TAB);
   return end < 0 ? null : idOf(String.fromCharCode(...line.subarray(0, end)));
 }
 
-/** The offsets at which the second to the fourth column of a line begin. */
+/** Returns the offsets at which the second to the fourth column of a line start. */
 function columnStarts(line: string): [timestamp: number, path: number, payload: number] {
   const first = line.indexOf('\t');
   const second = line.indexOf('\t', first + 1);
@@ -135,7 +142,7 @@ function columnStarts(line: string): [timestamp: number, path: number, payload: 
 }
 
 /**
- * The format that a line shows; null if it is valid in both formats or in none.
+ * Returns the format that a line shows; null if the line is valid in both formats or in neither.
  * @throws RowError if it doesn't have four columns
  */
 export function formatShownBy(line: string): RecordingFormat | null {
@@ -167,9 +174,9 @@ export function recordingReader(given: RecordingFormat | null = null) {
   return {
     /**
      * Reads the next line, without its end.
-     * @param row its number in the recording, counted from 1
+     * @param row its number in the recording; the first row is 1
      * @returns its event; null for an empty line and COPY's end mark
-     * @throws RowError, FormatError (which `decide` may end)
+     * @throws RowError, FormatError (call `decide` to continue)
      */
     read(line: string, row: number): RecordedEvent | null {
       if (line === '' || line === END_MARK) return null;
@@ -181,7 +188,7 @@ export function recordingReader(given: RecordingFormat | null = null) {
       const text = payloadOf(line.slice(payload), row);
       return { id, receivedAt, path: line.slice(path, payload - 1), text };
     },
-    /** Sets the format, which a later row shows; the line that could not be read may then be read again. */
+    /** Sets the format that a later row shows. The unreadable line can then be read again. */
     decide(known: ShownFormat): void {
       shown = known;
     },

@@ -1,4 +1,4 @@
-/** The cost that the blocks of a tenure may have, unless it is extended (SIP-006, as of Stacks 2.05), by dimension. */
+/** The cost limit of a tenure's blocks, unless the tenure is extended (SIP-006, as of Stacks 2.05), by dimension. */
 export const TENURE_BUDGET = {
   runtime: 5_000_000_000,
   readCount: 15_000,

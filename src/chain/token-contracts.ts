@@ -1,6 +1,6 @@
 /**
- * Contracts of tokens with metadata, by their interfaces: fungible tokens (SIP-010), non-fungible (SIP-009) and semi-fungible
- * ones (SIP-013); their mints, and the notifications that metadata changed (SIP-019).
+ * Token contracts, recognised by their interfaces: fungible (SIP-010), non-fungible (SIP-009) and semi-fungible tokens
+ * (SIP-013); their mints, and the notifications that metadata changed (SIP-019).
  */
 import { parsedJson } from '../base/json.ts';
 import { type AbiFunction, contractFunctions } from '../codec/abi.ts';
@@ -13,22 +13,22 @@ import { type Tuple, tupleOf } from './pox/print.ts';
 const tokenFamilies = ['ft', 'nft', 'sft'] as const;
 export type TokenFamily = (typeof tokenFamilies)[number];
 
-/** The number of a fungible token, which has only one. */
+/** The id of a fungible token, which is the contract's only token. */
 export const FT_TOKEN = 1n;
 
-/** A contract of tokens. */
+/** A token contract. */
 export interface TokenContract {
   family: TokenFamily;
-  /** Of a fungible token: the name of the first one that the contract declares. */
+  /** Fungible tokens: name of the first asset that the contract declares; null for other families. */
   asset: string | null;
 }
 
-/** Types of arguments, in order: a plain type by its name, a compound one by its kind. */
+/** Types of arguments, in order: a plain type by its name, a compound type by its kind. */
 type Arguments = readonly string[];
 
 const uint = 'uint128';
 
-/** The functions that each standard requires, first the family that wins where several fit. */
+/** The functions that each standard requires. If several standards fit, the first one wins. */
 const standards: readonly { family: TokenFamily; functions: Readonly<Record<string, Arguments>> }[] = [
   {
     family: 'sft',
@@ -66,19 +66,19 @@ const standards: readonly { family: TokenFamily; functions: Readonly<Record<stri
   },
 ];
 
-/** A plain type by its name, a compound one by its kind: whatever it is made of. */
+/** Returns the name of a plain type, or the kind of a compound type. */
 function typeName(type: unknown): string {
   if (typeof type === 'string') return type;
   return typeof type === 'object' && type !== null ? (Object.keys(type)[0] ?? '') : '';
 }
 
-/** Neither access, results nor names of arguments count. */
+/** Reports whether a function takes these types. Access, results and names of arguments don't count. */
 const takes = (declared: AbiFunction | undefined, types: Arguments): boolean =>
   declared !== undefined &&
   declared.args.length === types.length &&
   declared.args.every(({ type }, index) => typeName(type) === types[index]);
 
-/** The name of the first item of a list in an interface; null without one. */
+/** Returns the name of the first item of a list in an interface; null if there is none. */
 function firstName(list: unknown): string | null {
   const [first]: unknown[] = Array.isArray(list) ? list : [];
   return typeof first === 'object' && first !== null && 'name' in first && typeof first.name === 'string'
@@ -87,7 +87,7 @@ function firstName(list: unknown): string | null {
 }
 
 /**
- * What a contract is by its interface; null where it is no contract of tokens.
+ * Returns the token family and the asset of a contract; null if it isn't a token contract.
  * @param json the node's `contract_interface`
  */
 export function tokenContract(json: string): TokenContract | null {
@@ -104,21 +104,21 @@ export function tokenContract(json: string): TokenContract | null {
   return asset === null ? null : { family, asset };
 }
 
-/** How metadata may change from now on (SIP-019). */
+/** Announced ways of future metadata changes (SIP-019). */
 const updateModes = ['standard', 'frozen', 'dynamic'] as const;
 export type UpdateMode = (typeof updateModes)[number];
 
 /** A notification that the metadata of tokens changed. */
 export interface MetadataUpdate {
   contract: string;
-  /** Null for all tokens that the contract has. */
+  /** Token ids; null for all tokens of the contract. */
   tokens: readonly bigint[] | null;
   mode: UpdateMode;
-  /** Seconds after which a dynamic token is read again. */
+  /** Seconds until a dynamic token is read again. */
   ttl: bigint | null;
 }
 
-/** The text of a value: contracts print it as ASCII, UTF-8 or a buffer. */
+/** Returns the text of a value, which contracts print as ASCII, UTF-8 or a buffer. */
 function textOf(value: ClarityValue | undefined): string | null {
   switch (value?.type) {
     case 'string-ascii':
@@ -134,7 +134,7 @@ function textOf(value: ClarityValue | undefined): string | null {
 const NOTIFICATION = 'token-metadata-update';
 const SFT_MINT = 'sft_mint';
 
-/** Whether bytes hold a text: decoding each print would take far longer. */
+/** Reports whether the bytes contain a text. Decoding each print would take much longer. */
 const hasText = ({ buffer, byteOffset, byteLength }: Uint8Array, text: string): boolean =>
   Buffer.from(buffer, byteOffset, byteLength).includes(text);
 
@@ -146,7 +146,7 @@ function printOf(event: ChainEvent, text: string): Tuple | null {
 
 const MOST = 2n ** 128n - 1n;
 
-/** The numbers of a list, each once; null for an empty list, and for anything else. */
+/** Returns the numbers of a list, each once; null for an empty list, and for anything else. */
 function numbersOf(value: ClarityValue | undefined): bigint[] | null {
   if (value?.type !== 'list' || value.value.length === 0) return null;
   const numbers = new Set<bigint>();
@@ -163,7 +163,7 @@ function modeOf(value: ClarityValue | undefined): UpdateMode | undefined {
   return updateModes.find((mode) => mode === text);
 }
 
-/** @param sender of the transaction: may notify of its own contracts through any other */
+/** Reads a notification. @param sender of the transaction, which may notify of its own contracts through any other */
 function updateOf(event: ChainEvent, sender: string): MetadataUpdate | null {
   const print = printOf(event, NOTIFICATION);
   if (print === null || textOf(print.get('notification')) !== NOTIFICATION) return null;
@@ -184,7 +184,7 @@ function updateOf(event: ChainEvent, sender: string): MetadataUpdate | null {
   };
 }
 
-/** A mint of a token that is not fungible. */
+/** A mint of a non-fungible or semi-fungible token. */
 export interface TokenMint {
   contract: string;
   family: 'nft' | 'sft';
@@ -206,7 +206,7 @@ function mintOf(event: ChainEvent): TokenMint | null {
   return { contract: event.contractId, family: 'sft', token: token.value };
 }
 
-/** The mint or the notification of an event of a successful transaction. @param sender of the transaction */
+/** Returns the mint or the notification in an event of a successful transaction. @param sender of the transaction */
 export function tokenNews(event: ChainEvent, sender: string): TokenMint | MetadataUpdate | null {
   if (event.kind !== 'contract_log' && event.kind !== 'nft') return null;
   return mintOf(event) ?? updateOf(event, sender);

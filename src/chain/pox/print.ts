@@ -1,6 +1,6 @@
 /**
  * The common form of the stacking contracts' prints. For pox-2 to pox-4 the node makes the print,
- * `(ok {name, stacker, …, data: {…}})`; pox-5 itself prints a tuple with a `topic`. pox has no such prints.
+ * `(ok {name, stacker, …, data: {…}})`. The contract pox-5 prints a tuple with a `topic`. pox has no such prints.
  */
 import type { BitcoinNetwork } from '../../codec/bitcoin-address.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
@@ -8,11 +8,11 @@ import type { ChainEvent } from '../block.ts';
 
 export type Tuple = ReadonlyMap<string, ClarityValue>;
 
-/** The entries of a tuple; null for any other value. */
+/** Returns the entries of a tuple; null for any other value. */
 export const tupleOf = (value: ClarityValue | undefined): Tuple | null =>
   value?.type === 'tuple' ? value.value : null;
 
-/** A print that lacks the fields that its topic requires. */
+/** Thrown if a print lacks a field that its topic requires. */
 export class UnreadablePrint extends Error {
   override readonly name = 'UnreadablePrint';
 }
@@ -22,7 +22,7 @@ export type Field<T> = (tuple: Tuple) => T;
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type ValuesOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> };
 
-/** Reads every declared field of a tuple. @throws UnreadablePrint if one is missing or has another type */
+/** Reads every declared field of a tuple. @throws UnreadablePrint if a field is missing or has another type */
 export function valuesOf<F extends Fields>(fields: F, tuple: Tuple): ValuesOf<F> {
   const values: Record<string, unknown> = {};
   for (const name in fields) values[name] = fields[name]?.(tuple);
@@ -43,7 +43,7 @@ const required =
     return read;
   };
 
-/** Declares a field that may be missing, `none`, or wrapped in a `some`; null if there is no value. */
+/** Declares a field that may be missing, `none`, or wrapped in a `some`; it is null if there is no value. */
 const optional =
   <T>(kind: Kind<T>) =>
   (name: string): Field<T | null> =>
@@ -57,14 +57,14 @@ const optional =
   };
 
 const uintKind: Kind<bigint> = (value) => (value.type === 'uint' ? value.value : undefined);
-/** Reads a `uint` as a number. A value above 2^53 - 1 is refused: cycles, bonds and heights never reach it. */
+/** Reads a `uint` as a number. Rejects values above 2^53 - 1, which cycles, bonds and heights never reach. */
 const countKind: Kind<number> = (value) =>
   value.type === 'uint' && value.value <= Number.MAX_SAFE_INTEGER ? Number(value.value) : undefined;
 const bufferKind: Kind<Uint8Array> = (value) => (value.type === 'buffer' ? value.value : undefined);
 
 export const uint = required(uintKind);
 export const optionalUint = optional(uintKind);
-/** Declares a field that holds a count, a height or an index, as a number. */
+/** Declares a field with a count, a height or an index, as a number. */
 export const count = required(countKind);
 export const optionalCount = optional(countKind);
 export const buffer = required(bufferKind);
@@ -75,21 +75,21 @@ export const tuple = required((value) => (value.type === 'tuple' ? value.value :
 export interface PoxPrint {
   /** The contract's name, such as `pox-3`. */
   contractName: string;
-  /** The network whose spelling of Bitcoin addresses is used: regtest for every chain but mainnet. */
+  /** The network for the text form of Bitcoin addresses: regtest for all chains except mainnet. */
   network: BitcoinNetwork;
   /** The name of the operation, such as `stack-stx`; for pox-5, the topic. */
   name: string;
   stacker: string | null;
   /** All fields of the print. */
   fields: Tuple;
-  /** The fields that are specific to `name`, if the print has them in a tuple of their own; otherwise empty. */
+  /** The fields that are specific to `name`, if the print has a separate tuple for them; otherwise empty. */
   data: Tuple;
 }
 
-/** The contracts: of mainnet, and of all other chains. */
+/** The stacking contracts of mainnet and of all other chains. */
 const POX_CONTRACT = /^(SP000000000000000000002Q6VF78|ST000000000000000000002AMW42H)\.(pox(?:-[2-5])?)$/;
 
-/** The name of the stacking contract that printed an event, and its network; null for any other event. */
+/** Returns the name of the stacking contract that printed an event, and its network; null for any other event. */
 export function printingPox(event: ChainEvent): { contractName: string; network: BitcoinNetwork } | null {
   if (event.kind !== 'contract_log' || event.topic !== 'print') return null;
   const match = POX_CONTRACT.exec(event.contractId);
@@ -97,7 +97,7 @@ export function printingPox(event: ChainEvent): { contractName: string; network:
   return { contractName: match[2] ?? '', network: match[1]?.startsWith('SP') ? 'mainnet' : 'regtest' };
 }
 
-/** The print of an event; null for other events, and for prints of another form. */
+/** Returns the print of an event; null for other events, and for prints of another form. */
 export function poxPrint(event: ChainEvent): PoxPrint | null {
   const printing = printingPox(event);
   if (printing === null || event.kind !== 'contract_log') return null;

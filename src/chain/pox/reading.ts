@@ -7,7 +7,8 @@ import { heightOfUint, type StackingPrint, stackingTopics } from './stacking.ts'
 import { type StakingChange, stakingTopics } from './staking.ts';
 
 /**
- * The meaning of a print. `unread` is a print whose topic or fields are unknown, which remains a plain contract log.
+ * The meaning of a print. `unread` is a print with an unsupported topic or unreadable fields, which remains a plain
+ * contract log.
  */
 export type PoxReading =
   | { kind: 'stacking'; print: StackingPrint }
@@ -58,25 +59,25 @@ export function poxReading(event: ChainEvent): PoxReading | null {
   }
 }
 
-/** `(err …)`: a call that did nothing. */
+/** `(err …)`: the call did nothing. */
 const ERR_PREFIX = 8;
 const isRefusal = (event: ChainEvent): boolean => event.kind === 'contract_log' && event.value[0] === ERR_PREFIX;
 
 /**
- * A change of a principal's lock. Each is the whole state, not a difference: the last one is valid. `amount` (micro-STX) is
- * null if a missed reward slot ends a lock early: the amount of the lock before remains.
+ * A change of a principal's lock. Each change is the whole state, not a difference: the last one is valid. `amount`
+ * (micro-STX) is null if a missed reward slot ends a lock early: the previous amount remains.
  */
 export interface StackingLock {
   principal: string;
   amount: string | null;
-  /** Bitcoin height at which the STX are unlocked. */
+  /** Bitcoin height of the unlock. */
   unlockHeight: number;
   /** The version of the stacking contract: 1 for pox, 2 for pox-2, up to 5 for pox-5. */
   poxVersion: number;
 }
 
 /**
- * How an event changes a lock; null when it doesn't. The node sends lock events for pox-5, too.
+ * Returns how an event changes a lock; null if it doesn't. The node also sends lock events for pox-5.
  * @param reading of the event
  */
 export function stackingLock(event: ChainEvent, reading: PoxReading | null): StackingLock | null {
@@ -85,7 +86,7 @@ export function stackingLock(event: ChainEvent, reading: PoxReading | null): Sta
     if (poxVersion === undefined) return null;
     return { principal: event.address, amount: event.amount, unlockHeight: event.unlockHeight, poxVersion };
   }
-  // pox-2 and pox-3 print `handle-unlock` for a stacker whose slot was missed, and the node sends no lock event.
+  // pox-2 and pox-3 print `handle-unlock` for a stacker that missed a slot, and the node sends no lock event.
   if (reading?.kind !== 'stacking') return null;
   const { changes, stacker, state, poxVersion } = reading.print;
   if (!changes.some(({ kind }) => kind === 'early_unlock')) return null;

@@ -1,6 +1,6 @@
 /**
- * The prints of pox-2 to pox-4: how they are declared and parsed, and the list of each contract. Amounts are micro-STX,
- * heights Bitcoin's.
+ * The prints of pox-2 to pox-4: declarations and parsing, and the list of prints per contract. Amounts are micro-STX,
+ * heights are Bitcoin heights.
  */
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/bitcoin-address.ts';
 import {
@@ -25,12 +25,15 @@ interface StackingState {
   unlockHeight: bigint;
 }
 
-/** A change by a print, besides the list of prints. */
+/** A change by a print, in addition to the list of prints. */
 export type StackingChange =
   /** A pool may lock the stacker's STX until a Bitcoin height; null: without end. */
   | { kind: 'delegation'; pool: string; unlockHeight: bigint | null }
   | { kind: 'revocation'; pool: string }
-  /** The stacker's STX count from `firstCycle` until before `endCycle`: solo with a signer's key, or through a pool. */
+  /**
+   * The stacker's STX count from `firstCycle` up to, but not including, `endCycle`: solo with a signer's key, or
+   * through a pool.
+   */
   | { kind: 'solo_term'; firstCycle: number; endCycle: number; signerKey: Uint8Array | null }
   | { kind: 'pooled_term'; firstCycle: number; endCycle: number; pool: string }
   /** The stacker, a pool, commits its locked STX to a signer's key. */
@@ -44,10 +47,10 @@ export interface StackingPrint {
   name: string;
   /** The owner of the STX; for an aggregation, the operator of the pool. */
   stacker: string;
-  /** The state after the operation, which is computed because the node prints the state before it. */
+  /** The state after the operation. It is computed, because the node prints the state before the operation. */
   state: StackingState;
   poxAddress: PoxAddress | null;
-  /** The fields that are specific to the name. A missing `unlock_burn_height` means that the print leaves it open. */
+  /** The fields that are specific to the name. If the print has no `unlock_burn_height`, the field is missing here. */
   data: Readonly<Record<string, bigint | number | string | Uint8Array | null>>;
   changes: readonly StackingChange[];
 }
@@ -55,18 +58,18 @@ export interface StackingPrint {
 /** One print of a contract, by its name. */
 export interface StackingTopic {
   name: string;
-  /** Parses a print; null if it reports that nothing happened. @throws UnreadablePrint */
+  /** Parses a print; returns null if it reports that nothing happened. @throws UnreadablePrint */
   read(print: PoxPrint, poxVersion: number): StackingPrint | null;
 }
 
 interface Declaration<F extends Fields> {
   name: string;
-  /** The fields to read from `data`, by the names under which the API serves them. */
+  /** The fields to read from `data`, by their names in the API. */
   fields: F;
-  /** The part of the stacker's state that the operation changes. */
+  /** Returns the part of the stacker's state that the operation changes. */
   after?: (state: StackingState, data: ValuesOf<F>) => Partial<StackingState>;
   changes?: (data: ValuesOf<F>) => StackingChange[];
-  /** A field that is omitted from the API if it has no value. */
+  /** Field that the API omits if it has no value. */
   omits?: keyof F;
 }
 
@@ -74,14 +77,15 @@ const state = { balance: uint('balance'), locked: uint('locked'), unlockHeight: 
 const stacker = principal('stacker');
 
 /**
- * The fields of a pox-2 or pox-3 print without those that only pox-4 has: newer nodes add cycles to older prints, too.
+ * Returns the fields of a pox-2 or pox-3 print without the fields of pox-4. Newer nodes also add cycles to older
+ * prints.
  */
 const beforePox4 = (data: Tuple): Tuple =>
   new Map([...data].filter(([name]) => !['signer-key', 'start-cycle-id', 'end-cycle-id'].includes(name)));
 
 type Served = StackingPrint['data'][string];
 
-/** Declares a topic of pox-2 to pox-4: its fields, and what it changes. */
+/** Declares a topic of pox-2 to pox-4: its fields, and its changes. */
 const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => Served>>>({
   name,
   fields,
@@ -110,16 +114,16 @@ const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data'
   },
 });
 
-/** A height as a number. Greater heights, which anybody can delegate until, become 2^53 - 1. */
+/** Returns a height as a number. Greater heights become 2^53 - 1: anybody can delegate until any height. */
 export const heightOfUint = (height: bigint): number => Math.min(Number(height), Number.MAX_SAFE_INTEGER);
 
-/** Subtracts, with 0 as the minimum: the balance that the node prints may be less than what it locks. */
+/** Subtracts, with 0 as the minimum: the printed balance may be less than the locked amount. */
 const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
 
 /** Maximum plausible term in cycles; pox-4 locks for at most 12. A print with a longer term changes nothing. */
 const LONGEST_TERM = 100;
 
-/** The change of a term; empty if the print has no cycles, as in pox-2 and pox-3. */
+/** Returns the change of a term; empty if the print has no cycles, as in pox-2 and pox-3. */
 function term<T extends object>(
   firstCycle: number | null,
   endCycle: number | null,
@@ -163,7 +167,7 @@ const extended = (_: StackingState, { unlock_burn_height }: { unlock_burn_height
   unlockHeight: unlock_burn_height,
 });
 
-/** The print for a stacker that missed a reward slot: the lock ends early, and no lock event says so. */
+/** The print for a stacker that missed a reward slot: the lock ends early, without a lock event. */
 const handleUnlock = stackingTopic({
   name: 'handle-unlock',
   fields: {

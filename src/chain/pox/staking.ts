@@ -1,5 +1,5 @@
 /**
- * The prints of pox-5: how they are declared and parsed, their list, and their changes. STX are in micro-STX, BTC and sBTC in
+ * The prints of pox-5: declarations and parsing, their list, and their changes. STX are in micro-STX, BTC and sBTC in
  * sats.
  */
 import {
@@ -25,13 +25,14 @@ export interface BitcoinOutput {
 }
 
 /**
- * A change by a print. Cycles are reward cycles, heights are Bitcoin's; STX are unlocked from the unlock height on.
+ * A change by a print. Cycles are reward cycles, heights are Bitcoin heights. STX are unlocked from the unlock height
+ * on.
  */
 export type StakingChange =
   | {
       kind: 'bond';
       bond: number;
-      /** Basis points a year. */
+      /** Basis points per year. */
       targetRate: number;
       /** micro-STX per 100 sats. */
       stxValueRatio: number;
@@ -69,7 +70,7 @@ export type StakingChange =
     }
   /** The BTC of a position are released before the bond's end; its STX stay locked. */
   | { kind: 'early_exit'; bond: number; staker: string }
-  /** A withdrawal of sBTC; `sats` is what remains. */
+  /** A withdrawal of sBTC; `sats` is the remaining amount. */
   | { kind: 'withdrawal'; bond: number; staker: string; sats: bigint }
   /** STX staked without a bond. */
   | {
@@ -91,7 +92,10 @@ export type StakingChange =
       unlockCycle: number;
       unlockHeight: number;
     }
-  /** Keys have 33 bytes. A registration makes the key the signer's; a grant allows it to, until it is revoked. */
+  /**
+   * Keys have 33 bytes. A registration makes the key the signer's key. A grant permits the registration until it is
+   * revoked.
+   */
   | {
       kind: 'signer_key';
       action: 'register' | 'grant' | 'revoke';
@@ -100,26 +104,29 @@ export type StakingChange =
       authId: bigint | null;
     }
   /**
-   * Distributes sats to a bond: `rate` is sats per sat of the bond, times 10^18. `cycle` is that of the reward calculation that
-   * it is part of; null if there is none.
+   * Distributes sats to a bond: `rate` is sats per sat of the bond, times 10^18. `cycle` is the cycle of the reward
+   * calculation that contains the distribution; null if there is none.
    */
   | { kind: 'bond_distribution'; bond: number; rate: bigint; cycle: number | null }
-  /** Distributes sats to the stakes of a cycle: `rate` is sats per micro-STX, times 10^18; `staked` the micro-STX that get any. */
+  /**
+   * Distributes sats to the stakes of a cycle: `rate` is sats per micro-STX, times 10^18; `staked` is the number of
+   * micro-STX that share them.
+   */
   | { kind: 'reward_calculation'; cycle: number; rate: bigint; staked: bigint }
   /** Sats that a staker claimed, from a bond or, if `bond` is null, from its stake. */
   | { kind: 'reward_claim'; staker: string; bond: number | null; sats: bigint };
 
-/** The change of a kind. */
+/** The change of the given kind. */
 export type StakingChangeOf<Kind extends StakingChange['kind']> = Extract<StakingChange, { kind: Kind }>;
 
 /** One topic of a contract. */
 export interface StakingTopic {
   name: string;
-  /** Parses a print's fields. @throws UnreadablePrint if they are not those of the topic */
+  /** Parses a print's fields. @throws UnreadablePrint if they don't match the topic */
   read(fields: Tuple): StakingChange[];
 }
 
-/** Declares a topic of pox-5. @param changes makes the changes of a print; none for a print that is only a log */
+/** Declares a topic of pox-5. @param changes makes the changes of a print; empty for a print that is only a log */
 const stakingTopic = <F extends Fields>(
   name: string,
   fields: F,
@@ -187,7 +194,7 @@ export const stakingTopics: readonly StakingTopic[] = [
     { kind: 'withdrawal', ...withdrawn },
   ]),
   stakingTopic('stake', { staker, signer, stx, firstCycle, ...unlock }, (staked) => [{ kind: 'stake', ...staked }]),
-  // It takes effect in the next cycle; `num-cycles` are left from there.
+  // The update takes effect in the next cycle; `num-cycles` are left from there.
   stakingTopic('stake-update', { staker, signer, stx, cyclesLeft: count('num-cycles'), ...unlock }, (updated) => {
     const { cyclesLeft, ...stake } = updated;
     return [{ kind: 'stake_update', ...stake, fromCycle: stake.unlockCycle - cyclesLeft }];
@@ -217,12 +224,12 @@ export const stakingTopics: readonly StakingTopic[] = [
     { staker, bond: optionalCount('bond-index'), sats: uint('rewards-claimed') },
     (claimed) => [{ kind: 'reward_claim', ...claimed }],
   ),
-  // A signer's contract claims the rewards of its stakers, who claim their shares from it.
+  // A signer's contract claims the rewards of its stakers, and the stakers claim their shares from the contract.
   stakingTopic('claim-rewards', {}),
   stakingTopic('set-bond-admin', {}),
   stakingTopic('set-pause-admin', {}),
   stakingTopic('pause-rewards', {}),
-  // From earlier releases of the contract.
+  // Topics of earlier releases of the contract.
   stakingTopic('allow-contract-caller', {}),
   stakingTopic('disallow-contract-caller', {}),
 ];
