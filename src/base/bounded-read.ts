@@ -1,9 +1,9 @@
-/** Reading of a body whose sender may not know a limit. */
+/** Bounded reading of a body, because the sender may not respect a limit. */
 
 /**
- * Reads a stream to its end, or up to a limit; the rest is not read.
- * @param most in bytes @param heard called with the number of bytes that came
- * @returns null if it is longer @throws what the stream throws
+ * Reads a stream to its end, or up to a limit.
+ * @param most in bytes @param heard called with the number of bytes of each chunk
+ * @returns null if the stream is longer @throws any error of the stream
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,

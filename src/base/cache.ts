@@ -7,11 +7,11 @@
 /** A function without parameters that computes once. */
 export interface Lazy<Value> {
   (): Value;
-  /** The next call computes again. */
+  /** Makes the next call compute again. */
   clear(): void;
 }
 
-/** Computes a value at its first use, since many values that a process declares at its start are never used. */
+/** Computes a value at its first use, because a process never uses many of the values that it declares at its start. */
 export function lazy<Value>(compute: () => Value): Lazy<Value> {
   let computed: { value: Value } | null = null;
   const value = (): Value => {
@@ -24,7 +24,7 @@ export function lazy<Value>(compute: () => Value): Lazy<Value> {
   return Object.assign(value, { clear });
 }
 
-/** A pure function of a text that caches its last results. */
+/** A pure function of a text that caches its most recent results. */
 interface Memo<Value> {
   (key: string): Value;
   clear(): void;
@@ -43,7 +43,7 @@ export function memoize<Value>(compute: (key: string) => Value, capacity = Numbe
   return Object.assign(value, { clear: results.clear });
 }
 
-/** Caches results of a pure function of an object, each until its object is garbage-collected. */
+/** Caches results of a pure function of an object. Each result stays until its object is garbage-collected. */
 export function memoizeByObject<Key extends object, Value>(compute: (of: Key) => Value): (of: Key) => Value {
   const results = new WeakMap<Key, { value: Value }>();
   return (of) => {
@@ -57,8 +57,8 @@ export function memoizeByObject<Key extends object, Value>(compute: (of: Key) =>
 }
 
 /**
- * A cache that evicts the least recently used values, approximately: it has two generations, and when the younger one has
- * half of the capacity, the older one is dropped as a whole. So single values need no bookkeeping.
+ * A cache that evicts approximately the least recently used values. It has two generations. When the younger generation
+ * reaches half of the capacity, the older generation is dropped. This needs no bookkeeping per value.
  */
 export interface LruCache<Key, Value> {
   get(key: Key): Value | undefined;

@@ -1,7 +1,7 @@
 /** Random numbers: the system's in production, the test's in tests. */
 
 export interface Chance {
-  /** A number from 0 (included) to 1 (excluded). */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   number(): number;
   uuid(): string;
 }

@@ -1,16 +1,16 @@
-/** Time: the system's clock in production, a clock that the test moves in tests. */
+/** Time: the system's clock in production, a clock that the test advances in tests. */
 import { setImmediate as turn } from 'node:timers/promises';
 
 /**
  * Calls a function at an interval, in milliseconds. The timer doesn't keep the process alive.
- * @returns a function that ends the timer
+ * @returns a function that stops the timer
  */
 export type Every = (milliseconds: number, call: () => void) => () => void;
 
 export interface Clock {
-  /** Unix milliseconds. */
+  /** Returns Unix milliseconds. */
   now(): number;
-  /** Milliseconds since an arbitrary moment; the value never decreases. */
+  /** Returns the milliseconds since an arbitrary moment. The value never decreases. */
   monotonic(): number;
   /** Calls a function once, after a delay in milliseconds. @returns a function that cancels the call */
   after(milliseconds: number, call: () => void): () => void;

@@ -6,13 +6,13 @@ export const EXIT = {
   operator: 1,
   /** A check found something. */
   found: 2,
-  /** The error may be temporary: repeating the command may help. */
+  /** The error may be temporary: running the command again may help. */
   again: 75,
   /** Stopped by a signal before it was done. */
   interrupted: 130,
 } as const;
 
-/** An error that only the operator can resolve. The command line prints two lines, the problem and the remedy. */
+/** Thrown if only the operator can resolve an error. The command line prints two lines, the problem and the remedy. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError';
   /** The exit code of the command. */
@@ -26,13 +26,16 @@ export class OperatorError extends Error {
   }
 }
 
-/** A temporary error: repeating the command may help. */
+/** Thrown for a temporary error: running the command again may help. */
 export class PassingError extends OperatorError {
   override readonly name: string = 'PassingError';
   override readonly exitCode = EXIT.again;
 }
 
-/** A failure that passes by itself, or once the operator has acted: the same work may succeed when it is tried again. */
+/**
+ * A failure that passes without help, or after the operator has acted. The same work may succeed when it is tried
+ * again.
+ */
 export abstract class TransientError extends Error {}
 
 /** An OperatorError of another thread, as a message. */
@@ -56,9 +59,9 @@ export class DiskFullError extends OperatorError {
   override readonly name = 'DiskFullError';
 }
 
-/** Whether a system error has this code, such as `ENOENT`. */
+/** Reports whether a system error has this code, such as `ENOENT`. */
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-/** The text that clients get for an unexpected error. Its cause is logged only, since it may contain secrets. */
+/** The text that clients get for an unexpected error. Only the log contains its cause, which may include secrets. */
 export const UNEXPECTED = 'Unexpected error; the log has its cause';

@@ -1,5 +1,6 @@
 /**
- * Atomic writes of files: a temporary file in the same directory is written, synced, and renamed. Also files with secrets.
+ * Atomic writes of files: a temporary file in the same directory is written, synced, and renamed. Also reads and
+ * creates files with secrets.
  */
 import {
   closeSync,
@@ -25,16 +26,16 @@ function withoutLinks(path: string): string {
   return existsSync(whole) ? realpathSync(whole) : join(withoutLinks(dirname(whole)), basename(whole));
 }
 
-/** Whether two paths lead to the same file or directory. */
+/** Reports whether two paths lead to the same file or directory. */
 export const isSamePath = (a: string, b: string): boolean => withoutLinks(a) === withoutLinks(b);
 
-/** Whether a path leads to a directory, or into it; neither has to exist. */
+/** Reports whether a path leads to a directory or into it. Neither has to exist. */
 export function isInside(path: string, directory: string): boolean {
   const way = relative(withoutLinks(directory), withoutLinks(path));
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** Syncs a directory, so that its entries survive a loss of power. */
+/** Syncs a directory, so that its entries survive a power loss. */
 export function syncDirectory(path: string): void {
   // Windows can't sync directories.
   if (process.platform === 'win32') return;
@@ -47,9 +48,9 @@ export function syncDirectory(path: string): void {
 }
 
 /**
- * Begins an atomic write of a file.
+ * Starts an atomic write of a file.
  * @param path final path; a symbolic link is followed
- * @param mode of the file, less the umask
+ * @param mode of the file, minus the umask
  * @throws OperatorError if it can't be written
  */
 export function wholeFile(path: string, mode = 0o666) {
@@ -71,9 +72,9 @@ export function wholeFile(path: string, mode = 0o666) {
     if (open) closeSync(file);
     open = false;
   };
-  /** False if another process that writes the same file has replaced the temporary file. */
+  /** Returns false if another process that writes the same file has replaced the temporary file. */
   const isOurs = (): boolean => statSync(partial, { throwIfNoEntry: false })?.ino === ino;
-  /** @param move gives the temporary file its final path; false where it can't have it */
+  /** @param move gives the temporary file its final path; returns false if it can't */
   const commit = (move: () => boolean): boolean =>
     onFile(path, () => {
       fsyncSync(file);
@@ -87,9 +88,9 @@ export function wholeFile(path: string, mode = 0o666) {
   return {
     /** The final path. */
     path,
-    /** The path of the temporary file, to write to. It exists, empty, from the start. */
+    /** Path of the temporary file, to write to. The file exists, empty, from the start. */
     partial,
-    /** Syncs the temporary file and renames it to the final path, where it replaces an existing file. @throws OperatorError */
+    /** Syncs the temporary file and renames it to the final path. Replaces an existing file. @throws OperatorError */
     commit(): void {
       commit(() => {
         renameSync(partial, place);
@@ -97,8 +98,8 @@ export function wholeFile(path: string, mode = 0o666) {
       });
     },
     /**
-     * Syncs the temporary file and gives it the final path, unless a file is there already, which stays as it is. The caller then
-     * discards the temporary file.
+     * Syncs the temporary file and gives it the final path. If a file is there already, it stays unchanged, and the
+     * caller must discard the temporary file.
      * @returns whether the file is at its final path now
      * @throws OperatorError
      */
@@ -113,7 +114,7 @@ export function wholeFile(path: string, mode = 0o666) {
         rmSync(partial);
         return true;
       }),
-    /** Whether the file is at its final path. True also if the rename could not be synced to the disk. */
+    /** Reports whether the file is at its final path, even if the rename could not be synced to the disk. */
     isInPlace: (): boolean => inPlace,
     /** Removes the temporary file unless it was committed. A file at the final path is not touched. */
     discard(): void {
@@ -124,11 +125,11 @@ export function wholeFile(path: string, mode = 0o666) {
 }
 export type WholeFile = ReturnType<typeof wholeFile>;
 
-/** Permissions of users who are neither the file's owner nor in its group. */
+/** Permissions of users other than the file's owner and group. */
 const EVERYBODY = 0o007;
 /** Only the owner may read and write. */
 const OWN = 0o600;
-/** Random bytes of a generated secret. */
+/** Number of random bytes of a generated secret. */
 export const MADE_BYTES = 32;
 
 /**
@@ -153,8 +154,8 @@ export function secretFileText(file: string, flag: string): string {
 }
 
 /**
- * Reads a file with a secret in a data directory, trimmed; null if there is no such file. Permissions aren't checked, since
- * only the owner can access the directory.
+ * Reads a file with a secret in a data directory, trimmed; returns null if there is no such file. Doesn't check the
+ * permissions, because only the owner can access the directory.
  * @throws OperatorError if it can't be read
  */
 export function storedSecret(file: string): string | null {
@@ -180,7 +181,7 @@ function writeSecret(path: string, text: string): void {
 }
 
 /**
- * Generates a secret in a file of a data directory. Only for the process that holds the directory's lock.
+ * Generates a secret in a file of a data directory. Call it only in the process that holds the directory's lock.
  * @returns the secret, random bytes in hex
  * @throws OperatorError if the file can't be written
  */

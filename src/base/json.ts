@@ -1,13 +1,13 @@
 /**
- * Parsing of JSON texts from outside, and exact numbers. A text that is nested too deep is refused before it is parsed: 100 KB
- * of brackets take as long to parse as a hundred answers.
+ * Parsing of untrusted JSON texts, and exact numbers. A text that is nested too deep is rejected before it is parsed:
+ * 100 KB of brackets take as long to parse as a hundred responses.
  */
 
-/** Maximum nesting of a client's text; no documented body has more than six levels. */
+/** Maximum nesting of a client's text. No documented body has more than six levels. */
 export const MAX_DEPTH = 16;
 /**
- * Maximum nesting of texts of nodes and other servers. Clarity values and types have 32 levels at most, and nodes write each
- * as a few levels of JSON.
+ * Maximum nesting of texts of nodes and other servers. Clarity values and types have at most 32 levels, and nodes write
+ * each as a few levels of JSON.
  */
 export const MAX_FOREIGN_DEPTH = 512;
 
@@ -18,7 +18,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_LIST = 0x5d;
 const CLOSE_OBJECT = 0x7d;
 
-/** End index of the string that begins at a quote; the text's length if it isn't terminated. */
+/** Returns the end index of the string that begins at a quote; the text's length if it isn't terminated. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -28,7 +28,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a JSON text is nested too deep. Long strings are skipped cheaply. */
+/** Reports whether a JSON text is nested too deep. Long strings are skipped cheaply. */
 export function isTooDeep(text: string, most = MAX_DEPTH): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -42,7 +42,7 @@ export function isTooDeep(text: string, most = MAX_DEPTH): boolean {
   return false;
 }
 
-/** Parses a JSON text; undefined if it is invalid or nested too deep. */
+/** Parses a JSON text. Returns undefined if it is invalid or nested too deep. */
 export function parsedJson(text: string): unknown {
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return undefined;
   try {
@@ -53,21 +53,21 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** A number that is written to JSON with all its digits though a double can't hold it. */
+/** A number that is written to JSON with all its digits, even if a double can't hold it. */
 export interface RawNumber {
   readonly rawJSON: string;
 }
 
 declare global {
   interface JSON {
-    /** A value that `stringify` writes as this text. */
+    /** Returns a value that `stringify` writes as this text. */
     rawJSON(text: string): RawNumber;
-    /** Whether `rawJSON` made the value. */
+    /** Reports whether `rawJSON` made the value. */
     isRawJSON(value: unknown): value is RawNumber;
   }
 }
 
-/** A number that is written to JSON with all its digits, also above 2^53. */
+/** Returns a number that is written to JSON with all its digits, even above 2^53. */
 export function exactNumber(value: number | bigint): number | RawNumber {
   if (typeof value === 'number') return value;
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : JSON.rawJSON(String(value));

@@ -1,4 +1,4 @@
-/** Files of API keys: a line for each key, with the name of its holder. */
+/** Files of API keys: one line per key, with the name of its holder. */
 import { readFileSync } from 'node:fs';
 import { OperatorError } from './errors.ts';
 
@@ -6,18 +6,18 @@ const LEAST_CHARACTERS = 8;
 
 /** A line of a key file. */
 export interface KeyLine {
-  /** Number of the line, from 1 on. */
+  /** Number of the line. The first line is 1. */
   line: number;
   name: string;
   /** SHA-256 of the key. */
   digest: Uint8Array;
-  /** What follows the key. */
+  /** Words after the key. */
   rest: string[];
 }
 
 export const digestOfKey = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
 
-/** @returns null for no key */
+/** @returns null if there is no key */
 function digestIn(word: string | undefined): Uint8Array | null {
   if (word === undefined || word.length < LEAST_CHARACTERS) return null;
   const hashed = /^sha256:([0-9a-f]{64})$/i.exec(word)?.[1];
@@ -25,10 +25,10 @@ function digestIn(word: string | undefined): Uint8Array | null {
 }
 
 /**
- * Reads the text of a key file. A key may be given as `sha256:` and its digest in hex. Empty lines and lines that begin with # are
- * skipped.
- * @param format of a line, as the remedy says it
- * @param most words that may follow the key
+ * Reads the text of a key file. A key may be written as `sha256:` and its digest in hex. Empty lines and lines that
+ * begin with # are skipped.
+ * @param format of a line, for the error's remedy
+ * @param most maximum words after the key
  * @throws OperatorError naming the line
  */
 export function keyLines(text: string, file: string, format: string, most = 0): KeyLine[] {
@@ -44,14 +44,14 @@ export function keyLines(text: string, file: string, format: string, most = 0): 
   return keys;
 }
 
-/** The error for a line that is not of the format. */
+/** Returns the error for a line with another format. */
 export const wrongLine = (line: number, file: string, format: string): OperatorError =>
   new OperatorError(
     `Line ${line} of ${file} is not ${format}.`,
     `Write ${format} in each line, with blanks between; a key has at least ${LEAST_CHARACTERS} characters.`,
   );
 
-/** Reads a key file. @param flag that names it @throws OperatorError where it can't be read */
+/** Reads a key file. @param flag that names it @throws OperatorError if it can't be read */
 export function keyFileText(file: string, flag: string): string {
   try {
     return readFileSync(file, 'utf8');

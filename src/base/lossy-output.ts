@@ -6,7 +6,7 @@ import { hasCode } from './errors.ts';
 const [WAITS, WAIT_MS] = [20, 5];
 const NOTHING = new Uint8Array();
 
-/** How a {@link LossyOutput} writes and waits; tests replace it. */
+/** The way in which a {@link LossyOutput} writes and waits; tests replace it. */
 export interface LossyWay {
   /** Writes some of the bytes. @returns the number of written bytes */
   write(bytes: Uint8Array): number;
@@ -19,11 +19,11 @@ const wayTo = (descriptor: number): LossyWay => ({
 });
 
 /**
- * Writes texts to a file descriptor synchronously. A text that can't be written is dropped and counted, so that a failure of
- * the log never affects the logged work. A partly written text is completed once writes work again.
+ * Writes texts to a file descriptor synchronously. A text that can't be written is dropped and counted, so that a
+ * failure of the log never affects the logged work. A partly written text is completed when writes work again.
  */
 export class LossyOutput {
-  /** Texts that were dropped since the start. */
+  /** Number of texts dropped since the start. */
   dropped = 0;
   /** Whether the last text was written. */
   works = true;
@@ -48,7 +48,7 @@ export class LossyOutput {
     else this.#rest = rest;
   }
 
-  /** Writes as much as can be written. @returns the rest */
+  /** Writes as many bytes as possible. @returns the rest */
   #written(bytes: Uint8Array): Uint8Array {
     let rest = bytes;
     let waits = this.works ? WAITS : 0;
@@ -74,8 +74,8 @@ export interface LossyOutputs {
   stderr: LossyOutput;
 }
 
-/** The outputs of this thread. Each thread has its own, with its own count of dropped texts. */
+/** The outputs of this thread. Each thread has separate outputs and counts of dropped texts. */
 export const lossyOutputs: LossyOutputs = { stdout: new LossyOutput(1), stderr: new LossyOutput(2) };
 
-/** Number of texts that both outputs dropped since the start. */
+/** Returns the number of texts that both outputs dropped since the start. */
 export const droppedBy = ({ stdout, stderr }: LossyOutputs): number => stdout.dropped + stderr.dropped;

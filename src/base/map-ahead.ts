@@ -1,15 +1,15 @@
 /** Work on items ahead of their reader. */
 
-/** Items that are mapped before the reader takes them. */
+/** Number of items that are mapped before the reader requests them. */
 const AHEAD = 3;
 
-/** Maps items in their order, a few ahead of the reader. @throws the error of an item when the reader comes to it */
+/** Maps items in order, a few ahead of the reader. @throws the error of an item when the reader reaches the item */
 export async function* mapAhead<T, R>(items: readonly T[], map: (item: T) => Promise<R>): AsyncGenerator<R> {
   const begun: Promise<R>[] = [];
   for (let next = 0; next < items.length || begun.length > 0; ) {
     for (; next < items.length && begun.length <= AHEAD; next++) {
       const mapped = map(items[next]!);
-      // The reader may end before it comes to this one.
+      // The reader may stop before it reaches this item.
       mapped.catch(() => {});
       begun.push(mapped);
     }

@@ -1,6 +1,6 @@
 /** Suggests the name that an unknown name was probably meant to be. */
 
-/** The edit distance: how many letters must be added, removed or replaced to turn one word into the other. */
+/** Returns the edit distance: the number of letters to add, remove or replace to turn one word into the other. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {
@@ -13,13 +13,13 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** The share of a name that may differ for it to count as a misspelling. */
+/** Maximum share of a name that may differ in a misspelling. */
 const LARGEST_SHARE = 0.4;
 
-/** Maximum characters of a name that is compared, since the time grows with the product of the lengths. */
+/** Maximum characters of a name to compare, because the time grows with the product of the lengths. */
 const LONGEST = 100;
 
-/** The most similar of the names; null if none is similar, or if the name is too long. */
+/** Returns the most similar of the names; null if none is similar, or if the name is too long. */
 export function nearestName(name: string, names: readonly string[]): string | null {
   if (name.length > LONGEST) return null;
   const [best] = names

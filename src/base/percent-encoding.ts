@@ -1,4 +1,4 @@
-/** Percent-decodes a part of a URL; null if the encoding is malformed, or isn't UTF-8. */
+/** Percent-decodes a part of a URL. Returns null if the encoding is malformed, or isn't UTF-8. */
 export function percentDecoded(text: string): string | null {
   if (!text.includes('%')) return text;
   try {

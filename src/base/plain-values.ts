@@ -1,12 +1,16 @@
 /**
- * Plain values as bytes, for messages between threads: a structured clone of many small objects takes several times as long.
+ * Plain values as bytes, for messages between threads. A structured clone of many small objects takes several times as
+ * long.
  *
- * Plain are null, undefined, booleans, numbers, bigints, texts, Uint8Arrays, arrays, maps, and objects without a class. A text,
- * object, array or map that occurs several times is written once, and is one value again when it is read.
+ * Plain values are null, undefined, booleans, numbers, bigints, texts, Uint8Arrays, arrays, maps, and objects without a
+ * class. A text, object, array or map that occurs several times is written once, and is one value again after reading.
  */
 import { memoize } from './cache.ts';
 
-/** The first byte of a value. What follows it is said here; a number is written as {@link Writer.number} does. */
+/**
+ * The first byte of a value. Each comment describes the bytes that follow. Numbers are written as in
+ * {@link Writer.number}.
+ */
 const TAG = {
   null: 0,
   undefined: 1,
@@ -20,13 +24,13 @@ const TAG = {
   bigint: 6,
   /** Any other bigint: the ASCII text of its decimal digits. */
   longBigint: 7,
-  /** Length, and a byte for each character. */
+  /** Length, and one byte per character. */
   ascii: 8,
   /** Length in bytes, and UTF-8. */
   utf8: 9,
-  /** Length in UTF-16 units, and two bytes, little-endian, for each: a text that has no UTF-8. */
+  /** Length in UTF-16 units, and two bytes, little-endian, per unit: a text without a UTF-8 form. */
   utf16: 10,
-  /** The number of a text that was written before. */
+  /** Number of an earlier text. */
   sameText: 11,
   /** Length, and bytes. */
   bytes: 12,
@@ -34,16 +38,16 @@ const TAG = {
   array: 13,
   /** Length, and keys with their values. */
   map: 14,
-  /** The number of its names among those of all objects, and values. */
+  /** Number of the object's list of names, and values. */
   object: 15,
-  /** The count of its names, the names, and values. */
+  /** Count of names, the names, and values. */
   objectOfNewNames: 16,
-  /** The number of an object, array or map that was written before. */
+  /** Number of an earlier object, array or map. */
   same: 17,
 } as const;
 
 const FIRST_BYTES = 65_536;
-/** Longer texts are not looked for among those before. */
+/** Maximum length of a text that is searched among the earlier texts. */
 const LONGEST_SAME = 256;
 const MORE = 0x80;
 
@@ -52,7 +56,7 @@ interface Shape {
   number: number;
 }
 
-/** Whether two lists of the same length are equal. */
+/** Reports whether two lists of the same length are equal. */
 function isSame(a: readonly string[], b: readonly string[]): boolean {
   for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
   return true;
@@ -63,16 +67,16 @@ class Writer {
   #at = 0;
   readonly #texts = new Map<string, number>();
   readonly #values = new Map<object, number>();
-  /** Names of objects, and their numbers, by the count of names. */
+  /** Lists of names of objects, with their numbers, by the count of names. */
   readonly #shapes = new Map<number, Shape[]>();
   #shapeCount = 0;
 
-  /** The bytes that were written, in a buffer of their own. */
+  /** The written bytes, in a separate buffer. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#bytes.subarray(0, this.#at));
   }
 
-  /** Makes room for so many more bytes. */
+  /** Makes room for this number of additional bytes. */
   #room(more: number): void {
     const needed = this.#at + more;
     if (needed <= this.#bytes.length) return;
@@ -86,7 +90,10 @@ class Writer {
     this.#bytes[this.#at++] = tag;
   }
 
-  /** An integer from 0 to 2^53: seven bits a byte, the lowest first; all bytes but the last have the highest bit. */
+  /**
+   * Writes an integer from 0 to 2^53: seven bits per byte, the lowest first. All bytes except the last have the highest
+   * bit set.
+   */
   #number(value: number): void {
     this.#room(8);
     let left = value;
@@ -183,7 +190,7 @@ class Writer {
       throw new TypeError(`a value of the class ${prototype.constructor?.name} is not plain`);
     }
     const names = Object.keys(value);
-    // In a literal it would name the prototype.
+    // In an object literal, this name would set the prototype.
     if (names.includes('__proto__')) throw new TypeError('an object with the name __proto__ is not plain');
     const shape = this.#shapeOf(names);
     if (shape === null) {
@@ -197,7 +204,7 @@ class Writer {
     for (const name of names) this.write(value[name]);
   }
 
-  /** The number of these names; null where they are new. */
+  /** Returns the number of these names; null if they are new. */
   #shapeOf(names: readonly string[]): number | null {
     const alike = this.#shapes.get(names.length);
     if (alike !== undefined) for (const shape of alike) if (isSame(shape.names, names)) return shape.number;
@@ -220,15 +227,15 @@ class Writer {
   }
 }
 
-/** Makes an object of the values that `read` returns, in the order of its names. */
+/** Makes an object of the values that `read` returns, in the order of the object's names. */
 type MakeObject = (read: () => unknown) => object;
 
-/** Maximum of functions that are kept: messages have far fewer kinds of objects. */
+/** Maximum number of cached functions. Messages have far fewer kinds of objects. */
 const MOST_MAKERS = 1_000;
 
 /**
- * The function for the names in a JSON text, compiled: an object that is made as a literal takes half the time of one that gets
- * its properties by their names.
+ * Returns the compiled function for the names in a JSON text. Making an object from a literal takes half the time of
+ * setting its properties by name.
  */
 const makerOf = memoize((names: string): MakeObject => {
   const properties = (JSON.parse(names) as string[]).map((name) => `${JSON.stringify(name)}: read()`);
@@ -348,12 +355,12 @@ class Reader {
   }
 }
 
-/** The bytes of a plain value. @throws TypeError for a value that isn't plain */
+/** Converts a plain value to bytes. @throws TypeError for a value that isn't plain */
 export function bytesOfValue(value: unknown): Uint8Array<ArrayBuffer> {
   const writer = new Writer();
   writer.write(value);
   return writer.bytes;
 }
 
-/** The value of bytes that {@link bytesOfValue} made. Its Uint8Arrays are copies. */
+/** Converts bytes of {@link bytesOfValue} back to the value. Its Uint8Arrays are copies. */
 export const valueOfBytes = (bytes: Uint8Array): unknown => new Reader(bytes).read();

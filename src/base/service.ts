@@ -1,22 +1,24 @@
-/** Background work of a process: services are started in order and stopped in reverse, and most of them are loops. */
+/**
+ * Background work of a process. Services are started in order and stopped in reverse order, and most of them are loops.
+ */
 import type { Clock } from './clock.ts';
 import { OperatorError } from './errors.ts';
 import { isTransient } from './store-failure.ts';
 
-/** Work that goes on until it is stopped. */
+/** Work that continues until it is stopped. */
 export interface Service {
-  /** Ends the work. Resolves when nothing of it goes on. */
+  /** Ends the work. Resolves after all of it has ended. */
   stop(): Promise<void> | void;
 }
 
-/** The services of a process, in the order in which they were started. */
+/** The services of a process, in the order in which they started. */
 export class Services implements Service {
   readonly #stack = new AsyncDisposableStack();
 
   /**
    * Adds a service that was started.
-   * @param name in the error if it fails to stop
-   * @param service null for one that isn't needed
+   * @param name in the error if the service fails to stop
+   * @param service null if it isn't needed
    * @returns the service
    */
   use<T extends Service | null>(name: string, service: T): T {
@@ -24,7 +26,7 @@ export class Services implements Service {
     return service;
   }
 
-  /** Stops the services, the last one first. If one fails to stop, the others are stopped all the same. */
+  /** Stops the services, the last one first. If one fails to stop, the others are still stopped. */
   stop(): Promise<void> {
     return this.#stack.disposeAsync();
   }
@@ -38,7 +40,7 @@ async function stopped(name: string, service: Service): Promise<void> {
   }
 }
 
-/** Waits between attempts that fail: each is twice as long as the one before. */
+/** Waits between failed attempts. Each wait is twice as long as the previous one. */
 export interface Waits {
   /** Milliseconds after the first failure. */
   firstMs: number;
@@ -47,14 +49,14 @@ export interface Waits {
 }
 
 /**
- * The wait after failed attempts.
+ * Returns the wait after failed attempts.
  * @param failures number of failures in a row, at least 1
  * @returns milliseconds
  */
 export const backoff = (failures: number, { firstMs, mostMs }: Waits): number =>
   Math.min(firstMs * 2 ** (failures - 1), mostMs);
 
-/** Whether a service tries again after a failure: it may pass, or the operator can end it. */
+/** Reports whether a service tries again after a failure: it may pass, or the operator can resolve it. */
 const mayPass = (error: unknown): error is Error => isTransient(error) || error instanceof OperatorError;
 
 export interface LoopOptions<E extends Error> {
@@ -67,30 +69,33 @@ export interface LoopOptions<E extends Error> {
   waits?: Waits;
   /**
    * Does the work once.
-   * @param signal aborted when the loop is to end
-   * @returns milliseconds until the next turn, null to wait until the loop is woken; `everyMs` if undefined
+   * @param signal aborted when the loop must end
+   * @returns milliseconds until the next turn; null to wait until the loop is woken; `everyMs` if undefined
    */
   turn(signal: AbortSignal): Promise<number | null> | Promise<void>;
-  /** Whether to try again after an error. By default after one that passes by itself, or that the operator can end. */
+  /**
+   * Reports whether to try again after an error. By default, the loop tries again if the error may pass or the operator
+   * can resolve it.
+   */
   passes?(error: unknown): error is E;
-  /** Called with a failure, unless the one before had the same message. */
+  /** Called with a failure, unless the previous failure had the same message. */
   failed?(error: E): void;
-  /** Called after the first turn that succeeds again. @param failures how many turns failed in a row */
+  /** Called after the first success that follows failures. @param failures number of failed turns in a row */
   recovered?(failures: number): void;
 }
 
 /** Work that is repeated. */
 export interface Loop extends Service {
   stop(): Promise<void>;
-  /** Begins a turn now, or another one after the present one. */
+  /** Starts a turn now, or after the current turn. */
   wake(): void;
-  /** Why the last turn failed; null if it didn't. */
+  /** Returns the message of the last turn's failure; null if the turn succeeded. */
   failure(): string | null;
 }
 
 /**
- * Repeats work until it is stopped. A failure is tried again after ever longer waits, and reported once; an error that isn't
- * known to pass ends the process, as one that nobody catches.
+ * Repeats work until it is stopped. After a failure, the loop waits longer and longer between attempts, and reports the
+ * failure once. Any error that isn't expected to pass ends the process like an uncaught error.
  */
 export function startLoop<E extends Error = Error>(options: LoopOptions<E>): Loop {
   const { clock, everyMs, firstMs = everyMs, waits = { firstMs: everyMs, mostMs: everyMs } } = options;

@@ -1,4 +1,4 @@
-/** A span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
+/** Returns a span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
 export function spanText(seconds: number): string {
   const units = [
     { name: 'day', of: 86_400 },

@@ -1,6 +1,6 @@
 /**
- * Failures of the store itself, and not of the requested work: the same call may succeed once the disk has room, the lock is
- * free, or the operator has acted.
+ * Failures of the store, as opposed to mistakes in the requested work. The same call may succeed when the disk has
+ * room, the lock is free, or the operator has acted.
  */
 import { DiskFullError, PassingError, TransientError } from './errors.ts';
 
@@ -14,11 +14,11 @@ const reasons = {
   not_openable: "the database can't be opened",
 } as const;
 
-/** Why a store can't be used, as a label of metrics. */
+/** Reasons why a store can't be used, as labels of metrics. */
 export type StoreFailure = keyof typeof reasons;
 export const storeFailures = Object.keys(reasons) as StoreFailure[];
 
-/** The store can't be used now. The message contains neither SQL nor paths. */
+/** Thrown if the store can't be used now. The message contains neither SQL nor paths. */
 export class StoreUnavailableError extends TransientError {
   override readonly name = 'StoreUnavailableError';
   constructor(
@@ -29,7 +29,7 @@ export class StoreUnavailableError extends TransientError {
   }
 }
 
-/** Failures by the primary result code of SQLite, which extended codes begin with: `IOERR` of `SQLITE_IOERR_WRITE`. */
+/** Failures by SQLite's primary result code, which extended codes start with: `IOERR` in `SQLITE_IOERR_WRITE`. */
 const byResultCode: Readonly<Record<string, StoreFailure>> = {
   BUSY: 'busy',
   CANTOPEN: 'not_openable',
@@ -44,7 +44,7 @@ const byResultCode: Readonly<Record<string, StoreFailure>> = {
   READONLY: 'read_only',
 };
 
-/** Failures by error code of the operating system, from this program's own calls on the files. */
+/** Failures by error code of the operating system, from this program's calls on the files. */
 const bySystemCode: Readonly<Record<string, StoreFailure>> = {
   EACCES: 'not_openable',
   EDQUOT: 'full',
@@ -65,14 +65,17 @@ function failureOf(error: Error): StoreFailure | null {
   return (system === 'SQLITE' ? byResultCode[primary] : bySystemCode[error.code]) ?? null;
 }
 
-/** The error as one of an unavailable store; null for any other error, such as a mistake in the requested work. */
+/**
+ * Converts an error to one of an unavailable store. Returns null for any other error, such as a mistake in the
+ * requested work.
+ */
 export function unavailable(error: unknown): StoreUnavailableError | null {
   if (error instanceof StoreUnavailableError) return error;
   const failure = error instanceof Error ? failureOf(error) : null;
   return failure === null ? null : new StoreUnavailableError(failure, error);
 }
 
-/** Whether a failure passes by itself, or once the operator has acted, without a restart. */
+/** Reports whether a failure passes without a restart: without help, or after the operator has acted. */
 export const isTransient = (error: unknown): error is Error =>
   error instanceof TransientError ||
   error instanceof PassingError ||

@@ -73,7 +73,7 @@ const passing: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQL
 const full: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 
 /**
- * Maps SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, to the codes that they extend. An exception: if the index of a
+ * Maps SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, to their primary codes. An exception: if the index of a
  * write-ahead log (`-shm`) can't grow, the disk is full.
  */
 function primary(code: string): string {
@@ -88,7 +88,7 @@ const field = (error: Error, name: 'code' | 'path'): string | null => {
 
 /**
  * Converts an error of a file or disk to an OperatorError.
- * @param error the error, or one that has it as its cause
+ * @param error the error, or an error with it as the cause
  * @param at the file or directory, if the error has no path
  * @returns null for any other error
  */

@@ -7,9 +7,9 @@ interface ThreadOptions<From> {
   module: URL;
   /** The thread's data at its start. */
   start: unknown;
-  /** Called with each message of the thread. */
+  /** Called with each message from the thread. */
   heard(message: From): void;
-  /** Called once if the thread ends before it is stopped. @param cause the error that nobody caught, or the exit code */
+  /** Called once if the thread ends before it is stopped. @param cause the uncaught error, or the exit code */
   ended(cause: unknown): void;
 }
 

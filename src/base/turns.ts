@@ -1,16 +1,18 @@
-/** Shares a thread fairly among its clients, so that no client waits for all requests of another. */
+/** Shares a thread fairly among its clients, so that no client waits for all requests of another client. */
 import type { Clock } from './clock.ts';
 
 /**
- * Milliseconds of one turn of the event loop for requests and messages of clients. Later ones wait for another turn.
+ * Milliseconds per turn of the event loop for requests and messages of clients. Later requests wait for another turn.
  */
 export const TURN_MS = 1;
 
-/** Awaited between the batches of long work: undefined while its time isn't over, else a promise of a later turn. */
+/**
+ * Awaited between the batches of long work: undefined if the work has time left, otherwise a promise of a later turn.
+ */
 export type Pause = () => Promise<void> | undefined;
 
 /**
- * Makes a {@link Pause} for long work, so that everything else on its thread has its turn.
+ * Makes a {@link Pause} for long work, so that other work on its thread can run.
  * @param milliseconds the work's time in one turn of the event loop
  */
 export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' | 'turn'>): Pause {
@@ -22,18 +24,18 @@ export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' |
   return () => (clock.monotonic() < end ? undefined : later());
 }
 
-/** Milliseconds of long work for one client in a turn. */
+/** Milliseconds per turn for the long work of one client. */
 export const WORK_MS = 2;
 
 /**
- * Limits concurrency: pieces of work over the limit wait, first in, first out.
- * @param most maximum number that run at a time
+ * Limits concurrency. Work over the limit waits, first in, first out.
+ * @param most maximum number of pieces of work that run at the same time
  */
 export function atMost(most: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    // A finished piece of work passes its slot directly to the next one, so that no newcomer can take it.
+    // Finished work passes its slot directly to the next waiting work, so that new work can't take the slot.
     if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
     else running += 1;
     try {
@@ -46,24 +48,24 @@ export function atMost(most: number) {
   };
 }
 
-/** Maximum number of waiting requests and messages that begin in one turn. */
+/** Maximum number of waiting requests and messages that start in one turn. */
 const MOST_AT_ONCE = 32;
 
 /**
  * The queue in which clients of one thread wait for their turn.
  *
- * Bun reads up to 512 KB of a connection at once, several times in a row, and it accepts connections and handles their first
- * requests as long as more arrive. All of that is one turn of the event loop, in which no other connection is read. So a
- * request or message that arrives when the turn's time is over waits, first in, first out. Long work whose time is over waits
- * behind all requests, and one piece of it continues in each turn: however much long work there is, a request waits for one
- * batch of it only.
+ * Bun reads up to 512 KB of a connection at once, several times in a row. It also accepts connections and handles their
+ * first requests as long as more arrive. All of this is one turn of the event loop, in which Bun reads no other
+ * connection. A request or message that arrives after the turn's time is over therefore waits, first in, first out.
+ * Long work that has used its time waits behind all requests, and one piece of it continues in each turn. A request
+ * therefore waits for only one batch of long work.
  */
 export class Turns {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];
   /** Waiting long work. */
   readonly #long: (() => void)[] = [];
-  /** End of the turn's time, on the monotonic clock; null while no request is handled. */
+  /** End of the turn's time, on the monotonic clock; null if no request is being handled. */
   #end: number | null = null;
 
   constructor(clock: Clock) {
@@ -71,8 +73,8 @@ export class Turns {
   }
 
   /**
-   * Asks to handle one request or message.
-   * @returns undefined if it may be handled at once, else a promise that resolves when it may
+   * Requests to handle one request or message.
+   * @returns undefined if it may be handled at once, otherwise a promise that resolves when it may
    */
   next(): Promise<void> | undefined {
     if (this.#end === null) {
@@ -83,8 +85,8 @@ export class Turns {
   }
 
   /**
-   * Asks to handle one more message of a client that has waited. Bun runs all microtasks of a message before it reports the
-   * next message of the connection; a turn between the two does the same.
+   * Requests to handle another message of a client that has waited. Bun runs all microtasks of a message before it
+   * reports the next message of the connection. A turn between the two messages does the same.
    * @returns a promise that resolves in a later turn
    */
   later(): Promise<void> {
@@ -93,7 +95,7 @@ export class Turns {
   }
 
   /**
-   * Asks to continue long work, behind all waiting requests.
+   * Requests to continue long work, behind all waiting requests.
    * @returns a promise that resolves in a later turn
    */
   behindOthers(): Promise<void> {
@@ -103,7 +105,7 @@ export class Turns {
     return promise;
   }
 
-  /** Begins long work of one client. @returns the function to await between its batches */
+  /** Starts long work of one client. @returns the function to await between its batches */
   longWork(): Pause {
     return turnAfter(WORK_MS, { monotonic: this.#clock.monotonic, turn: () => this.behindOthers() });
   }
@@ -127,7 +129,7 @@ export class Turns {
     return this.#end !== null && this.#clock.monotonic() < this.#end;
   }
 
-  /** Runs turn by turn until nothing waits. */
+  /** Runs turns until nothing waits. */
   async #goOn(): Promise<void> {
     for (;;) {
       await this.#clock.turn();
@@ -139,10 +141,10 @@ export class Turns {
     this.#end = null;
   }
 
-  /** Resumes waiting requests while the turn has time, at least one of them. */
+  /** Resumes waiting requests, at least one, until the turn's time is over. */
   async #letOn(): Promise<void> {
     this.#waiting.shift()?.();
-    // Callbacks of one turn run one after the other; each begins when the one before has run its microtasks.
+    // Callbacks of one turn run one after the other. Each starts after the previous callback has run its microtasks.
     const others = Math.min(this.#waiting.length, MOST_AT_ONCE);
     await Promise.all(
       Array.from({ length: others }, async () => {
