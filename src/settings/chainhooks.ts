@@ -1,4 +1,4 @@
-/** Settings of chainhooks: who manages them, where they deliver, and how often. */
+/** Settings of chainhooks: access, deliveries, and their limits. */
 import { Type } from '@sinclair/typebox';
 import { parseNetworks } from '../http/outgoing.ts';
 import { decimal, group, servers, setting, textOrNone, url, withoutSlash, yesOrNo } from './setting.ts';
@@ -78,7 +78,7 @@ export const hookSettings = group('Chainhooks', {
     read: (text) => (parseNetworks(text) === null ? null : text),
     help: 'Private networks that chainhooks may deliver to',
     accepts: 'addresses, networks, loopback and private, with commas, such as loopback,10.1.2.0/24',
-    // To try chainhooks with a receiver on this machine.
+    // Lets a user try chainhooks with a receiver on this machine.
     except: { demo: { default: 'loopback' } },
   }),
   hookHttp: setting({
@@ -93,7 +93,7 @@ export const hookSettings = group('Chainhooks', {
   hookAlert: setting({
     commands: servers,
     flag: '--hook-alert <url>',
-    // Its path or query often is the key of a chat or a pager.
+    // The URL's path or query is often the key of a chat or a pager.
     secret: true,
     variables: ['STACKSIDE_HOOK_ALERT'],
     type: Type.Union([Type.Null(), Type.String({ pattern: '^https?://[^\\s]+$' })], { default: null }),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { isEngineUrl, PREFIX } from '../store/log/engine-address.ts';
 import { group, setting, textOrNone } from './setting.ts';
 
-/** Hides passwords in the query of a URL; the password before the host is hidden as in every URL. */
+/** Hides passwords in the query of a URL. The password before the host is hidden as in every URL. */
 const withoutPasswords = (url: string | null): string => (url ?? '').replace(/\b((?:ssl)?password=)[^&]*/g, '$1***');
 
 export const clusterSettings = group('Several hosts', {

@@ -61,7 +61,7 @@ const logSettings = group('Log', {
     ),
     help: `Minimum log level: ${levels.join(', ')}`,
     accepts: `one of ${levels.join(', ')}`,
-    // Their log would hide what they print: thousands of blocks go by.
+    // The log would hide the command's output: it would contain thousands of blocks.
     except: {
       demo: { default: 'error' },
       import: { default: 'error' },
@@ -99,20 +99,20 @@ export type SettingsOf<C extends CommandName> = { [N in NameOf<C>]: Static<Decla
 /** The settings of a server. */
 export type Settings = SettingsOf<'serve'>;
 
-/** The settings of a run, and where each comes from. */
+/** The settings of a run, and the source of each. */
 export interface Reading<C extends CommandName> {
   settings: SettingsOf<C>;
   sources: Readonly<Record<NameOf<C>, Source>>;
 }
 
-/** The settings of a command, by name, in the order of the declarations. */
+/** Returns the settings of a command, by name, in the order of the declarations. */
 export const settingsOfCommand = (command: CommandName): [name: SettingName, declared: Grouped][] =>
   (Object.entries(settings) as [SettingName, Grouped][]).filter(([, { commands }]) => commands.includes(command));
 
 /**
- * The settings of a command: a flag overrides a variable, a variable overrides the default.
+ * Returns the settings of a command. A flag overrides a variable, and a variable overrides the default.
  * @param given values of flags, by setting name
- * @throws OperatorError naming the flag or variable, its value, and what is accepted
+ * @throws OperatorError naming the flag or variable, its value, and the accepted values
  */
 export function readSettingsOf<C extends CommandName>(
   command: C,
@@ -129,6 +129,6 @@ export function readSettingsOf<C extends CommandName>(
   };
 }
 
-/** The settings of a server; see {@link readSettingsOf}. */
+/** Returns the settings of a server; see {@link readSettingsOf}. */
 export const readSettings = (given: Readonly<Record<string, unknown>>, environment: NodeJS.ProcessEnv): Settings =>
   readSettingsOf('serve', given, environment).settings;

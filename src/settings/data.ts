@@ -1,4 +1,4 @@
-/** Settings of the data directory, of the chain in it, and of the indexes by which contracts are found by decoded values. */
+/** Settings of the data directory, of the chain in it, and of the indexes that find contracts by decoded values. */
 import { Type } from '@sinclair/typebox';
 import { PUBLIC_KEY } from '../archive/signing.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
@@ -7,7 +7,7 @@ import { isWithin } from '../codec/clarity-fields.ts';
 import type { ValueIndexChoice } from '../store/model/contract.ts';
 import { group, integer, servers, setting, textOrNone, yesOrNo } from './setting.ts';
 
-/** The reference API's names of modes, and Stackside's. */
+/** Names of modes: the reference API's names and Stackside's. */
 const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly: 'read', writeonly: 'write' };
 
 /** Chain ids by the names of their networks. */
@@ -127,7 +127,7 @@ export const dataSettings = group('Data and chain', {
   }),
 });
 
-/** Parses a text such as `SP….name:field`; null if it is invalid. Names in contracts contain no colon. */
+/** Parses a text such as `SP….name:field`. Returns null if it is invalid. Names in contracts contain no colon. */
 function choiceOf(text: string): { contract: string; scope: string } | null {
   const [name = '', scope = '', ...rest] = text.split(':');
   const contract = canonicalPrincipal(name);
@@ -170,7 +170,7 @@ export const valueIndexSettings = group('Logs and calls by decoded values', {
   }),
 });
 
-/** The indexes of decoded values that the settings ask for, without those that another one covers. */
+/** Returns the configured indexes of decoded values, without any that another index covers. */
 export function valueIndexesIn(settings: { logIndex: string; callIndex: string }): ValueIndexChoice[] {
   const asked = (subject: ValueIndexChoice['subject'], text: string): ValueIndexChoice[] => {
     const choices = wordsOf(text)

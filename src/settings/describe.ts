@@ -2,40 +2,40 @@
 import { type Settings, settings, settingsOfCommand } from './config.ts';
 import { type CommandName, defaultOf, type Setting, withoutCredentials } from './setting.ts';
 
-/** The name under which a setting is printed, such as `api_port`. */
+/** Returns the printed name of a setting, such as `api_port`. */
 export const printedName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const isNothing = (value: unknown): boolean => value === null || value === '';
 
-/** Printable text of a value, `<set>` for a secret; null if there is no value. */
+/** Returns the printable text of a value, `<set>` for a secret; null if there is no value. */
 export function printedValue({ secret, show }: Setting, value: unknown): string | null {
   if (isNothing(value)) return null;
   if (secret === true) return '<set>';
   return withoutCredentials(show === undefined ? String(value) : show(value));
 }
 
-/** A value for JSON: numbers and booleans are unchanged unless the setting declares a text. */
+/** Returns a value for JSON. Numbers and booleans are unchanged unless the setting declares a text. */
 export function jsonValue(declared: Setting, value: unknown): unknown {
   const isPlain = typeof value === 'number' || typeof value === 'boolean';
   return isPlain && declared.show === undefined && declared.secret !== true ? value : printedValue(declared, value);
 }
 
-/** Text of a setting's default for a command; null if it has none. */
+/** Returns the text of a setting's default for a command; null if it has none. */
 export function absentText(declared: Setting, command: CommandName): string | null {
   const { absent, except } = declared;
   return except?.[command]?.absent ?? printedValue(declared, defaultOf(declared, command)) ?? absent ?? null;
 }
 
-/** The help of a setting for a command. */
+/** Returns the help of a setting for a command. */
 export const helpOf = ({ help, except }: Setting, command: CommandName): string => except?.[command]?.help ?? help;
 
-/** The names of all variables that set a setting. */
+/** Returns the names of all variables that set a setting. */
 export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[] => [
   ...variables,
   ...hostAndPort.map(([host, ...others]) => `${host} with ${others.join(', ')}`),
 ];
 
-/** The settings of a server that differ from their defaults, for the log. */
+/** Returns the settings of a server that differ from their defaults, for the log. */
 export function changedSettings(used: Settings): Record<string, unknown> {
   const changed = settingsOfCommand('serve').filter(([name, declared]) => {
     return (used as Record<string, unknown>)[name] !== defaultOf(declared, 'serve');
@@ -48,5 +48,5 @@ export function changedSettings(used: Settings): Record<string, unknown> {
   );
 }
 
-/** Every variable of Stackside's own. */
+/** Returns the variables that start with Stackside's prefix. */
 export const ownVariables = (): string[] => Object.values(settings).map(({ variables: [own] }) => own);

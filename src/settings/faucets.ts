@@ -1,9 +1,11 @@
-/** Settings of the faucets of test networks. They have no flags: some are secrets, and the others belong to them. */
+/** Settings of the faucets of test networks. They have no flags, because some of them are secrets. */
 import { Type } from '@sinclair/typebox';
 import { percentDecoded } from '../base/percent-encoding.ts';
 import { group, PRIVATE_KEY, setting, urlOrNone, withoutSlash, yesOrNo } from './setting.ts';
 
-/** Returns a URL without slashes at its end; false if it, or the escapes in its user or password, can't be read. */
+/**
+ * Returns a URL without slashes at its end; false if the URL, or the escapes in its user or password, can't be read.
+ */
 function urlWithCredentials(text: string): string | false {
   const url = URL.parse(text);
   const isReadable = url !== null && percentDecoded(url.username) !== null && percentDecoded(url.password) !== null;

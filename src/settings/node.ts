@@ -1,4 +1,4 @@
-/** Settings of the node: where its events come from, its RPC interface, and the simulated node of `stackside demo`. */
+/** Settings of the node: the source of its events, its RPC interface, and the simulated node of `stackside demo`. */
 import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import { parseProxyPrefixes } from '../node/proxy.ts';
@@ -38,7 +38,7 @@ export const eventSettings = group('Events from the node', {
   }),
 });
 
-/** The publisher's own variable of the URL, which its clients share. It is used only if streaming is on. */
+/** The publisher's variable for the URL, which all its clients use. It is used only if streaming is on. */
 const SHARED_URL = 'SNP_REDIS_URL';
 
 const REDIS_URL = '^rediss?://([^/?#\\s]*@)?[^/?#@\\s]+(/\\d*)?$';
@@ -75,7 +75,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
 });
 
 /**
- * Ignores the publisher's own variable of the URL unless SNP_EVENT_STREAMING is true.
+ * Ignores the publisher's variable for the URL unless SNP_EVENT_STREAMING is true.
  * @throws OperatorError if streaming is on but no URL is given
  */
 export function withSnp(found: Map<string, Found>, environment: NodeJS.ProcessEnv): void {

@@ -1,11 +1,12 @@
 /**
- * The declaration of a setting, and how its value is found: a flag overrides a variable, a variable overrides the default.
+ * The declaration of a setting, and the order of its sources: a flag overrides a variable, a variable overrides the
+ * default.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 
-/** The commands, as far as their settings differ. */
+/** Commands with different settings. */
 export type CommandName =
   | 'serve'
   | 'demo'
@@ -24,7 +25,7 @@ export type CommandName =
   | 'devnet'
   | 'simulate';
 
-/** A difference of one command from the others. */
+/** A difference between one command and the others. */
 interface Exception<Value> {
   default?: Value;
   /** The default in words, in place of the default's own text. */
@@ -34,24 +35,28 @@ interface Exception<Value> {
 
 export interface Setting<T extends TSchema = TSchema, C extends CommandName = CommandName> {
   commands: readonly C[];
-  /** Null if only variables set it: other users of the machine can see a program's flags, and so secrets in them. */
+  /** Null if only variables set it: other users of the machine can see a program's flags, including secrets in them. */
   flag: string | null;
-  /** A second spelling of the flag, which help doesn't show. */
+  /** A second spelling of the flag. The help doesn't show it. */
   alias?: string;
   /**
-   * Variables that are read if the flag isn't given. The first one that is set is used; the first in the list is Stackside's
-   * own.
+   * Variables that are read if the flag isn't given. The first one that is set is used. The first in the list is
+   * Stackside's name.
    */
   variables: readonly [`STACKSIDE_${string}`, ...string[]];
-  /** Variables that together make a URL, read if none of the above is set; the last two hold its credentials. */
+  /**
+   * Variables that together make a URL, read if none of the variables above is set. The last two contain its
+   * credentials.
+   */
   hostAndPort?: readonly HostAndPort[];
   /** The schema of a value, with the default. */
   type: T;
   /**
-   * Parses a text, if the text isn't the value itself. For an invalid text, it must return a value that fails the type's check.
+   * Parses a text, unless the text is the value. For an invalid text, it must return a value that fails the type's
+   * check.
    */
   read?: (text: string) => unknown;
-  /** The text of a value, if it isn't the value itself. */
+  /** Returns the text of a value, unless the value is the text. */
   show?: (value: Static<T>) => string;
   /** The meaning of a missing value, in words. */
   absent?: string;
@@ -59,15 +64,15 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   help: string;
   /** The accepted values in words, to follow "It must be". */
   accepts: string;
-  /** Whether the flag may be given several times; the values are then one text, separated by blanks. */
+  /** Whether the flag may be given several times. The values then become one text, separated by blanks. */
   repeatable?: boolean;
-  /** Whether its value is never shown. */
+  /** Whether the value is never shown. */
   secret?: boolean;
-  /** Differences by command; variables and flag are the same for every command. */
+  /** Differences by command. Variables and flag are the same for every command. */
   except?: Partial<Record<NoInfer<C>, Exception<Static<T>>>>;
 }
 
-/** A setting with the heading that it is under. */
+/** A setting with its heading. */
 export type Grouped<S = Setting> = S & { readonly group: string };
 
 /** Declares a setting, with the types of its value and commands. */
@@ -90,20 +95,20 @@ export const servers = ['serve', 'demo'] as const;
 
 const URL_PATTERN = '^https?://[^/?#\\s]+(/[^?#\\s]*)?$';
 
-/** A TCP port; 0 means any free port. */
+/** Returns the schema of a TCP port; 0 means any free port. */
 export const port = (defaultPort: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: defaultPort });
-/** The address of an HTTP server. */
+/** Returns the schema of an HTTP server's address. */
 export const url = (defaultUrl: string) => Type.String({ pattern: URL_PATTERN, default: defaultUrl });
-/** The address of an HTTP server, or null. */
+/** Returns the schema of an HTTP server's address, or null. */
 export const urlOrNone = () => Type.Union([Type.Null(), Type.String({ pattern: URL_PATTERN })], { default: null });
-/** A text that is not empty, or null. */
+/** Returns the schema of a text that isn't empty, or null. */
 export const textOrNone = () => Type.Union([Type.Null(), Type.String({ minLength: 1 })], { default: null });
 
-/** Reads an integer; any other text stays a text, which the type then refuses. */
+/** Reads an integer. Any other text stays a text, which the type then rejects. */
 export const integer = (text: string): unknown => (/^-?\d+$/.test(text) ? Number(text) : text);
-/** Reads a decimal number; any other text stays a text, which the type then refuses. */
+/** Reads a decimal number. Any other text stays a text, which the type then rejects. */
 export const decimal = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
-/** Reads true or false in their accepted spellings; any other text stays a text, which the type then refuses. */
+/** Reads true or false in their accepted spellings. Any other text stays a text, which the type then rejects. */
 export const yesOrNo = (text: string): unknown =>
   ({ true: true, '1': true, on: true, false: false, '0': false, off: false })[text] ?? text;
 /** Removes `http://` or `https://` from the start of a text. */
@@ -111,9 +116,9 @@ export const withoutScheme = (text: string): string => text.replace(/^https?:\/\
 /** Removes slashes from the end of a text. */
 export const withoutSlash = (text: string): string => text.replace(/\/+$/, '');
 
-/** The part of a URL before its host, up to the last @: an operator may forget to encode a / or # of a password. */
+/** The part of a URL before its host, up to the last @: an operator may forget to encode a / or # in a password. */
 const CREDENTIALS = /^(\w+:\/\/)([^:@/?#]*:)?.*@/;
-/** Replaces the password in the text of a URL by `***`, and a user name without a password, which may be a token. */
+/** Replaces the password in the text of a URL by `***`; also a user name without a password, which may be a token. */
 export const withoutCredentials = (text: string): string =>
   text.replace(CREDENTIALS, (_, scheme: string, user = '') => `${scheme}${user}***@`);
 
@@ -130,7 +135,7 @@ export interface Found {
 
 const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
 
-/** The default of a setting for one command. */
+/** Returns the default of a setting for one command. */
 export const defaultOf = ({ type, except }: Setting<TSchema>, command: CommandName): unknown => {
   const exception = except?.[command];
   return exception !== undefined && 'default' in exception ? exception.default : type.default;
@@ -150,14 +155,14 @@ type HostAndPort =
   | readonly [host: string, port: string]
   | readonly [host: string, port: string, user: string, password: string];
 
-/** Makes a URL from two variables; one of them may be empty. The host may have a scheme. */
+/** Makes a URL from two variables. One of them may be empty. The host may have a scheme. */
 function urlOf(host: string, portText: string, fallback: string): string {
   const base = new URL(fallback);
   const scheme = /^https?:\/\//.test(host) ? '' : 'http://';
   return `${scheme}${host === '' ? base.hostname : withoutSlash(host)}:${portText === '' ? base.port : portText}`;
 }
 
-/** The value of a pair of variables; null if neither is set. */
+/** Returns the value of a pair of variables; null if neither is set. */
 function ofPair(
   declared: Setting<TSchema>,
   [hostVariable, portVariable, userVariable = '', passwordVariable = '']: HostAndPort,
@@ -177,9 +182,9 @@ function ofPair(
 }
 
 /**
- * The value of a setting in a run of a command.
+ * Returns the value of a setting in a run of a command.
  * @param given value of the flag; undefined if it wasn't given
- * @throws OperatorError naming the flag or variable, its value, and what is accepted
+ * @throws OperatorError naming the flag or variable, its value, and the accepted values
  */
 export function resolve(
   declared: Setting<TSchema>,

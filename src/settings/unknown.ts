@@ -1,4 +1,4 @@
-/** Variables that have no effect: typing mistakes, and variables of the reference API that Stackside doesn't support. */
+/** Variables without an effect: typing mistakes, and variables of the reference API that Stackside doesn't support. */
 import { nearestName } from '../base/nearest-name.ts';
 import { ownVariables } from './describe.ts';
 
@@ -15,7 +15,7 @@ export const testVariables: readonly string[] = [
 /** Variables of `stackside/test`. A server that the same tests start inherits them. */
 export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
 
-/** Variables of the reference API that operators may have set, and what Stackside does instead. */
+/** Variables of the reference API that operators may have set, each with Stackside's replacement. */
 const unsupportedVariables: Readonly<Record<string, string>> = {
   CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
   STACKS_API_WS_PING_TIMEOUT: 'A client has the ping interval to answer a ping.',
@@ -54,7 +54,10 @@ export interface IgnoredVariable {
   reason: string;
 }
 
-/** Returns the variables that are set but have no effect: those with Stackside's prefix, then those of the reference API. */
+/**
+ * Returns the variables that are set but have no effect: first variables with Stackside's prefix, then variables of the
+ * reference API.
+ */
 export function ignoredVariables(environment: NodeJS.ProcessEnv): IgnoredVariable[] {
   const own = ownVariables();
   const known = new Set([...own, ...testVariables, ...testSupportVariables]);
