@@ -19,7 +19,7 @@ export const apiSettings = group('API', {
     variables: ['STACKSIDE_API_HOST', 'STACKS_BLOCKCHAIN_API_HOST'],
     type: Type.String({ minLength: 1, default: '127.0.0.1' }),
     read: withoutScheme,
-    help: 'Address the API listens on; 0.0.0.0 lets other machines connect',
+    help: 'Address that the API listens on; 0.0.0.0 lets other machines connect',
     accepts: 'an address of this machine',
   }),
   apiPort: setting({
@@ -37,7 +37,7 @@ export const apiSettings = group('API', {
     variables: ['STACKSIDE_THREADS'],
     type: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 0, maximum: 64 })], { default: 'auto' }),
     read: integer,
-    help: 'Number of API threads; 0 serves the API on the thread that takes events, more than 1 requires Linux; auto: 0 on two cores, else one less than there are cores, 4 at most',
+    help: 'API threads; 0: the event thread; above 1: Linux only; auto: by number of cores',
     accepts: 'auto, or a number from 0 to 64',
   }),
   rateLimit: setting({
@@ -47,7 +47,7 @@ export const apiSettings = group('API', {
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: MOST_PER_MINUTE })], { default: null }),
     read: integer,
     absent: 'no limit',
-    help: 'Requests a minute of each address, or network of IPv6 (/64), and of each key without a limit of its own; 0 answers requests with a key alone',
+    help: 'Requests per minute per client (IPv4, IPv6 /64 or API key); 0 requires a key',
     accepts: `a number from 0 to ${MOST_PER_MINUTE}`,
   }),
   readKeys: setting({
@@ -56,7 +56,7 @@ export const apiSettings = group('API', {
     variables: ['STACKSIDE_READ_KEYS'],
     type: textOrNone(),
     absent: 'none',
-    help: 'File with keys for reading, one per line: a name, a key, and if it has a limit of its own, its requests a minute',
+    help: 'File of read keys, one per line: name, key, optional requests per minute',
     accepts: 'a file',
   }),
   trustedProxies: setting({
@@ -66,8 +66,8 @@ export const apiSettings = group('API', {
     type: Type.String({ default: '' }),
     read: (text) => (parseNetworks(text) === null ? null : text),
     absent: 'none',
-    help: 'Reverse proxies whose X-Forwarded-For names the client: addresses or networks, with commas between',
-    accepts: 'addresses or networks such as 127.0.0.1,10.0.0.0/8',
+    help: 'Reverse proxies that Stackside trusts to set X-Forwarded-For',
+    accepts: 'addresses or networks with commas, such as 127.0.0.1,10.0.0.0/8',
   }),
   deprecated: setting({
     commands: servers,
@@ -76,7 +76,7 @@ export const apiSettings = group('API', {
     type: Type.Union([Type.Boolean(), Type.Integer()], { default: true }),
     read: (text) => unixMilliseconds(text) ?? yesOrNo(text),
     show: (until) => (typeof until === 'number' ? new Date(until).toISOString() : until ? 'on' : 'off'),
-    help: 'Serve deprecated routes: always, never, or until a date that their responses announce; afterwards they answer 410',
+    help: 'Serve deprecated routes: always, never (they return 410), or until a date',
     accepts: 'on, off, or a date such as 2027-06-30 or 2027-06-30T12:00:00Z',
   }),
 });
@@ -88,7 +88,7 @@ export const realtimeSettings = group('Realtime', {
     variables: ['STACKSIDE_PING_INTERVAL', 'STACKS_API_WS_PING_INTERVAL'],
     type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
     read: integer,
-    help: 'Interval between heartbeat pings to realtime clients',
+    help: 'Seconds between pings to realtime clients',
     accepts: 'a number of seconds from 1 to 300',
   }),
 });

@@ -14,7 +14,7 @@ export const clusterSettings = group('Several hosts', {
     type: textOrNone(),
     read: (text) => (isEngineUrl(text) ? text : false),
     show: withoutPasswords,
-    help: 'URL of the PostgreSQL database that holds the shared log; where it names several servers, Stackside uses the one that takes writes',
+    help: 'PostgreSQL URL of the shared log; of several servers, the writable one is used',
     accepts: 'a URL such as postgres://user@host1:5432,host2:5432/database',
   }),
   clusterPrefix: setting({
@@ -22,8 +22,8 @@ export const clusterSettings = group('Several hosts', {
     flag: '--cluster-prefix <name>',
     variables: ['STACKSIDE_CLUSTER_PREFIX'],
     type: Type.String({ pattern: PREFIX.source, default: '' }),
-    help: 'Prefix of the names of the tables, so that the logs of several chains can share a database',
-    accepts: 'up to 31 lower-case letters, digits and _, the first of them no digit',
+    help: 'Prefix of the table names, so that several chains can share a database',
+    accepts: 'up to 31 lower-case letters, digits and _, not starting with a digit',
   }),
   clusterKey: setting({
     commands: ['serve', 'cluster'],
@@ -31,7 +31,7 @@ export const clusterSettings = group('Several hosts', {
     variables: ['STACKSIDE_CLUSTER_KEY'],
     type: textOrNone(),
     absent: 'secrets.key in the data directory',
-    help: 'File with a key of at least 32 characters in each line, the same on all hosts: the first key seals signing secrets, every key opens them',
+    help: 'File of keys that seal secrets, one per line, the same on all hosts',
     accepts: 'a file',
   }),
   hostName: setting({
@@ -40,7 +40,7 @@ export const clusterSettings = group('Several hosts', {
     variables: ['STACKSIDE_HOST_NAME'],
     type: Type.Union([Type.Null(), Type.String({ minLength: 1, maxLength: 200 })], { default: null }),
     absent: "the machine's name",
-    help: 'Name of this host in the metrics and in stackside cluster status; each host has one of its own',
+    help: 'Unique name of this host in metrics and in stackside cluster status',
     accepts: 'up to 200 characters',
   }),
 });

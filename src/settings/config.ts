@@ -24,7 +24,7 @@ const tokenSettings = group('Tokens', {
     flag: '--token-metadata <off|on>',
     variables: ['STACKSIDE_TOKEN_METADATA'],
     type: Type.Union([Type.Literal('off'), Type.Literal('on')], { default: 'on' }),
-    help: "on: ask the node's read-only functions for names, symbols, decimals, supplies and URIs of tokens",
+    help: 'on: query the node for names, symbols, decimals, supplies and URIs of tokens',
     accepts: 'off or on',
   }),
 });
@@ -36,7 +36,7 @@ const compareSettings = group('Comparison with another API', {
     secret: true,
     variables: ['STACKSIDE_COMPARE_KEY'],
     type: textOrNone(),
-    help: 'Key that is sent to the other API as x-api-key',
+    help: 'Key for the other API, sent as x-api-key',
     accepts: 'an API key',
   }),
 });
@@ -48,7 +48,7 @@ const logSettings = group('Log', {
     variables: ['STACKSIDE_LOG_FORMAT'],
     type: Type.Union([Type.Null(), Type.Literal('pretty'), Type.Literal('json')], { default: null }),
     absent: 'pretty on a terminal, json elsewhere',
-    help: 'Form of the log: lines for people, or JSON objects',
+    help: 'Log format: readable lines, or JSON objects',
     accepts: 'pretty or json',
   }),
   logLevel: setting({

@@ -26,7 +26,7 @@ export const dataSettings = group('Data and chain', {
     accepts: 'a directory',
     except: {
       demo: {
-        help: 'Data directory for the simulated chain, which must be empty',
+        help: 'Data directory for the simulated chain; it must be empty',
         absent: 'a temporary directory, deleted at the end',
       },
       hooks: { help: "The server's data directory, which holds the admin key" },
@@ -38,7 +38,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_MODE', 'STACKS_API_MODE'],
     type: Type.Union([Type.Literal('full'), Type.Literal('read'), Type.Literal('write')], { default: 'full' }),
     read: (text) => modeWords[text] ?? text,
-    help: 'Work of this process: full takes events and serves the API, write only takes events, read only serves the API, beside a process that writes or, with --cluster, from the shared log',
+    help: 'full: receive events and serve the API; write: only events; read: only the API',
     accepts: 'full, read or write',
   }),
   network: setting({
@@ -49,8 +49,8 @@ export const dataSettings = group('Data and chain', {
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),
     read: (text) => networks[text] ?? (/^0x[0-9a-fA-F]{1,8}$/.test(text) ? Number(text) : integer(text)),
     show: (id) => (id === null ? '' : chainIdText(id)),
-    absent: "the data's, else the node's, else the first block's",
-    help: 'Network of the node, by name or chain id; Stackside rejects events of any other chain',
+    absent: "the data's, otherwise the node's, otherwise the first block's",
+    help: 'Network of the node, by name or chain id; events of other chains are rejected',
     accepts: 'mainnet, testnet, or a chain id such as 0x80000000',
   }),
   archive: setting({
@@ -59,7 +59,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_ARCHIVE'],
     type: textOrNone(),
     absent: 'none',
-    help: 'Archive that gets every entry of the log, for stackside restore: a directory on another disk, or a key of S3; several hosts of a cluster have the same one',
+    help: 'Archive for every log entry: a directory on another disk, or S3',
     accepts: 'a directory, or s3://bucket/key',
   }),
   archivePublic: setting({
@@ -68,7 +68,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_ARCHIVE_PUBLIC'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
-    help: 'The archive is for everybody: chainhooks, their secrets, requests to the faucets and other commands are withheld, and it is signed with archive.key of the data directory',
+    help: 'Withhold chainhooks, secrets and other commands, and sign with archive.key',
     accepts: 'true or false',
   }),
   from: setting({
@@ -77,7 +77,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_FROM'],
     type: textOrNone(),
     absent: 'none',
-    help: 'Archive from which an empty data directory is restored, and from which the server takes events that the node does not send',
+    help: 'Archive to restore an empty data directory from, and to read missing events from',
     accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/key',
   }),
   archiveKey: setting({
@@ -86,7 +86,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_ARCHIVE_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: PUBLIC_KEY })], { default: null }),
     absent: 'none',
-    help: 'Public key that the archive to be read must be signed with; its operator has it of stackside archive key',
+    help: 'Public key that must have signed the archive (printed by stackside archive key)',
     accepts: 'ed25519: and a key in base64, as stackside archive key prints it',
   }),
   archiveUnsigned: setting({
@@ -95,7 +95,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_ARCHIVE_UNSIGNED'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
-    help: 'Read a public archive although nobody vouches for it: whoever runs its server may have invented any block and balance in it',
+    help: 'Read a public archive without a signature; its operator can forge its blocks',
     accepts: 'true or false',
   }),
   archiveBase: setting({
@@ -104,7 +104,7 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_ARCHIVE_BASE'],
     type: Type.Integer({ minimum: 0, maximum: 8_760, default: 24 }),
     read: integer,
-    help: 'Hours between two bases of the archive, from which a restore begins without a replay; 0 makes none by itself',
+    help: 'Hours between bases (snapshots) of the archive; 0 makes none automatically',
     accepts: 'a number from 0 to 8760',
   }),
   archiveKeep: setting({
@@ -113,8 +113,8 @@ export const dataSettings = group('Data and chain', {
     variables: ['STACKSIDE_ARCHIVE_KEEP'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 36_500 })], { default: null }),
     read: integer,
-    absent: 'for ever',
-    help: 'Days after which bases of the archive are removed, but for the newest; segments stay',
+    absent: 'forever',
+    help: 'Days to keep bases of the archive; the newest base and all segments stay',
     accepts: 'a number of days from 1 to 36500',
   }),
   bnsImport: setting({
@@ -122,7 +122,7 @@ export const dataSettings = group('Data and chain', {
     flag: '--bns-import <dir>',
     variables: ['STACKSIDE_BNS_IMPORT', 'BNS_IMPORT_DIR'],
     type: textOrNone(),
-    help: 'Directory with the export of names registered before Stacks 2.0; serve imports it once',
+    help: 'Directory with exported names of Stacks 1, which serve imports once',
     accepts: 'a directory',
   }),
 });
@@ -148,7 +148,7 @@ function valueIndex(declared: { flag: string; variable: `STACKSIDE_${string}`; h
     type: Type.String({ default: '' }),
     read: (text) => (wordsOf(text).every((word) => choiceOf(word) !== null) ? text : null),
     absent: 'none',
-    help: `${help}; the flag may be repeated`,
+    help: `${help}; repeatable`,
     accepts,
   });
 }
@@ -157,16 +157,16 @@ export const valueIndexSettings = group('Logs and calls by decoded values', {
   logIndex: valueIndex({
     flag: '--log-index <contract[:field]>',
     variable: 'STACKSIDE_LOG_INDEX',
-    help: 'Contract whose logs clients can request by decoded values: by all fields of its prints, or by one field and the fields inside it',
+    help: "Index a contract's logs by the values of all fields, or of one field",
     accepts:
-      'a contract identifier, or one with a field such as SP000000000000000000002Q6VF78.pox-4:data.amount; several are separated by blanks',
+      'a contract or contract:field, such as SP000000000000000000002Q6VF78.pox-4:data.amount; separate several by blanks',
   }),
   callIndex: valueIndex({
     flag: '--call-index <contract[:function]>',
     variable: 'STACKSIDE_CALL_INDEX',
-    help: 'Contract whose calls clients can request by arguments, of all functions or of one function',
+    help: "Index a contract's calls by arguments, of all functions or of one",
     accepts:
-      'a contract identifier, or one with a function such as SP000000000000000000002Q6VF78.pox-4:stack-stx; several are separated by blanks',
+      'a contract or contract:function, such as SP000000000000000000002Q6VF78.pox-4:stack-stx; separate several by blanks',
   }),
 });
 

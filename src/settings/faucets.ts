@@ -19,7 +19,7 @@ export const faucetSettings = group('Faucets', {
     variables: ['STACKSIDE_SBTC_FAUCET', 'TESTNET_SBTC_FAUCET_ENABLED'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
-    help: 'Serve the sBTC faucet besides the STX faucet; requires a test network and STACKSIDE_FAUCET_KEYS',
+    help: 'Also serve the sBTC faucet; requires a test network and STACKSIDE_FAUCET_KEYS',
     accepts: 'true or false',
   }),
   faucetKeys: setting({
@@ -28,7 +28,7 @@ export const faucetSettings = group('Faucets', {
     secret: true,
     variables: ['STACKSIDE_FAUCET_KEYS', 'FAUCET_PRIVATE_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}(,${PRIVATE_KEY})*$` })], { default: null }),
-    help: 'Private keys of the accounts that send STX on a test network; the first also sends sBTC',
+    help: 'Private keys of the accounts that send test STX; the first also sends sBTC',
     accepts: 'private keys in hex, with commas between them',
   }),
   faucetLimits: setting({
@@ -37,7 +37,7 @@ export const faucetSettings = group('Faucets', {
     variables: ['STACKSIDE_FAUCET_LIMITS', 'TESTNET_FAUCETS_RATE_LIMIT_ENABLED'],
     type: Type.Boolean({ default: true }),
     read: yesOrNo,
-    help: 'Limit how often an address may ask a faucet',
+    help: 'Limit how often an address may use a faucet',
     accepts: 'true or false',
   }),
   btcRpc: setting({
@@ -47,7 +47,7 @@ export const faucetSettings = group('Faucets', {
     hostAndPort: [['BTC_RPC_HOST', 'BTC_RPC_PORT', 'BTC_RPC_USER', 'BTC_RPC_PW']],
     type: urlOrNone(),
     read: urlWithCredentials,
-    help: "URL of the Bitcoin node's RPC interface with user and password, for the BTC faucet",
+    help: "URL of the Bitcoin node's RPC API with user and password, for the BTC faucet",
     accepts: 'the URL of an HTTP server, such as http://user:password@127.0.0.1:18443',
   }),
   btcFaucetKey: setting({
@@ -56,7 +56,7 @@ export const faucetSettings = group('Faucets', {
     secret: true,
     variables: ['STACKSIDE_BTC_FAUCET_KEY', 'BTC_FAUCET_PK'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}$` })], { default: null }),
-    help: 'Private key of the account that sends BTC; requires a test network and STACKSIDE_BTC_RPC',
+    help: 'Private key that sends BTC; requires a test network and STACKSIDE_BTC_RPC',
     accepts: 'a private key in hex',
   }),
 });

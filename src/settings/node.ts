@@ -24,7 +24,7 @@ export const eventSettings = group('Events from the node', {
     variables: ['STACKSIDE_EVENT_HOST', 'STACKS_CORE_EVENT_HOST'],
     type: Type.String({ minLength: 1, default: '127.0.0.1' }),
     read: withoutScheme,
-    help: "Address that receives the node's events; every program that reaches it can write to the index",
+    help: "Address for the node's events; any program that reaches it can write the index",
     accepts: 'an address of this machine',
   }),
   eventPort: setting({
@@ -49,7 +49,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     flag: '--snp <url>',
     variables: ['STACKSIDE_SNP', SHARED_URL],
     type: Type.Union([Type.Null(), Type.String({ pattern: REDIS_URL })], { default: null }),
-    help: `Redis of stacks-node-publisher, from which Stackside takes events instead of at the event port; ${SHARED_URL} counts only if SNP_EVENT_STREAMING is true`,
+    help: 'Redis URL of stacks-node-publisher, which replaces the event port',
     accepts: 'the URL of a Redis server, such as redis://user:password@127.0.0.1:6379/0; rediss:// is TLS',
   }),
   snpKeyPrefix: setting({
@@ -58,7 +58,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     variables: ['STACKSIDE_SNP_KEY_PREFIX', 'SNP_REDIS_STREAM_KEY_PREFIX'],
     type: Type.String({ pattern: '^([^\\s]*:)?$', default: '' }),
     read: (text) => (text === '' || text.endsWith(':') ? text : `${text}:`),
-    help: "Prefix of stacks-node-publisher's keys in Redis; a colon is added at its end",
+    help: "Prefix of stacks-node-publisher's Redis keys; a colon is added at the end",
     accepts: 'a text without blanks',
   }),
   snpSkip: setting({
@@ -69,7 +69,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     read: (text) => text.split(',').map((number) => integer(number.trim())),
     show: (numbers) => (numbers ?? []).join(','),
     absent: 'none',
-    help: "Numbers of messages of stacks-node-publisher to skip because they can't be applied; the journal records each one, and stackside check names it",
+    help: "Numbers of publisher messages to skip because they can't be applied",
     accepts: 'numbers with commas, such as 75,76',
   }),
 });
@@ -102,7 +102,7 @@ export const nodeSettings = group('Requests to the node', {
     ],
     type: url('http://127.0.0.1:20443'),
     read: withoutSlash,
-    help: "URL of the node's RPC interface, which answers requests below /v2 and /v3",
+    help: "URL of the node's RPC API, which answers requests below /v2 and /v3",
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
   }),
   nodeConfig: setting({
@@ -111,7 +111,7 @@ export const nodeSettings = group('Requests to the node', {
     variables: ['STACKSIDE_NODE_CONFIG'],
     type: textOrNone(),
     absent: 'not read',
-    help: "The node's configuration file (TOML): its observer section is checked, and its auth_token fills missing blocks",
+    help: "The node's TOML file, to check its observer section and use its auth_token",
     accepts: 'a file',
   }),
   nodeAuthFile: setting({
@@ -119,8 +119,8 @@ export const nodeSettings = group('Requests to the node', {
     flag: '--node-auth-file <file>',
     variables: ['STACKSIDE_NODE_AUTH_FILE'],
     type: textOrNone(),
-    absent: 'the auth_token of --node-config, or else none: missing blocks are not filled',
-    help: "File with the auth_token of the node's [connection_options], with which the node executes blocks again: missing blocks are filled from it",
+    absent: 'the auth_token of --node-config; without one, missing blocks are not filled',
+    help: "File with the node's auth_token, which lets Stackside fill missing blocks",
     accepts: 'a file',
   }),
   history: setting({
@@ -128,7 +128,7 @@ export const nodeSettings = group('Requests to the node', {
     flag: '--history <full|any>',
     variables: ['STACKSIDE_HISTORY'],
     type: Type.Union([Type.Literal('full'), Type.Literal('any')], { default: 'any' }),
-    help: 'any: an empty index starts at the first block that the node sends; full: the server ends if it has not the whole chain, as with --cluster',
+    help: 'any: start at the first block that the node sends; full: require the whole chain',
     accepts: 'full or any',
   }),
   proxyPrefix: setting({
@@ -138,15 +138,16 @@ export const nodeSettings = group('Requests to the node', {
     repeatable: true,
     type: Type.String({ default: '' }),
     read: (text) => (parseProxyPrefixes(text) === null ? null : text),
-    help: 'Prefix of paths that are passed on to another service, with the URL that takes its place; the flag may be repeated, and the variable separates several by blanks',
-    accepts: 'a prefix and a URL, such as /metadata=http://127.0.0.1:3001/metadata, each prefix once',
+    help: 'Path prefix to forward, with the URL that replaces it; repeatable',
+    accepts:
+      'a prefix and a URL, such as /metadata=http://127.0.0.1:3001/metadata, each prefix once; separate several by blanks',
   }),
   extraTxEndpoints: setting({
     commands: ['serve'],
     flag: '--extra-tx-endpoints <file>',
     variables: ['STACKSIDE_EXTRA_TX_ENDPOINTS', 'STACKS_API_EXTRA_TX_ENDPOINTS_FILE'],
     type: textOrNone(),
-    help: 'File of URLs, one per line, that receive each broadcast transaction besides the node; it is read for every broadcast',
+    help: 'File of URLs, one per line, that also receive each broadcast transaction',
     accepts: 'a file',
   }),
   feeEstimator: setting({
@@ -176,7 +177,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_INTERVAL'],
     type: Type.Integer({ minimum: 0, maximum: 3_600, default: 5 }),
     read: integer,
-    help: 'Time between two blocks; 0 mines only what stackside devnet mine asks for, and lets time pass only on the chain',
+    help: 'Seconds between blocks; 0 mines only on request and stops the clock',
     accepts: 'a number of seconds from 0 to 3600',
   }),
   pastBlocks: setting({
@@ -185,7 +186,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_PAST_BLOCKS'],
     type: Type.Integer({ minimum: 1, maximum: 100_000, default: 100 }),
     read: integer,
-    help: 'Blocks that the simulated chain has from the start',
+    help: 'Blocks that the simulated chain starts with',
     accepts: 'a number from 1 to 100000',
   }),
   traffic: setting({
@@ -194,7 +195,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_TRAFFIC'],
     type: Type.Integer({ minimum: 0, maximum: 200, default: 10 }),
     read: integer,
-    help: 'Average number of transactions that simulated users send for each block',
+    help: 'Average number of transactions per block from simulated users',
     accepts: 'a number from 0 to 200',
   }),
   observer: setting({
@@ -203,7 +204,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_OBSERVER'],
     type: urlOrNone(),
     read: withoutSlash,
-    help: "Event port of another Stackside, which gets the simulated node's events as well; it reaches the node at the demo's API",
+    help: 'Event port URL of another Stackside that also receives the simulated events',
     accepts: 'a URL, such as http://127.0.0.1:3701',
   }),
   startLate: setting({
@@ -212,7 +213,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_START_LATE'],
     type: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
     read: integer,
-    help: 'Blocks whose events --observer does not get, as if it were added to a node that has them already',
+    help: 'First blocks that --observer misses, as if it were added to a running node',
     accepts: 'a number from 0 to 1000000',
   }),
   pox5Height: setting({
@@ -222,7 +223,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 1_000_000_000 })], { default: null }),
     read: integer,
     absent: 'pox-4 stays active',
-    help: 'Bitcoin height from which pox-5 is active in place of pox-4; the simulated chain begins at 214',
+    help: 'Bitcoin height at which pox-5 replaces pox-4; the simulated chain starts at 214',
     accepts: 'a height from 0 on',
   }),
   clarity: setting({
@@ -231,7 +232,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_CLARITY'],
     type: textOrNone(),
     absent: 'contracts are simulated',
-    help: 'A Clarinet project, whose contracts and transactions run for real, without simulated users; needs @stacks/clarinet-sdk in the project',
+    help: 'Clarinet project to run instead of simulated users; needs @stacks/clarinet-sdk',
     accepts: 'a directory',
   }),
   watch: setting({
@@ -240,7 +241,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_WATCH'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
-    help: "Deploy the project's contracts anew when their files change, and mine again what came after them",
+    help: "Redeploy the project's contracts when their files change, and mine again",
     accepts: 'true or false',
   }),
   automine: setting({
@@ -259,7 +260,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variables: ['STACKSIDE_DEMO_UNSAFE_IMPERSONATE'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
-    help: 'Let programs on this machine send transactions of any account, by its address and without its key',
+    help: 'Let local programs send transactions of any account without its key',
     accepts: 'true or false',
   }),
 });
