@@ -7,6 +7,7 @@ import {
   type SchemaOptions,
   type Static,
   type TLiteral,
+  type TLiteralValue,
   type TObject,
   type TProperties,
   type TSchema,
@@ -49,6 +50,10 @@ export const fields =
   <P extends TProperties>(table: Fields<P, Source, C>): Fields<P, Source, C> =>
     table;
 
+/** Makes a field that always has the same value. */
+export const literal = <const L extends TLiteralValue>(value: L): Field<TLiteral<L>, unknown> =>
+  [Type.Literal(value), () => value] as unknown as Field<TLiteral<L>, unknown>;
+
 /** Makes an object from its fields. */
 export const object =
   <Source, C extends Context = []>() =>
@@ -90,7 +95,7 @@ export const variants =
   ): Field<TUnion<Variants<Tag, P, Q, Last>[]>, Source, C> => {
     const tables = Object.entries(kinds as Record<string, AnyFields>).map(([type, own]): [type: string, AnyFields] => [
       type,
-      { ...shared, [tag]: [Type.Literal(type), () => type], ...own, ...last },
+      { ...shared, [tag]: literal(type), ...own, ...last },
     ]);
     const objects = tables.map(([, table]) => Type.Object(schemasOf(table)));
     const serializers = Object.fromEntries(tables.map(([type, table]) => [type, serializerOf(table)]));

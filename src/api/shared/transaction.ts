@@ -31,6 +31,7 @@ import {
   Amount,
   ClarityPair,
   clarity,
+  costFields,
   exactNumber,
   Hash,
   Height,
@@ -123,11 +124,7 @@ const mined = fields<TransactionDetail, [Parsed]>()({
     }),
     ({ txId }, { events = [] }) => serializedLazily(events, (event) => transactionEvent(txId, event)),
   ],
-  execution_cost_read_count: [Uint64, ({ cost }) => exactNumber(cost.readCount)],
-  execution_cost_read_length: [Uint64, ({ cost }) => exactNumber(cost.readLength)],
-  execution_cost_runtime: [Uint64, ({ cost }) => exactNumber(cost.runtime)],
-  execution_cost_write_count: [Uint64, ({ cost }) => exactNumber(cost.writeCount)],
-  execution_cost_write_length: [Uint64, ({ cost }) => exactNumber(cost.writeLength)],
+  ...costFields,
   vm_error: [nullable(Type.String()), ({ vmError }) => vmError],
 });
 

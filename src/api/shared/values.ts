@@ -1,12 +1,14 @@
 /** Common schemas of bodies, and serializers of their values. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { RawNumber } from '../../base/json.ts';
+import { exactNumber, type RawNumber } from '../../base/json.ts';
+import type { ExecutionCost } from '../../chain/block.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
 import { poxAddressText } from '../../codec/bitcoin-address.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { memoText } from '../../codec/utf8.ts';
 import type { CycleShare } from '../../store/model/staking.ts';
+import { fields, object } from './fields.ts';
 
 const HEX = '^0x([0-9a-f]{2})*$';
 export const Hex = Type.String({ $id: 'Hex', pattern: HEX });
@@ -46,8 +48,11 @@ export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const words = <const W extends readonly string[]>(...list: W) =>
   Type.Union(list.map((word) => Type.Literal(word as W[number])));
 
-/** A serialized Clarity value and its text. */
-export const ClarityPair = Type.Object({ hex: Hex, repr: Type.String() }, { $id: 'ClarityValue' });
+/** A Clarity value in hex and as text, made from its serialized bytes. */
+export const [ClarityPair, clarity] = object<Uint8Array>()(
+  { hex: [Hex, toHex], repr: [Type.String(), clarityRepr] },
+  { $id: 'ClarityValue' },
+);
 export const Memo = Type.Object(
   { hex: Hex, repr: Type.String({ description: 'Readable text of the memo' }) },
   { $id: 'Memo' },
@@ -68,10 +73,24 @@ export const EventPosition = Type.Object(
   { $id: 'EventPosition' },
 );
 
-export { exactNumber } from '../../base/json.ts';
+/** The cost of a transaction or a block. */
+export const [CostObject, executionCost] = object<ExecutionCost>()({
+  read_count: [Uint64, ({ readCount }) => exactNumber(readCount)],
+  read_length: [Uint64, ({ readLength }) => exactNumber(readLength)],
+  runtime: [Uint64, ({ runtime }) => exactNumber(runtime)],
+  write_count: [Uint64, ({ writeCount }) => exactNumber(writeCount)],
+  write_length: [Uint64, ({ writeLength }) => exactNumber(writeLength)],
+});
+/** The cost of a transaction or a block as v1 and v2 return it. */
+export const costFields = fields<{ cost: ExecutionCost }>()({
+  execution_cost_read_count: [Uint64, ({ cost }) => exactNumber(cost.readCount)],
+  execution_cost_read_length: [Uint64, ({ cost }) => exactNumber(cost.readLength)],
+  execution_cost_runtime: [Uint64, ({ cost }) => exactNumber(cost.runtime)],
+  execution_cost_write_count: [Uint64, ({ cost }) => exactNumber(cost.writeCount)],
+  execution_cost_write_length: [Uint64, ({ cost }) => exactNumber(cost.writeLength)],
+});
 
-/** A Clarity value in hex and as text. @param value the serialized bytes */
-export const clarity = (value: Uint8Array) => ({ hex: toHex(value), repr: clarityRepr(value) });
+export { exactNumber };
 
 /** A memo in hex and as text without its padding; null if there is none. */
 export const memo = (bytes: Uint8Array | null) =>

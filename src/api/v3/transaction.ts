@@ -1,7 +1,7 @@
 /** Transactions as v3 returns them: mined and pending, in lists and alone; and positions on the chain. */
 import { Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
-import type { Signer, ExecutionCost as StoredExecutionCost } from '../../chain/block.ts';
+import type { Signer } from '../../chain/block.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
@@ -31,8 +31,10 @@ import {
 import {
   Amount,
   ClarityPair,
+  CostObject,
   clarity,
   exactNumber,
+  executionCost,
   Hash,
   Height,
   Hex,
@@ -207,13 +209,6 @@ const wholeKinds = {
   tenure_change: { tenure_change: tenureChange },
 };
 
-const [ExecutionCost, executionCost] = object<StoredExecutionCost>()({
-  read_count: [Uint64, ({ readCount }) => exactNumber(readCount)],
-  read_length: [Uint64, ({ readLength }) => exactNumber(readLength)],
-  runtime: [Uint64, ({ runtime }) => exactNumber(runtime)],
-  write_count: [Uint64, ({ writeCount }) => exactNumber(writeCount)],
-  write_length: [Uint64, ({ writeLength }) => exactNumber(writeLength)],
-});
 const [ParentBlock, parentBlock] = object<TransactionDetail['parentBlock']>()({
   hash: [Hash, ({ hash }) => toHex(hash)],
   index_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
@@ -225,7 +220,7 @@ const [FullTransaction, fullMined] = variants<TransactionDetail, [Include]>()(
     ...mined,
     parent_block: [ParentBlock, ({ parentBlock: parent }) => parentBlock(parent)],
     event_count: [Type.Integer(), ({ eventCount }) => eventCount],
-    execution_cost: [ExecutionCost, ({ cost }) => executionCost(cost)],
+    execution_cost: [CostObject, ({ cost }) => executionCost(cost)],
     vm_error: [nullable(Type.String()), ({ vmError }) => vmError],
   },
   wholeKinds,

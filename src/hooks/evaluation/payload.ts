@@ -1,7 +1,8 @@
 /** The body of a delivery, with the applied and rolled-back blocks and their matching transactions; and the delivery's id. */
 
+import { executionCost } from '../../api/shared/values.ts';
 import { exactNumber } from '../../base/json.ts';
-import type { Block, ChainTransaction, ExecutionCost } from '../../chain/block.ts';
+import type { Block, ChainTransaction } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
@@ -33,14 +34,6 @@ interface View {
   key: string;
 }
 
-const costOf = (cost: ExecutionCost) => ({
-  read_count: exactNumber(cost.readCount),
-  read_length: exactNumber(cost.readLength),
-  runtime: exactNumber(cost.runtime),
-  write_count: exactNumber(cost.writeCount),
-  write_length: exactNumber(cost.writeLength),
-});
-
 const identifier = (index: number, hash: Uint8Array) => ({ index, hash: toHex(hash) });
 
 const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);
@@ -67,7 +60,7 @@ function transactionOf(
     metadata: {
       canonical,
       microblock_canonical: true,
-      execution_cost: costOf(transaction.cost),
+      execution_cost: executionCost(transaction.cost),
       // Despite its name, the whole fee.
       fee_rate: transaction.fee.toString(),
       nonce: exactNumber(sender.nonce),
@@ -98,7 +91,7 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
       ? null
       : identifier(block.parentMicroblockSequence, block.parentMicroblockHash),
     tenure_height: block.tenureHeight ?? (block.signerBits === null ? block.height : -1),
-    execution_cost: costOf(block.cost),
+    execution_cost: executionCost(block.cost),
     tx_total_size: own.reduce((total, { raw }) => total + raw.length, 0),
     tx_count: own.length,
     ...(options.include_block_signatures === true
