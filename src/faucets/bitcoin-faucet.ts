@@ -9,13 +9,13 @@ import { wholeAnswer } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
 export interface BitcoinRpcOptions {
-  /** The URL, without a trailing slash. */
+  /** URL without a trailing slash. */
   url: string;
   user: string;
   password: string;
 }
 
-/** Timeout of a call. A scan of all outputs takes long. */
+/** Timeout of a call, in milliseconds. A scan of all outputs takes long. */
 const TIMEOUT_MS = 120_000;
 
 const Answer = Type.Object({
@@ -23,14 +23,14 @@ const Answer = Type.Object({
   error: Type.Union([Type.Null(), Type.Object({ message: Type.String() })]),
 });
 
-/** Calls a method. Throws FaucetError without an answer, and for one of another form. */
+/** Calls a method. Throws FaucetError if there is no answer, or the answer has another form. */
 export type BitcoinRpc = <Result extends TSchema>(
   method: string,
   parameters: readonly unknown[],
   result: Result,
 ) => Promise<Static<Result>>;
 
-/** A client of a Bitcoin node's JSON-RPC interface. */
+/** Returns a client of a Bitcoin node's JSON-RPC interface. */
 export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinRpc {
   const authorization = `Basic ${btoa(`${user}:${password}`)}`;
 
@@ -47,7 +47,7 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
   async function post(body: string): Promise<unknown> {
     const text = await textOf(body);
     const answer = parsedJson(text === '' ? 'null' : text);
-    // An answer without JSON comes from a proxy in between.
+    // An answer that isn't JSON comes from a proxy in between.
     if (answer === undefined) throw unavailable(new Error('The Bitcoin node answered no JSON'));
     return answer;
   }
@@ -69,7 +69,7 @@ const SATS = 100_000_000;
 const FEE_RATE = 50n;
 /** Virtual bytes of the transaction's fixed part, of an input, and of the longest kind of output. */
 const BYTES = { base: 10n, input: 148n, output: 43n };
-/** Sats below which an output is dust, which nodes don't relay. */
+/** Minimum sats of an output. Smaller outputs are dust, which nodes don't relay. */
 const DUST = 546n;
 
 const Scan = Type.Object({
@@ -77,7 +77,7 @@ const Scan = Type.Object({
   total_amount: Type.Number(),
   unspents: Type.Array(Type.Object({ txid: Type.String(), vout: Type.Integer(), amount: Type.Number() })),
 });
-/** Null for spent outputs, also if spent in the mempool. */
+/** Null for spent outputs, even if they were spent in the mempool. */
 const Output = Type.Union([
   Type.Null(),
   Type.Object({ confirmations: Type.Integer(), coinbase: Type.Boolean(), value: Type.Number() }),
@@ -86,7 +86,7 @@ const TransactionId = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 const satsOf = (btc: number): bigint => BigInt(Math.round(btc * SATS));
 
-/** Whether a text is an address of a regtest chain. */
+/** Reports whether a text is an address of a regtest chain. */
 export function isRegtestAddress(text: string): boolean {
   try {
     Address(REGTEST).decode(text);
@@ -108,14 +108,14 @@ interface Unspent {
   sats: bigint;
 }
 
-/** The BTC faucet. @param key private key in hex: 32 bytes, or 33 with the suffix of compressed public keys */
+/** Returns the BTC faucet. @param key private key in hex: 32 bytes, or 33 with the suffix of compressed public keys */
 export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   const secret = new Uint8Array(fromHex(key.slice(0, 64)));
   const own = p2pkh(pubECDSA(secret, true), REGTEST);
 
   const scan = (address: string) => rpc('scantxoutset', ['start', [`addr(${address})`]], Scan);
 
-  /** Unspent outputs with enough value, the greatest first, so that few are needed. */
+  /** Returns unspent outputs with enough value. The largest come first, so that few are needed. */
   async function enough(sats: bigint): Promise<Unspent[]> {
     const { unspents } = await scan(own.address);
     const chosen: Unspent[] = [];
@@ -132,13 +132,13 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   }
 
   return {
-    /** The balance of an address, in BTC. */
+    /** Returns the balance of an address, in BTC. */
     balance: async (address: string): Promise<number> => (await scan(address)).total_amount,
 
     /** Sends BTC to an address. @param sats the amount @throws FaucetError */
     async send(address: string, sats: bigint): Promise<SentBitcoin> {
       const unspents = await enough(sats);
-      // The node itself states the values of the spent outputs, so their transactions are not needed.
+      // The node returns the values of the spent outputs, so the transaction doesn't need their transactions.
       const transaction = new Transaction({ allowLegacyWitnessUtxo: true });
       for (const { txid, vout, sats: amount } of unspents) {
         transaction.addInput({ txid, index: vout, witnessUtxo: { script: own.script, amount } });

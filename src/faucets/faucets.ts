@@ -24,11 +24,11 @@ export type FaucetEvent =
 
 export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
   settings: FaucetSettings;
-  /** Whether the chain is a test network. */
+  /** Reports whether the chain is a test network. */
   onTestNetwork(): boolean;
   requests: FaucetRequests;
   commands: Pick<CommandsOf<FaucetCommands>, 'run'>;
-  /** The clock, in Unix milliseconds. */
+  /** Returns the time in Unix milliseconds. */
   now: () => number;
   log: (event: FaucetEvent) => void;
 }
@@ -38,7 +38,7 @@ export type BitcoinSize = 'usual' | 'large' | 'xlarge';
 /** Amount that the sBTC faucet sends, in sats. */
 const SBTC_AMOUNT = 10_000n;
 
-/** A faucet's functions. Each throws FaucetError. */
+/** The functions of a faucet. Each throws FaucetError. */
 interface StxFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
   send(address: string, stacking: boolean, ip: string): Promise<Sent>;
@@ -52,13 +52,13 @@ interface SbtcFaucet {
 interface BtcFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
   send(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
-  /** The balance of an address, in BTC. */
+  /** Returns the balance of an address, in BTC. */
   balance(address: string): Promise<number>;
 }
 
 /**
- * The faucets. Opening one comes before any check of a request: each method throws FaucetError 403 if the faucet is off, or
- * the chain is no test network.
+ * The faucets. Open a faucet before you check a request: each method throws FaucetError 403 if the faucet is off, or
+ * the chain isn't a test network.
  */
 export interface Faucets {
   stx(): StxFaucet;
@@ -87,7 +87,7 @@ function testPrincipal(address: string): string {
   return principal;
 }
 
-/** Runs tasks one at a time, since each depends on the nonce or outputs of the one before. */
+/** Runs tasks one at a time, because each depends on the nonce or outputs of the previous task. */
 function queue() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
@@ -103,13 +103,13 @@ function refuse(): never {
   throw NOT_AVAILABLE;
 }
 
-/** Faucets that refuse every request, for processes that only read. */
+/** Faucets that reject every request, for processes that only read. */
 export const noFaucets: Faucets = { stx: refuse, sbtc: refuse, btc: refuse };
 
-/** The faucets of a server. Requests for one currency run one after the other. */
+/** Returns the faucets of a server. Requests for one currency run one after the other. */
 export function openFaucets(options: FaucetOptions): Faucets {
   const { settings, onTestNetwork, requests, commands, now, log, node, nextNonce } = options;
-  // Loaded at the first use: most servers never sign, and the code would double their start-up time.
+  // Loaded at the first use: most servers never sign, and the code would double their start time.
   const openStacks = async () => {
     const { stacksFaucet } = await import('./stacks-faucet.ts');
     return stacksFaucet({ keys: settings.keys, node, nextNonce });
@@ -121,14 +121,14 @@ export function openFaucets(options: FaucetOptions): Faucets {
   };
   const queues = { stx: queue(), btc: queue(), sbtc: queue() };
 
-  /** Returns what a faucet needs. @throws FaucetError on another network, and where it is null */
+  /** Returns the parts that a faucet needs. @throws FaucetError if they are null, or the chain isn't a test network */
   function required<T>(needed: T | null, refusal: string): T {
     if (!onTestNetwork()) throw NOT_AVAILABLE;
     if (needed === null) throw new FaucetError(403, refusal);
     return needed;
   }
 
-  /** Sends within the limit. Records the request first: if that fails, nothing is sent that wouldn't count. */
+  /** Sends within the limit. Records the request first, so that no payout is sent without counting. */
   function give<T extends Sent | SentBitcoin>(
     currency: Currency,
     address: string,

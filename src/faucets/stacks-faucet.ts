@@ -16,7 +16,7 @@ import { fromHex } from '../codec/hex.ts';
 import { UnreachableError } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
-/** A broadcast transaction: its id with 0x, its bytes in hex without. */
+/** A broadcast transaction: its id with 0x, and its bytes in hex without 0x. */
 export interface Sent {
   txId: string;
   txRaw: string;
@@ -26,9 +26,12 @@ export interface Sent {
 interface FaucetNode {
   /** Sends a request to the node. @param path with the query @throws UnreachableError */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** GETs a JSON value from the node; undefined for another answer. @param path with the query @throws UnreachableError */
+  /**
+   * GETs a JSON value from the node; returns undefined for any other answer. @param path with the query @throws
+   * UnreachableError
+   */
   json(path: string): Promise<unknown>;
-  /** Asks the node which chain it follows. @throws UnreachableError */
+  /** Returns the chain that the node follows. @throws UnreachableError */
   info(): Promise<{ chainId: number }>;
 }
 
@@ -36,14 +39,14 @@ export interface StacksFaucetOptions {
   /** Private keys in hex, one per account. */
   keys: readonly string[];
   node: FaucetNode;
-  /** The next nonce of an account, by the index. */
+  /** Returns the next nonce of an account, according to the index. */
   nextNonce(address: string): bigint;
 }
 
 const Fees = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() }), { minItems: 1 }) });
 const MinimumStake = Type.Object({ min_amount_ustx: Type.Number() });
 
-/** Reasons of refusals after which another account is tried. */
+/** Rejection reasons after which the faucet tries another account. */
 const TRY_ANOTHER = ['ConflictingNonceInMempool', 'TooMuchChaining', 'NotEnoughFunds'];
 
 /** Makes a signed transaction. @param fee in micro-STX */
@@ -54,9 +57,9 @@ type Make = (sender: {
   network: StacksNetwork;
 }) => Promise<StacksTransactionWire>;
 
-/** The faucet of STX and sBTC, which signs with the accounts of the given keys. */
+/** Returns the faucet of STX and sBTC, which signs with the accounts of the given keys. */
 export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
-  /** The node's middle fee estimate, or the fallback without one. */
+  /** Returns the node's middle fee estimate, or the fallback if there is no estimate. */
   async function feeFor(transaction: StacksTransactionWire, fallback: bigint): Promise<bigint> {
     const response = await node.request('/v2/fees/transaction', {
       method: 'POST',
@@ -72,7 +75,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
     return BigInt(Math.ceil(estimations[Math.floor(estimations.length / 2)]?.fee ?? Number(fallback)));
   }
 
-  /** Signs with one account and broadcasts. @returns the transaction, or the node's reason for refusing it */
+  /** Signs with one account and broadcasts. @returns the transaction, or the node's reason for rejecting it */
   async function sendFrom(key: string, make: Make, fallbackFee: bigint): Promise<Sent | { reason: string }> {
     const { chainId } = await node.info();
     const network: StacksNetwork = { ...STACKS_TESTNET, chainId };
@@ -107,7 +110,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   }
 
   return {
-    /** The minimum for solo stacking plus a fifth, in micro-STX; null if the node doesn't state it. */
+    /** Returns the minimum for solo stacking plus a fifth, in micro-STX; null if the node doesn't return it. */
     async stackingAmount(): Promise<bigint | null> {
       try {
         const body = await node.json('/v2/pox');
