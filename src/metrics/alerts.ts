@@ -1,7 +1,7 @@
 /**
- * The alerts for Prometheus (packaging/prometheus/alerts.yml), evaluated in the server itself over values of its own metrics that
- * it keeps for an hour. The texts and the times come from that file. The conditions are code,
- * and test/packaging/monitoring.test.ts compares them with the expressions in the file.
+ * The alerts for Prometheus (packaging/prometheus/alerts.yml), evaluated in the server over its metrics of the last
+ * hour. The texts and the times come from that file. The conditions are code, and test/packaging/monitoring.test.ts
+ * compares them with the expressions in the file.
  */
 import rulesText from '../../packaging/prometheus/alerts.yml' with { type: 'text' };
 import type { Clock } from '../base/clock.ts';
@@ -36,17 +36,17 @@ interface Reading {
 
 /** A part of a condition. */
 interface Measure {
-  /** The same in PromQL. */
+  /** The same measure in PromQL. */
   promql: string;
-  /** @param readings the kept ones, oldest first */
+  /** @param readings the stored readings, oldest first */
   values(readings: readonly Reading[]): Found[];
 }
 
-/** The key of labels, so that equal ones meet. */
+/** Returns the key of labels; equal labels have equal keys. */
 const keyOf = (labels: Found['labels']): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** The series of a metric, or those with a label that matches a whole pattern. */
+/** The series of a metric, or the series with a label that matches a whole pattern. */
 interface Selector {
   promql: string;
   in(reading: Reading): Series[];
@@ -61,7 +61,7 @@ function selector(metric: string, [label, pattern]: readonly [string, string] | 
   };
 }
 
-/** The newest values of a metric. */
+/** Returns the newest values of a metric. */
 function newest(...of: Parameters<typeof selector>): Measure {
   const selected = selector(...of);
   return {
@@ -70,7 +70,7 @@ function newest(...of: Parameters<typeof selector>): Measure {
   };
 }
 
-/** The growth of counters over some minutes: an `increase`, or a `rate` per second. */
+/** Returns the growth of counters over a number of minutes: an `increase`, or a `rate` per second. */
 function grown(how: 'increase' | 'rate', minutes: number, ...of: Parameters<typeof selector>): Measure {
   const selected = selector(...of);
   return {
@@ -83,7 +83,7 @@ function grown(how: 'increase' | 'rate', minutes: number, ...of: Parameters<type
       return [...Map.groupBy(points, ({ labels }) => keyOf(labels)).values()].flatMap((values) => {
         const [first, last] = [values[0], values.at(-1)];
         if (first === undefined || last === undefined || first === last) return [];
-        // A counter that fell began anew.
+        // A counter that fell was reset.
         const growth = values.slice(1).reduce((sum, { value }, before) => {
           const earlier = values[before]?.value ?? 0;
           return sum + (value < earlier ? value : value - earlier);
@@ -94,7 +94,7 @@ function grown(how: 'increase' | 'rate', minutes: number, ...of: Parameters<type
   };
 }
 
-/** The sums of a measure by labels. Prometheus also groups by the labels that it adds. */
+/** Returns the sums of a measure by labels. Prometheus also groups by the labels that it adds. */
 function sums({ promql, values }: Measure, by: readonly string[] = []): Measure {
   const chosen = ({ labels }: Found) =>
     Object.fromEntries(by.flatMap((name) => (labels[name] === undefined ? [] : [[name, labels[name]] as const])));
@@ -120,7 +120,10 @@ const joined = (a: Measure, operator: '+' | '/', b: Measure): Measure => ({
   },
 });
 
-/** The quantile 0.99 of a histogram by its buckets, as Prometheus interpolates it. @param buckets rates by `le` */
+/**
+ * Returns the 0.99 quantile of a histogram by its buckets, interpolated like in Prometheus. @param buckets rates by
+ * `le`
+ */
 const quantile99 = ({ promql, values }: Measure): Measure => ({
   promql: `histogram_quantile(0.99, ${promql})`,
   values(readings) {
@@ -137,7 +140,7 @@ const quantile99 = ({ promql, values }: Measure): Measure => ({
   },
 });
 
-/** The values of a measure that are above a bound. */
+/** Returns the values of a measure that are above a bound. */
 const above = (bound: number, { promql, values }: Measure): Measure => ({
   promql: `${promql} > ${bound}`,
   values: (readings) => values(readings).filter(({ value }) => value > bound),
@@ -153,7 +156,9 @@ const isZero = (metric: string): Measure => ({
 
 const REQUESTS = 'http_request_duration_seconds_count';
 
-/** The conditions by alert. Only Prometheus, which sees all hosts and their absence, can evaluate the alerts without one. */
+/**
+ * The conditions by alert. Alerts without a condition need Prometheus, which sees all hosts and notices missing ones.
+ */
 export const conditions: Readonly<Record<string, Measure>> = {
   StacksideCannotWrite: isZero('stackside_store_writable'),
   StacksideNoBlocks: above(3_600, newest('stackside_tip_age_seconds')),
@@ -191,7 +196,7 @@ export const conditions: Readonly<Record<string, Measure>> = {
   StacksideStreamDown: isZero('stackside_snp_connected'),
 };
 
-/** The metrics that the conditions read, among other words of theirs. */
+/** The metrics that the conditions read, and other words of the conditions. */
 const wanted = new Set(Object.values(conditions).flatMap(({ promql }) => promql.match(/\w+/g) ?? []));
 
 /** Reads the metrics that the conditions need from Prometheus' text format. */
@@ -207,10 +212,10 @@ export function seriesIn(text: string): Series[] {
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** Seconds of a duration: `5m`. */
+/** Returns the seconds of a duration such as `5m`. */
 const secondsOf = (text: string): number => Number(text.slice(0, -1)) * (SECONDS[text.at(-1) ?? ''] ?? Number.NaN);
 
-/** Seconds in the largest unit that fits. */
+/** Formats seconds in the largest unit that fits. */
 function spanOf(seconds: number): string {
   const unit = Object.entries({ d: 86_400, h: 3_600, min: 60 }).find(([, size]) => seconds >= size);
   return unit === undefined ? `${Math.round(seconds)} s` : `${Math.floor(seconds / unit[1])} ${unit[0]}`;
@@ -222,34 +227,34 @@ const WRITTEN: Readonly<Record<string, (value: number) => string>> = {
   humanize1024: (value) => `${(value / 2 ** 30).toFixed(1)} Gi`,
 };
 
-/** A text of a rule with its values; this server is the instance. */
+/** Returns a text of a rule with its values filled in. This server is the instance. */
 const filled = (text: string, { labels, value }: Found): string =>
   text
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => labels[name] ?? 'this server')
     .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, how?: string) => (WRITTEN[how ?? ''] ?? String)(value))
     .replace(/^\w/, (first) => first.toUpperCase());
 
-/** An alert: whether it would fire now. */
+/** An alert, and its current state. */
 export interface Alert {
   name: string;
   severity: 'critical' | 'warning';
-  /** `pending`: its condition holds, but not for long enough. `elsewhere`: only Prometheus can tell. */
+  /** `pending`: the condition is true, but not for long enough. `elsewhere`: only Prometheus can evaluate it. */
   state: 'firing' | 'pending' | 'quiet' | 'elsewhere';
-  /** Unix seconds since which the condition holds; null while it doesn't. */
+  /** Start of the time for which the condition has been true, in Unix seconds; null if it is false. */
   since: number | null;
-  /** What is wrong, for each series; empty while nothing is. */
+  /** The problem of each series; empty if there is no problem. */
   summaries: string[];
-  /** What to do. */
+  /** Instructions for the operator. */
   description: string;
 }
 
-/** Seconds for which readings are kept: the longest range of the conditions. */
+/** Seconds for which readings are stored: the longest range of the conditions. */
 const KEPT_SECONDS = 3_600;
 
 /** Evaluates the alerts over the metrics of this process. */
 export class Alerts {
   readonly #readings: Reading[] = [];
-  /** Unix seconds since which a condition holds, by alert and labels. */
+  /** Start of the time for which each condition has been true, in Unix seconds, by alert and labels. */
   #since = new Map<string, number>();
 
   /** Adds all values at a time, in Unix seconds, and evaluates the alerts. @returns the alerts, worst first */
@@ -286,10 +291,10 @@ const ORDER: Readonly<Record<Alert['state'], number>> = { firing: 0, pending: 1,
 const EVERY_MS = 60_000;
 
 /**
- * Evaluates the alerts each minute.
+ * Evaluates the alerts every minute.
  * @param metrics reads all metrics in Prometheus' text format
- * @param failed is told why they can't be read
- * @returns the last alerts with their time in Unix seconds; null before the first
+ * @param failed called with the error if they can't be read
+ * @returns the last alerts with their time in Unix seconds; null before the first evaluation
  */
 export function watchAlerts(
   clock: Clock,

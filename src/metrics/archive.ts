@@ -2,14 +2,14 @@
 import type { Registry } from 'prom-client';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
-/** The state of the archive, as the host that writes it knows it; all but the failures are 0 on any other host. */
+/** The state of the archive on the host that writes it. On other hosts, all values except the failures are 0. */
 export interface ArchiveState {
-  /** The last entry that the archive has. */
+  /** Number of the last entry in the archive. */
   entry: number;
-  /** Entries that it lacks, and the seconds since it had every entry; 0 where it lacks none. */
+  /** Number of missing entries, and the seconds since no entry was missing; 0 if none is missing. */
   behind: number;
   seconds: number;
-  /** Rounds that failed. */
+  /** Number of failed uploads. */
   failures: number;
 }
 
@@ -37,12 +37,12 @@ export function archiveMetrics(registry: Registry, state: () => ArchiveState): v
   });
 }
 
-/** The bases of the archive, as the host that makes them knows them; all 0 on any other host. */
+/** The bases of the archive on the host that makes them. On other hosts, all values are 0. */
 export interface BaseState {
-  /** Entry and age in seconds of the newest one; 0 where there is none. */
+  /** Entry and age in seconds of the newest base; 0 if there is none. */
   entry: number;
   seconds: number;
-  /** Seconds since one has been due. */
+  /** Seconds since the next base was due. */
   overdue: number;
 }
 

@@ -1,14 +1,14 @@
-/** Metrics whose values are read when they are collected. */
+/** Metrics that read their values when they are collected. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** A value without labels, or one for each set of labels. */
+/** A value without labels, or one value per set of labels. */
 type Reading = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
 interface Collected {
   name: string;
   help: string;
   labelNames?: string[];
-  /** The values now; label sets that are missing are not served. */
+  /** Returns the current values. Missing label sets are not served. */
   read: () => Reading;
 }
 
@@ -26,7 +26,7 @@ export function collectedGauge(registry: Registry, { read, ...metric }: Collecte
   });
 }
 
-/** Registers a counter. @param metric reads totals, which only grow */
+/** Registers a counter. @param metric reads totals, which never decrease */
 export function collectedCounter(registry: Registry, { read, ...metric }: Collected): void {
   new Counter({
     ...metric,

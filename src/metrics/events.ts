@@ -8,7 +8,7 @@ import { collectedCounter, collectedGauge } from './collected.ts';
 /** Counts of the events of one path. */
 interface PathSeries {
   event: string;
-  /** Events by outcome; outcomes that never occurred are missing. */
+  /** Number of events by outcome. Outcomes that never occurred are missing. */
   outcomes: Map<EventOutcome, number>;
   times: Histogram.Internal<'event'>;
   /** Time of the last event, in Unix milliseconds. */
@@ -16,9 +16,9 @@ interface PathSeries {
 }
 
 /**
- * Registers the metrics of events. Each path that nodes post to has its own series, which are looked up once: the library looks
- * up a series by its labels at each count, which costs more than counting. Other paths are not counted.
- * @param waiting reads the number of posted events that are not answered yet
+ * Registers the metrics of events. Each path that nodes post to has separate series, which are looked up once: the
+ * library looks up a series by its labels at each count, which costs more than counting. Other paths are not counted.
+ * @param waiting reads the number of posted events without an answer
  */
 export function eventMetrics(registry: Registry, waiting: () => number): EventMetrics {
   const times = new Histogram({

@@ -1,10 +1,10 @@
-/** Metrics of chainhooks. Labels name neither hooks nor URLs, since users put secrets into both. */
+/** Metrics of chainhooks. Labels contain neither hooks nor URLs, because users put secrets into both. */
 import { Histogram, type Registry } from 'prom-client';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
 import type { HookGauges } from '../hooks/service.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
-/** The name and help of each counter. */
+/** Name and help of each counter. */
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
   evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks that live chainhooks were evaluated for'],
   matches: ['chainhooks_occurrences_total', 'Blocks that matched a chainhook, counted once per chainhook'],
@@ -23,9 +23,9 @@ const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: 
 interface HookReadings {
   counters: () => HookCounters;
   gauges: () => HookGauges;
-  /** Consumers whose signing secret this host can't read. */
+  /** Returns the number of consumers with a signing secret that this host can't read. */
   unreadableSecrets: () => number;
-  /** Requests with wrong keys since the process began. */
+  /** Returns the number of requests with wrong keys since the process started. */
   wrongKeys: () => number;
 }
 

@@ -1,4 +1,4 @@
-/** Activity of a server in each ten seconds of the last hour, in memory. */
+/** Activity of a server in the last hour, in intervals of ten seconds, in memory. */
 import type { Clock } from '../base/clock.ts';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
 import type { RequestMetrics } from '../http/route.ts';
@@ -6,7 +6,7 @@ import type { EventMetrics } from '../node/event-intake.ts';
 
 /** One interval. Times are null if nothing was timed. */
 interface Sample {
-  /** The end of the interval in Unix seconds. */
+  /** End of the interval in Unix seconds. */
   time: number;
   eventsPerSecond: number;
   requestsPerSecond: number;
@@ -24,7 +24,7 @@ interface Sample {
 interface SampledProcess {
   clock: Clock;
   requests: RequestCounts;
-  /** Bytes of memory, and microseconds of processor time since the process began. */
+  /** Returns the bytes of memory, and the microseconds of processor time since the process started. */
   resources?: () => { memoryBytes: number; cpuMicroseconds: number };
 }
 
@@ -38,21 +38,21 @@ const processResources = () => {
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : sum / count);
 
-/** Events whose times are kept. */
+/** Maximum number of stored event times. */
 const MOST_TIMES = 1_000;
 
-/** The value below which a share of sorted values lies; the nearest one that occurred. */
+/** Returns a quantile of sorted values: the nearest value that occurred. */
 const shareOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 
-/** Times of the last events: how many, and their median and 99th percentile in milliseconds. */
+/** Times of the last events: their number, and their median and 99th percentile in milliseconds. */
 export interface EventTimes {
   events: number;
   medianMs: number;
   p99Ms: number;
 }
 
-/** Deliveries of the current interval. */
+/** Makes the deliveries of an interval. */
 const noAttempts = () => ({ count: 0, milliseconds: 0, slowest: 0 });
 
 /** Samples the activity of a process, and stores the samples of an hour. */
@@ -72,7 +72,7 @@ export class LastHour {
     this.#before = this.#totals();
   }
 
-  /** Starts to sample. @returns a function that stops it */
+  /** Starts to sample. @returns a function that stops sampling */
   start(): () => void {
     return this.#process.clock.every(INTERVAL_SECONDS * 1_000, () => this.sample());
   }
@@ -90,7 +90,7 @@ export class LastHour {
     };
   }
 
-  /** Times of the last events; null before the first one. */
+  /** Returns the times of the last events; null before the first event. */
   eventTimes(): EventTimes | null {
     const sorted = this.#eventTimes.toSorted((a, b) => a - b);
     if (sorted.length === 0) return null;
@@ -110,7 +110,7 @@ export class LastHour {
     };
   }
 
-  /** Sets the counters of deliveries' outcomes to read. */
+  /** Sets the function that reads the counters of deliveries' outcomes. */
   follow(hooks: () => Pick<HookCounters, 'delivered' | 'failed'>): void {
     this.#hooks = hooks;
     this.#before = { ...this.#before, ...hooks() };
@@ -146,7 +146,7 @@ export class LastHour {
     this.#attempts = noAttempts();
   }
 
-  /** The samples, oldest first. */
+  /** Returns the samples, oldest first. */
   samples(): readonly Sample[] {
     return this.#samples;
   }
@@ -155,7 +155,7 @@ export class LastHour {
 /** Indexes of the counts. */
 const REQUESTS = 0;
 const MILLISECONDS = 1;
-/** Microseconds beyond whole milliseconds: in microseconds alone, the sum of long requests would overflow. */
+/** Microseconds beyond whole milliseconds. Counted only in microseconds, the sum of long requests would overflow. */
 const MICROSECONDS = 2;
 const COUNTS = 3;
 
@@ -168,7 +168,7 @@ export class RequestCounts {
     this.#counts = new Uint32Array(memory);
   }
 
-  /** The shared memory, for another thread's counts. */
+  /** Returns the shared memory, for another thread's counts. */
   get memory(): SharedArrayBuffer {
     return this.#counts.buffer;
   }
@@ -189,7 +189,7 @@ export class RequestCounts {
     };
   }
 
-  /** The number of requests since the last call, and the sum of their times. */
+  /** Returns the number of requests since the last call, and the sum of their times. */
   take(): { requests: number; milliseconds: number } {
     return {
       requests: Atomics.exchange(this.#counts, REQUESTS, 0),
@@ -199,19 +199,19 @@ export class RequestCounts {
   }
 }
 
-/** Free space of a disk at times of a day, from which the time follows at which the disk is full. */
+/** Free space of a disk over the last day, to predict when the disk is full. */
 export class DiskSpace {
   readonly #clock: Clock;
   readonly #read: () => number | null;
   readonly #samples: { at: number; free: number }[] = [];
 
-  /** @param read free bytes; null where they aren't known */
+  /** @param read returns the free bytes; null if they aren't available */
   constructor(clock: Clock, read: () => number | null) {
     this.#clock = clock;
     this.#read = read;
   }
 
-  /** Starts to measure. @returns a function that stops it */
+  /** Starts to measure. @returns a function that stops measuring */
   start(): () => void {
     this.sample();
     return this.#clock.every(SPACE_SECONDS * 1_000, () => this.sample());
@@ -225,8 +225,9 @@ export class DiskSpace {
   }
 
   /**
-   * What the disk lost: bytes a day, over the measured seconds, and the seconds until it is full (null where it lost nothing).
-   * Null before an hour was measured, since a write-ahead log that grows or shrinks would say more than the data.
+   * Returns the bytes that the disk loses per day, the seconds of measurement, and the seconds until it is full (null
+   * if it loses nothing). Returns null during the first hour, because a write-ahead log that grows or shrinks would
+   * hide the growth of the data.
    */
   growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
@@ -241,7 +242,10 @@ export class DiskSpace {
   }
 }
 
-/** Seconds between two measurements of the free space, their number, and the seconds that a statement needs. */
+/**
+ * Seconds between two measurements of the free space, maximum number of measurements, and minimum seconds for a
+ * prediction.
+ */
 const SPACE_SECONDS = 300;
 const SPACE_SAMPLES = 86_400 / SPACE_SECONDS + 1;
 const LEAST_SPACE_SECONDS = 3_600;

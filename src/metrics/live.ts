@@ -5,7 +5,7 @@ import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/guard.ts'
 import type { TopicKind } from '../live/topics.ts';
 import { collectedGauge } from './collected.ts';
 
-/** Registers the metrics of realtime connections, one set for each protocol. */
+/** Registers the metrics of realtime connections, one set per protocol. */
 export const liveMetrics = (registry: Registry): LiveMetrics => ({
   connections: (protocol) => connectionMetrics(registry, protocol),
   subscriptions: (counts) =>

@@ -4,7 +4,7 @@ import type { RateLimitMetrics } from '../http/rate-limit.ts';
 import type { RequestMetrics } from '../http/route.ts';
 import type { SnapshotEvent } from '../store/read/snapshots.ts';
 
-/** Most answers take a tenth of a millisecond. */
+/** Most responses take a tenth of a millisecond. */
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Registers the histogram of request durations. */
@@ -18,7 +18,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   });
   return {
     route(method, pattern) {
-      // Series are cached by status, since a look-up by three labels costs more than counting.
+      // Series are cached by status, because a look-up by three labels costs more than counting.
       const series: Histogram.Internal<string>[] = [];
       return (status, milliseconds) => {
         series[status] ??= durations.labels(method, pattern, String(status));

@@ -10,15 +10,15 @@ import type { WriterHealth } from '../store/ingest/writer.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
 export interface ServerState {
-  /** The newest block, with its time in Unix seconds; null before the first. */
+  /** The newest block, with its time in Unix seconds; null before the first block. */
   tip: { height: number; time: number } | null;
-  /** The height of the newest Bitcoin block that the node reported. */
+  /** Height of the newest Bitcoin block that the node reported. */
   burnBlockHeight: number;
-  /** The node's own height; null where its RPC interface can't be reached. */
+  /** Height of the node; null if its RPC interface can't be reached. */
   nodeHeight: number | null;
   /** Pending transactions by type. */
   pending: ReadonlyMap<string, number>;
-  /** Bytes of each file of the data directory, by its name. */
+  /** Bytes of each file in the data directory, by name. */
   files: ReadonlyMap<string, number>;
 }
 
@@ -68,7 +68,10 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
   });
 }
 
-/** Registers the metrics of accounts that the node is asked about. @param counts is read when metrics are collected */
+/**
+ * Registers the metrics of accounts that Stackside looks up at the node. @param counts is read when metrics are
+ * collected
+ */
 export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
   collectedCounter(registry, {
     name: 'stackside_accounts_asked_total',

@@ -1,4 +1,4 @@
-/** Metrics of asking about tokens. */
+/** Metrics of token look-ups. */
 import type { Registry } from 'prom-client';
 import type { TokenCounts } from '../store/model/token.ts';
 import type { TokenCounters } from '../tokens/asker.ts';
