@@ -1,4 +1,4 @@
-/** Archives in directories. A file is renamed into place when it is complete: it exists whole or not at all. */
+/** Archives in directories. A complete file is renamed into place, so it exists as a whole or not at all. */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
 import type { Place } from './files.ts';
 import type { SizeBounds } from './transfer.ts';
 
-/** Runs work on a file, and turns its failures into errors for the operator. @throws OperatorError */
+/** Runs work on a file, and converts its failures to errors for the operator. @throws OperatorError */
 async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -18,7 +18,7 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Reads a regular file. Pipes and devices, which a link may name, are refused, since reading them may never end. */
+/** Reads a regular file. Rejects pipes and devices, which a link may lead to, because reading them may never end. */
 async function bytesOf(path: string, most: number): Promise<Uint8Array> {
   if (!(await stat(path)).isFile()) {
     throw new OperatorError(`${path} is no file.`, 'Put the object back from a copy of the archive.');
@@ -52,10 +52,10 @@ const readFrom =
     );
   };
 
-/** Writes a file whole. @param commit gives it its final name */
+/** Writes a whole file. @param commit gives it its final name */
 function written<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) => T): Promise<T> {
   return whileOnFile(path, async () => {
-    // Its parent must exist: where a disk is not mounted, nothing is written to the one below.
+    // The parent must exist. If a disk isn't mounted, nothing is written to the disk below.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: DIRECTORY_MODE });
     const file = wholeFile(path, FILE_MODE);
     try {
@@ -67,7 +67,10 @@ function written<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) =
   });
 }
 
-/** The files of a directory, which is made with the first file; its parent must exist. @param given its path */
+/**
+ * Returns the files of a directory. The first file creates the directory, but its parent must exist. @param given path
+ * of the directory
+ */
 export function directoryFiles(given: string): Place {
   const path = resolve(given);
   return {

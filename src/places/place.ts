@@ -1,4 +1,4 @@
-/** Finds places that hold files by name: a directory, or the objects below a key of S3. */
+/** Finds places that store files by name: a directory, or the objects below a key of S3. */
 import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isInside } from '../base/files.ts';
@@ -6,16 +6,16 @@ import { directoryFiles } from './directory.ts';
 import type { Place } from './files.ts';
 import { s3Objects } from './remote.ts';
 
-/** The scheme of a URL in lower case; null for a path. */
+/** Returns the scheme of a URL in lower case; null for a path. */
 export const schemeOf = (location: string): string | null =>
   /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
 
-/** A location without the name of a file, which users may give instead of the place that has it. */
+/** Returns a location without the name of a file in it, which users may pass instead of the location. */
 export const withoutName = (location: string, name: string): string =>
   location.endsWith(`/${name}`) ? location.slice(0, -name.length - 1) : location;
 
 /**
- * Refuses a place inside the data directory, where commands remove their staging directories.
+ * Rejects a place inside the data directory, because commands remove their staging directories there.
  * @throws OperatorError
  */
 function requireOutside(location: string, directory: string): void {
@@ -27,9 +27,9 @@ function requireOutside(location: string, directory: string): void {
 }
 
 /**
- * The place at a path or below a key of S3; nothing is read yet.
- * @param directory the data directory, in which it must not be; null where none is concerned
- * @throws OperatorError for a location that is neither, or inside the data directory
+ * Returns the place at a path or below a key of S3, without reading it.
+ * @param directory the data directory, which must not contain the place; null if the command has none
+ * @throws OperatorError if the location is neither a path nor a key, or is inside the data directory
  */
 export function placeAt(location: string, directory: string | null): Place {
   switch (schemeOf(location)) {

@@ -1,4 +1,4 @@
-/** Archives on other machines: on S3, or for reading on a web server with the files. */
+/** Archives on other machines: on S3, or read-only on a web server. */
 import { createHash, createHmac } from 'node:crypto';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
@@ -7,15 +7,15 @@ import { percentDecoded } from '../base/percent-encoding.ts';
 import type { BackupSource, Place } from './files.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
-/** Statuses for a file that doesn't exist. */
+/** Statuses for a missing file. */
 const MISSING: ReadonlySet<number> = new Set([404, 410]);
 
-/** A URL for messages, without user, password and query, which may be secrets. */
+/** Returns a URL for messages, without user, password and query, which may be secrets. */
 function shownUrl(url: URL): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** The files below a URL, whose query is sent with each request. */
+/** Returns the files below a URL. Each request includes the URL's query. */
 export function webSource(url: URL, clock: Clock): BackupSource {
   const location = shownUrl(url);
   const transferOf = (file: string): Transfer => ({
@@ -42,14 +42,14 @@ export function webSource(url: URL, clock: Clock): BackupSource {
 }
 
 const MISSING_CREDENTIALS = 'ERR_S3_MISSING_CREDENTIALS';
-/** Validity of a signed request in seconds. */
+/** Validity of a signed request, in seconds. */
 const SIGNED_FOR = 900;
 
 const CREDENTIALS =
   'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to those of a user who may read and write the bucket.';
 const REGION = 'Set AWS_REGION to the region of the bucket, or AWS_ENDPOINT_URL to the address of its server.';
 
-/** Errors of S3 by their code. */
+/** Texts for S3's error codes. */
 const refusals: Readonly<Record<string, readonly [problem: string, remedy: string]>> = {
   AccessDenied: ['S3 denies access', `${CREDENTIALS} Without s3:ListBucket, S3 denies objects that are not there.`],
   InvalidAccessKeyId: ['S3 does not know the access key', CREDENTIALS],
@@ -68,10 +68,10 @@ const refusals: Readonly<Record<string, readonly [problem: string, remedy: strin
 const codeOf = ({ text }: Refusal): string | null => /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? null;
 
 const NOT_FOUND = 404;
-/** The answer to a request that writes an object only where none is. */
+/** Status if an object exists already and the request must not replace it. */
 const PRECONDITION_FAILED = 412;
 
-/** Codes of client errors that may pass: the body did not arrive whole, or another request for the object was under way. */
+/** Codes of client errors that may pass: the body was incomplete, or another request for the object was running. */
 const PASSING: ReadonlySet<string | null> = new Set([
   ...['BadDigest', 'IncompleteBody', 'RequestTimeout'],
   ...['ConditionalRequestConflict', 'OperationAborted'],
@@ -111,14 +111,14 @@ function clientOf(bucket: string, variables: Variables): { client: S3Client; sec
 
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** A name or value of a query as signatures have it. */
+/** Percent-encodes a name or value of a query as in signatures. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /**
- * Signs a request that lists a bucket (AWS Signature Version 4, in the query). Bun's client signs requests for objects alone; the
- * list is requested like these, without a proxy.
- * @param object a signed URL of the object `-` of the bucket, with its address and the key's name
+ * Signs a request that lists a bucket (AWS Signature Version 4, in the query). Bun's client signs only requests for
+ * objects. The list is requested in the same way, without a proxy.
+ * @param object a signed URL of the object `-` in the bucket, with the bucket's address and the key's name
  */
 function signedList(object: string, secretAccessKey: string, query: Readonly<Record<string, string>>): string {
   const url = new URL(object);
@@ -137,34 +137,34 @@ function signedList(object: string, secretAccessKey: string, query: Readonly<Rec
   return `${url.origin}${url.pathname}?${search}&X-Amz-Signature=${signature}`;
 }
 
-/** Maximum bytes of a page of a list, which has a thousand names at most. */
+/** Maximum bytes of a page of a list, which has at most a thousand names. */
 const LONGEST_LIST = 16 * 1024 * 1024;
 
-/** Maximum names in a list. An archive with a segment for every 4 MB of entries reaches it after 4 TB. */
+/** Maximum names in a list. An archive with one segment per 4 MB of entries reaches it after 4 TB. */
 const MAX_NAMES = 1_000_000;
 
-/** Reads the keys of a page of a list, and whether the page is the last one. */
+/** Reads the keys on a page of a list, and whether the page is the last one. */
 function readPage(page: string): { keys: string[]; isLast: boolean } {
   const texts = [...page.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, text = '']) => text);
   return {
-    // A key that can't be decoded comes from a server that doesn't encode keys.
+    // If a key can't be decoded, the server doesn't encode keys.
     keys: texts.map((text) => percentDecoded(text) ?? text),
     isLast: !page.includes('<IsTruncated>true</IsTruncated>'),
   };
 }
 
-/** Reports whether S3 lists one name after another: in the order of their bytes. */
+/** Reports whether S3 lists a name after another one: by the order of their bytes. */
 const comesAfter = (name: string, last: string): boolean => Buffer.compare(Buffer.from(name), Buffer.from(last)) > 0;
 
 export interface S3Options {
-  /** `s3://bucket/key`. */
+  /** URL: `s3://bucket/key`. */
   url: string;
   /** Environment variables with the credentials, region and endpoint. */
   variables: Variables;
   clock: Clock;
 }
 
-/** The objects below a key of S3. @throws OperatorError for a URL without a key */
+/** Returns the objects below a key of S3. @throws OperatorError for a URL without a key */
 export function s3Objects({ url, variables, clock }: S3Options): Place {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null) throw new OperatorError(`${url} names no key.`, 'Give a bucket and a key: s3://bucket/key');
@@ -220,7 +220,7 @@ export function s3Objects({ url, variables, clock }: S3Options): Place {
         if (!isLast && listed.keys.length === 0) {
           throw listError('the server announces another page, and sends an empty one');
         }
-        // A server may encode a space of the key as a plus, so only its length counts.
+        // A server may encode a space in the key as a plus, so only the key's length counts.
         for (const name of listed.keys.map((found) => found.slice(key.length + 1))) {
           if (!comesAfter(name, last))
             throw listError(`the server sends ${name} after ${last}, so the list doesn't advance`);

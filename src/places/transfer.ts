@@ -7,24 +7,27 @@ import { backoff } from '../base/service.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 
 const WAITS = { firstMs: 1_000, mostMs: 16_000 };
-/** Attempts of a request, the first one included. */
+/** Maximum attempts of a request, including the first. */
 const MOST_ATTEMPTS = 6;
-/** Milliseconds in which a request gets its answer, or at least so many bytes of it; else it is given up. */
+/**
+ * Milliseconds within which a request must receive its response, or at least this many bytes of it. Otherwise the
+ * attempt ends.
+ */
 const STALL_MS = 60_000;
 const LEAST_BYTES = 64 * 1024;
-/** Maximum bytes of an error response that are read. */
+/** Maximum bytes to read from an error response. */
 const LONGEST_ERROR = 64 * 1024;
 
-/** Success, with an answer or without one. */
+/** Statuses of success, with or without a body. */
 const SUCCESS: ReadonlySet<number> = new Set([200, 204]);
-/** Client errors that may pass: request timeout, too early, too many requests. All server errors may pass, too. */
+/** Client errors that may pass: request timeout, too early, too many requests. Any server error may also pass. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 const SERVER_ERRORS = 500;
 
-/** A response that is not a success. */
+/** A response other than success. */
 export interface Refusal {
   status: number;
-  /** Beginning of the body. */
+  /** Start of the body. */
   text: string;
 }
 
@@ -32,22 +35,25 @@ export interface Transfer {
   /** The location in messages. */
   location: string;
   clock: Clock;
-  /** Whether redirects are followed. They are not for signed requests, which are for one server. */
+  /** Whether to follow redirects. Signed requests don't, because they are valid for one server only. */
   redirect: 'follow' | 'manual';
-  /** Turns a permanent refusal into an error; null if it means that there is no such file, or one where none may be. */
+  /**
+   * Converts a permanent rejection to an error. Returns null if it means that the file doesn't exist, or that it must
+   * not be replaced.
+   */
   refused: (refusal: Refusal) => OperatorError | null;
-  /** Whether a client error may pass although its status doesn't say so. */
+  /** Reports whether a client error may pass although its status isn't one of {@link PASSING}. */
   mayPass?: (refusal: Refusal) => boolean;
 }
 
-/** An attempt failed, but may succeed when it is repeated. */
+/** Thrown if an attempt failed but may succeed when it is repeated. */
 class TryAgain extends Error {
   override readonly name = 'TryAgain';
 }
 
 /**
- * Aborts a request that stalls, or whose answer comes so slowly that it never ends.
- * @returns its signal, the function that notes the bytes that came, and the one that ends the guard
+ * Aborts a request that stalls, or with a response that is too slow to ever end.
+ * @returns the signal, a function that counts received bytes, and a function that ends the guard
  */
 function stallGuard({ after }: Clock) {
   const late = new AbortController();
@@ -69,14 +75,14 @@ function stallGuard({ after }: Clock) {
 }
 type StallGuard = ReturnType<typeof stallGuard>;
 
-/** Codes of errors about the certificate of a server, which no other attempt mends. */
+/** Codes of errors about the certificate of a server, which a retry doesn't fix. */
 const CERTIFICATE: ReadonlySet<unknown> = new Set([
   ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
   ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'CERT_SIGNATURE_FAILURE', 'CERT_UNTRUSTED'],
   ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'CERT_REVOKED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH'],
 ]);
 
-/** @throws OperatorError if a request with TLS led to an answer without */
+/** @throws OperatorError if a request with TLS was redirected to plain HTTP */
 function requireTls(asked: string, { url, redirected }: Response, location: string): void {
   if (!redirected || !asked.startsWith('https:') || url.startsWith('https:')) return;
   throw new OperatorError(
@@ -85,7 +91,7 @@ function requireTls(asked: string, { url, redirected }: Response, location: stri
   );
 }
 
-/** Makes one attempt. @throws TryAgain if the connection failed, or the refusal may pass */
+/** Makes one attempt. @throws TryAgain if the connection failed, or the rejection may pass */
 async function tried<T>(
   url: string,
   init: BunFetchRequestInit,
@@ -97,7 +103,7 @@ async function tried<T>(
     const response = await directFetch(url, {
       ...init,
       redirect,
-      // Keeps the file's own bytes: a server may declare a zstd file as an encoding.
+      // Keeps the bytes of the file: a server may declare a zstd file as a content encoding.
       decompress: false,
       headers: { 'accept-encoding': 'identity', ...init.headers },
       signal: guard.signal,
@@ -121,7 +127,7 @@ async function tried<T>(
         { cause: error },
       );
     }
-    // Whatever error the connection had, the next one may work.
+    // After any error of the connection, the next attempt may succeed.
     throw new TryAgain('the connection failed', { cause: error });
   } finally {
     guard.end();
@@ -129,8 +135,8 @@ async function tried<T>(
 }
 
 /**
- * Repeats an attempt until it has a lasting answer.
- * @throws OperatorError for a permanent refusal; PassingError if all attempts fail
+ * Repeats an attempt until it succeeds or fails permanently.
+ * @throws OperatorError for a permanent rejection; PassingError if all attempts fail
  */
 async function persistently<T>({ location, clock }: Transfer, attempt: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
@@ -158,7 +164,7 @@ export interface SizeBounds {
 
 /**
  * Gets a file.
- * @param url makes the URL of each attempt, since signed URLs expire
+ * @param url makes the URL of each attempt, because signed URLs expire
  * @returns null if there is no such file
  * @throws OperatorError, PassingError
  */
@@ -181,7 +187,7 @@ export function getFile(
   );
 }
 
-/** @returns false if the server refuses because of what is there */
+/** @returns false if the server rejects the file because one exists */
 async function put(
   transfer: Transfer,
   url: () => string,
@@ -191,27 +197,27 @@ async function put(
   const init: BunFetchRequestInit = {
     method: 'PUT',
     body: bytes as Uint8Array<ArrayBuffer>,
-    // The server compares, so that it never keeps a part of the body for the whole.
+    // The server compares the hash, so it never stores an incomplete body as the file.
     headers: { 'content-md5': Buffer.from(MD5.hash(bytes) as Uint8Array).toString('base64'), ...headers },
   };
   return (await persistently(transfer, () => tried(url(), init, transfer, async () => true))) !== null;
 }
 
-/** Puts a file, in place of one that is there. @throws OperatorError, PassingError */
+/** Puts a file. Replaces an existing file. @throws OperatorError, PassingError */
 export async function putFile(transfer: Transfer, url: () => string, bytes: Uint8Array): Promise<void> {
   if (await put(transfer, url, bytes, {})) return;
   throw new OperatorError(`Nothing can be written to ${transfer.location}.`, 'Check the address.');
 }
 
 /**
- * Puts a file where none is.
- * @returns false if there is one, which may be of an earlier attempt whose answer was lost
+ * Puts a file if none exists.
+ * @returns false if one exists; a previous attempt with a lost response may have put it
  * @throws OperatorError, PassingError
  */
 export const putNewFile = (transfer: Transfer, url: () => string, bytes: Uint8Array): Promise<boolean> =>
   put(transfer, url, bytes, { 'if-none-match': '*' });
 
-/** Deletes a file, if it is there. @throws OperatorError, PassingError */
+/** Deletes a file, if it exists. @throws OperatorError, PassingError */
 export async function deleteFile(transfer: Transfer, url: () => string): Promise<void> {
   await persistently(transfer, () => tried(url(), { method: 'DELETE' }, transfer, async () => true));
 }
