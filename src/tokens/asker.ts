@@ -1,6 +1,6 @@
 /**
- * Asks the node about tokens: takes work from the queue in the index, and writes what
- * came of it as commands. Whatever ends this in between, the work is still in the queue.
+ * Looks up token metadata at the node: takes jobs from the queue in the index, and writes their results as commands. A
+ * job stays in the queue until its result is written, even if the process is killed.
  */
 import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
@@ -15,30 +15,32 @@ import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { askedFacts, askedLastToken, ClarityError, JOB_MS, NoAnswerError } from './node-answers.ts';
 
-/** Requests to the node at the same time. */
+/** Maximum concurrent look-ups. */
 const AT_ONCE = 5;
-/** Items of each kind and order that are taken from the queue at once. */
+/** Number of jobs of each kind and order to take from the queue at once. */
 const TAKEN = 8;
-/** Milliseconds between two looks at an empty queue, and until the next try where the node or the store is away. */
+/**
+ * Milliseconds between two looks at an empty queue, and until the next attempt if the node or the store is unavailable.
+ */
 const LOOK_MS = 500;
 const AWAY_MS = 5_000;
-/** Answers of a command, and the milliseconds that the first of them waits for others. */
+/** Maximum results per command, and milliseconds that the first result waits for others. */
 const MOST_ANSWERS = 25;
 const ANSWERS_MS = 250;
-/** Milliseconds between two turns of listing and queueing tokens, in which others write. */
+/** Milliseconds between two turns of listing and queueing tokens, so that other work can write. */
 const SPREAD_MS = 50;
-/** Tries without an answer in a row after which work ends. */
+/** Maximum consecutive attempts without an answer. Then the job fails. */
 const MOST_TRIES = 10;
-/** Milliseconds after the first try, which doubles with each, up to a maximum; a random part comes on top. */
+/** Milliseconds after the first attempt. The wait doubles with each attempt, up to a maximum, plus a random part. */
 const WAITS = { firstMs: 5_000, mostMs: 600_000 };
 const JITTER = 0.2;
 
 export type TokenLogEvent =
-  /** The node or the store is away; said once, until it is back. */
+  /** The node or the store is unavailable. Logged once, until it is back. */
   | { event: 'tokens_not_asked'; reason: string }
   | { event: 'token_not_read'; contract: string; token: string | null; work: string; state: string; reason: string };
 
-/** What came of work since the start, for metrics. */
+/** Number of jobs by result since the start, for metrics. */
 export interface TokenCounters {
   answered: number;
   failed: number;
@@ -49,7 +51,7 @@ export interface TokenAskerOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   commander: Commander;
-  /** Whether this host asks: of several that share a log, one does. */
+  /** Reports whether this host does the look-ups. In a cluster, one host does. */
   isHeld: () => boolean;
   clock: Clock;
   chance: Pick<Chance, 'number'>;
@@ -58,7 +60,7 @@ export interface TokenAskerOptions {
 
 const keyOf = ({ work, contract, token }: TokenJobItem): string => `${work} ${contract} ${token ?? ''}`;
 
-/** One of each order after the other, each item once. */
+/** Generates the jobs of each order in turn, each job once. */
 function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem> {
   const seen = new Set<string>();
   const orders = [oldest, again, newest];
@@ -72,14 +74,14 @@ function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem>
   }
 }
 
-/** Starts to ask. */
+/** Starts the look-ups. */
 export function startTokenAsker(options: TokenAskerOptions) {
   const { snapshots, node, isHeld, clock, chance, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
   const stopping = new AbortController();
   const { signal } = stopping;
-  /** Why nobody is asked; null where somebody is. */
+  /** Reason why look-ups are paused; null if they aren't. */
   let hindrance: string | null = null;
   let restsUntil = Number.NEGATIVE_INFINITY;
 
@@ -89,7 +91,10 @@ export function startTokenAsker(options: TokenAskerOptions) {
     restsUntil = clock.monotonic() + AWAY_MS;
   }
 
-  /** Calls `work`; where the index or the log is away, returns undefined, and all rests. @throws other errors */
+  /**
+   * Calls `work`. If the index or the log is unavailable, returns undefined and pauses the look-ups. @throws other
+   * errors
+   */
   async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -102,7 +107,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
 
   const results = answerWriter((answers) => unlessAway(() => commands.run('tokens.answer', { answers })), clock);
 
-  /** A try without an answer. @param isShown whether the work is shown as failed until the next try */
+  /** Returns an attempt without an answer. @param isShown whether the job is shown as failed until the next attempt */
   function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
     if (tries + 1 >= MOST_TRIES) return { state: 'failed', wait: null };
     const wait = backoff(tries + 1, WAITS) * (1 + JITTER * chance.number());
@@ -148,11 +153,11 @@ export function startTokenAsker(options: TokenAskerOptions) {
 
   const canWork = (): boolean => isHeld() && clock.monotonic() >= restsUntil;
 
-  /** Works on the queue, several items at a time. */
+  /** Works on the queue, several jobs at a time. */
   function startWorking() {
     let ready: TokenJobItem[] = [];
     let tip: TokenQueue['tip'] = null;
-    /** What is under way, until its answer is written. */
+    /** Keys of running jobs, until their result is written. */
     const taken = new Set<string>();
     const working = new Set<Promise<void>>();
     let emptyUntil = Number.NEGATIVE_INFINITY;
@@ -167,7 +172,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
       ready = [...inTurn(queue)].filter((item) => !taken.has(keyOf(item))).slice(0, 3 * TAKEN);
       if (ready.length > 0) return;
       emptyUntil = clock.monotonic() + LOOK_MS;
-      // Nothing else comes for which the answers could wait.
+      // No job is left that could share the command with these results.
       if (taken.size > 0) results.flush();
     }
 
@@ -178,7 +183,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
         const answer = await askNode(item, at);
         hindrance = null;
         if (!('state' in answer.answer)) counters.answered += 1;
-        // The next item doesn't wait for the command.
+        // The next job doesn't wait for the command.
         void results.write(answer).finally(() => taken.delete(key));
         return;
       } catch (error) {
@@ -193,7 +198,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
     async function turn(): Promise<number> {
       while (canWork()) {
         if (ready.length === 0 && clock.monotonic() >= emptyUntil) await look();
-        // One request shows whether a node that was away is back.
+        // One request shows whether the node is back.
         const most = hindrance === null ? AT_ONCE : 1;
         const item = working.size < most ? ready.shift() : undefined;
         if (item === undefined || tip === null) break;
@@ -215,7 +220,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
     };
   }
 
-  /** Lists and queues the tokens of contracts, a turn after the other. */
+  /** Lists and queues the tokens of contracts, one turn after the other. */
   async function spread(): Promise<number> {
     const contract = canWork()
       ? await unlessAway(async () => snapshots.read((reader) => reader.tokenMetadata.toSpread()))
@@ -235,7 +240,10 @@ export function startTokenAsker(options: TokenAskerOptions) {
   };
 }
 
-/** Writes answers, several in a command. @param write undefined where they couldn't be written: they are asked for again */
+/**
+ * Writes results, several per command. @param write returns undefined if they couldn't be written: the jobs then run
+ * again
+ */
 function answerWriter(write: (answers: TokenAnswer[]) => Promise<number | undefined>, clock: Clock) {
   let waiting: { answer: TokenAnswer; written: () => void }[] = [];
   let writing: Promise<void> | null = null;
@@ -264,7 +272,7 @@ function answerWriter(write: (answers: TokenAnswer[]) => Promise<number | undefi
 
   return {
     flush,
-    /** Resolves when the answer is written, or can't be. */
+    /** Resolves when the result is written, or can't be. */
     write: (answer: TokenAnswer): Promise<void> =>
       new Promise((written) => {
         waiting.push({ answer, written });

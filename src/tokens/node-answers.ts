@@ -1,4 +1,4 @@
-/** What the node says of tokens: read-only functions of their contracts, called at a block. */
+/** Reads token metadata from the node: calls read-only functions of token contracts at a block. */
 import { readUpTo } from '../base/bounded-read.ts';
 import type { Clock } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
@@ -11,27 +11,32 @@ import { inTime, LateError } from '../http/outgoing.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import type { TokenFacts, TokenJobItem } from '../store/model/token.ts';
 
-/** Milliseconds of a call, and of all calls about a token. */
+/** Maximum milliseconds of a call, and of all calls about a token. */
 const CALL_MS = 5_000;
 export const JOB_MS = 60_000;
-/** Maximum bytes of an answer; the longest text that is stored takes some thousands. */
+/** Maximum bytes of an answer. The longest stored text takes some thousands. */
 const MOST_ANSWER = 65_536;
-/** Maximum bytes of a text. The standards allow 32 characters and a URI of 256; a contract may declare more. */
+/**
+ * Maximum bytes of a text. The standards allow 32 characters for names and 256 for URIs; a contract may declare more.
+ */
 const MOST_NAME = 256;
 const MOST_URI = 2_048;
-/** Last token id above which a contract's tokens aren't listed: they are known by their mints. */
+/** Maximum last token id for listing a contract's tokens. Above it, only mints add tokens. */
 const MOST_LISTED = 50_000n;
 
-/** Puts a token's number into a URI: `{id}` and `$TOKEN_ID` are the number in decimal, and `{locale}` is empty. */
+/** Inserts a token's id into a URI: `{id}` and `$TOKEN_ID` become the id in decimal, and `{locale}` becomes empty. */
 const filledUri = (uri: string, token: bigint): string =>
   uri.replace(/\{id\}|\$token_id/gi, () => String(token)).replace(/\{locale\}/gi, '');
 
-/** What a contract said is no answer: it failed, or is of another type or length than the standard allows. */
+/**
+ * Thrown if a contract's answer is invalid: the call failed, or the result has another type or length than the standard
+ * allows.
+ */
 export class ClarityError extends Error {
   override readonly name = 'ClarityError';
 }
 
-/** The node gave no answer for now. `isShown`: whether the work is shown as failed meanwhile. */
+/** Thrown if the node has no answer for now. `isShown`: whether the job is shown as failed until the next attempt. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
   constructor(
@@ -46,15 +51,15 @@ export interface NodeCalls {
   node: NodeRpc;
   clock: Clock;
   signal: AbortSignal;
-  /** The block at which functions are called. */
+  /** Block of the calls. */
   tip: { height: number; indexBlockHash: Uint8Array };
 }
 
-/** The address that calls are made with: that of the boot contracts of the contract's network. */
+/** Returns the sender of calls: the address of the boot contracts on the contract's network. */
 const callerOf = (contract: string): string =>
   /^S[PM]/.test(contract) ? 'SP000000000000000000002Q6VF78' : 'ST000000000000000000002AMW42H';
 
-/** Whether the node answers anything at all. */
+/** Reports whether the node responds at all. */
 async function isThere({ node, clock, signal }: NodeCalls): Promise<boolean> {
   try {
     const response = await inTime({ clock, timeoutMs: CALL_MS, signal }, (ending) =>
@@ -86,7 +91,7 @@ const post = ({ node, clock, signal, tip }: NodeCalls, contract: string, name: s
     }
   });
 
-/** Whether the node stands below the block at which it was asked. */
+/** Reports whether the node's height is below the block of the call. */
 async function isBehind({ node, tip }: NodeCalls): Promise<boolean> {
   try {
     return (await node.info()).height < tip.height;
@@ -96,7 +101,7 @@ async function isBehind({ node, tip }: NodeCalls): Promise<boolean> {
   }
 }
 
-/** The value in an answer, without the `ok` and `some` around it. */
+/** Returns the value in an answer, without the `ok` and `some` around it. */
 function valueIn(result: unknown): ClarityValue {
   const text = typeof result === 'string' ? result : '';
   const decoded = /^0x([0-9a-f]{2})+$/i.test(text) ? decodeClarity(Uint8Array.fromHex(text.slice(2))) : null;
@@ -108,7 +113,7 @@ function valueIn(result: unknown): ClarityValue {
 
 /**
  * Calls a read-only function.
- * @throws NodeUnreachableError where the node is away or behind, NoAnswerError, ClarityError
+ * @throws NodeUnreachableError if the node is away or behind, NoAnswerError, ClarityError
  */
 async function called(calls: NodeCalls, contract: string, name: string, ...args: Uint8Array[]): Promise<ClarityValue> {
   let answer: Awaited<ReturnType<typeof post>>;
@@ -116,7 +121,7 @@ async function called(calls: NodeCalls, contract: string, name: string, ...args:
     answer = await post(calls, contract, name, args);
   } catch (error) {
     if (!(error instanceof NodeUnreachableError) && !(error instanceof LateError)) throw error;
-    // A node that answers others lets only this contract wait.
+    // If the node still responds, only this contract's job waits.
     if (calls.signal.aborted || !(await isThere(calls))) throw new NodeUnreachableError("the node can't be reached");
     throw new NoAnswerError(`${name} of ${contract} gives no answer`, true);
   }
@@ -136,8 +141,8 @@ async function called(calls: NodeCalls, contract: string, name: string, ...args:
 }
 
 /**
- * A text as the contract gives it: control characters and those that change the direction of writing are of the chain, and who
- * shows the text makes them visible. Null for `none`. @throws ClarityError
+ * Returns a text unchanged. Control characters and characters that change the direction of writing are data of the
+ * chain; the client must make them visible. Returns null for `none`. @throws ClarityError
  */
 function textOf(value: ClarityValue, mostBytes: number): string | null {
   if (value.type === 'none') return null;
@@ -152,7 +157,7 @@ function numberOf(value: ClarityValue): bigint {
   return value.value;
 }
 
-/** @returns null for a supply that the contract doesn't give */
+/** @returns null if the contract doesn't return a supply */
 async function ftSupply(calls: NodeCalls, contract: string): Promise<string | null> {
   try {
     return numberOf(await called(calls, contract, 'get-total-supply')).toString();
@@ -163,8 +168,8 @@ async function ftSupply(calls: NodeCalls, contract: string): Promise<string | nu
 }
 
 /**
- * What a contract says of a token.
- * @throws NodeUnreachableError where the node is away, NoAnswerError, ClarityError
+ * Reads the metadata of a token from its contract.
+ * @throws NodeUnreachableError if the node is away, NoAnswerError, ClarityError
  */
 export async function askedFacts(calls: NodeCalls, { contract, family, token }: TokenJobItem): Promise<TokenFacts> {
   const number = BigInt(token ?? 0);
@@ -189,7 +194,9 @@ export async function askedFacts(calls: NodeCalls, { contract, family, token }: 
   }
 }
 
-/** The last token id of a contract; null where it has more tokens than are listed. @throws as `askedFacts` */
+/**
+ * Reads the last token id of a contract; returns null if it is too large to list the tokens. @throws like `askedFacts`
+ */
 export async function askedLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
   const last = numberOf(await called(calls, contract, 'get-last-token-id'));
   return last > MOST_LISTED ? null : Number(last);
