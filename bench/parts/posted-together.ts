@@ -1,10 +1,10 @@
 /** How fast events become entries of a shared log: by one node, by several nodes of a host, and by an import. */
 import { fillLog } from '../../src/cluster/comparing.ts';
+import { engineAccess, makeTables } from '../../src/cluster/engine-tables.ts';
+import { openPostgresLog } from '../../src/cluster/postgres-log.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { engineAccess, makeTables } from '../../src/store/log/engine-tables.ts';
-import { openPostgresLog } from '../../src/store/log/postgres-log.ts';
 import { openHost } from '../../test/cluster/open-host.ts';
 import { openAt } from '../../test/support/data/ingest.ts';
 import { withDirectory } from '../harness.ts';

@@ -1,10 +1,10 @@
 /** What the shared log in PostgreSQL takes by itself: appending, hearing of an entry, reading and filling. */
 
 import { fillLog } from '../../src/cluster/comparing.ts';
+import { engineAccess, makeTables } from '../../src/cluster/engine-tables.ts';
+import { openPostgresLog, type PostgresLog } from '../../src/cluster/postgres-log.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
-import { engineAccess, makeTables } from '../../src/store/log/engine-tables.ts';
 import { CHAIN_START, compressed, type Entry, type Head, nextChain } from '../../src/store/log/entry.ts';
-import { openPostgresLog, type PostgresLog } from '../../src/store/log/postgres-log.ts';
 import { withDirectory } from '../harness.ts';
 
 /** Bytes of an entry's text: an event of the mempool with one transaction. */

@@ -68,7 +68,7 @@ export interface Round {
 
 export interface ArchiverOptions {
   place: Place;
-  journal: Pick<JournalReads, 'entriesAfter' | 'chainAt' | 'lastId'>;
+  journal: Pick<JournalReads, 'after' | 'chainAt' | 'lastId'>;
   clock: Clock;
   /** Signs an archive that is for everybody, so that private commands are withheld; null for a private one. */
   signer: Signer | null;
@@ -198,7 +198,7 @@ export class Archiver {
    */
   *#entriesAfter(id: number): Generator<Entry> {
     const { journal, signer } = this.#options;
-    for (const entry of journal.entriesAfter(id)) yield signer === null ? entry : publicEntry(entry);
+    for (const entry of journal.after(id)) yield signer === null ? entry : publicEntry(entry);
   }
 
   /** Compares the archive with the journal, before anything is written. @throws OperatorError if they differ */

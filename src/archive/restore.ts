@@ -114,7 +114,7 @@ export async function* segmentsFrom(place: PlaceReads, entry: number): AsyncGene
 }
 
 /** The last entry that was applied; undefined if there is none. */
-const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.entriesAfter(entries.lastId() - 1)][0];
+const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.after(entries.head().id - 1)][0];
 
 /** Gives the log a new identity: other entries follow from here on than in the log that the archive belongs to. */
 async function changeIdentity(ingest: Ingest, identity: string, { turn, now }: ArchiveRestoreOptions): Promise<void> {

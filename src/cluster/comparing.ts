@@ -13,7 +13,7 @@ import {
   LogUnknownOutcomeError,
   type OwnEntries,
   type SharedLog,
-} from '../store/log/shared-log.ts';
+} from './shared-log.ts';
 
 type Log = Pick<SharedLog, 'read' | 'append'>;
 
@@ -133,7 +133,7 @@ const GIVEN_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
  */
 async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Promise<Head | null> {
   const most = { ...GIVEN_TOGETHER, entries: Math.min(GIVEN_TOGETHER.entries, last - head.id) };
-  const entries = [...firstEntries(own.entriesAfter(head.id), most)];
+  const entries = [...firstEntries(own.after(head.id), most)];
   if (entries.length === 0 || (await appendSurely(log, entries, head)) === 'conflict') return null;
   return entries.at(-1) ?? null;
 }
@@ -151,7 +151,7 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
     // This host has all entries, so it need not end.
     throw error instanceof DamagedLogError ? new UnsoundLogError(error) : error;
   }
-  return giveSome(log, own, head, own.lastId());
+  return giveSome(log, own, head, own.head().id);
 }
 
 /**
@@ -175,7 +175,7 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
   const known = own.chainAt(id);
   if (known === null) {
     throw new OperatorError(
-      `The shared log has ${id} entries already, and the journal only ${own.lastId()}.`,
+      `The shared log has ${id} entries already, and the journal only ${own.head().id}.`,
       'Start this host with --cluster: it reads the missing entries from the log. Give another --cluster-prefix for another log.',
     );
   }
@@ -198,7 +198,7 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
 export async function fillLog(log: SharedLog, own: OwnEntries, filled: (id: number) => void): Promise<Head> {
   let head = await log.head();
   requireContinuation(own, head);
-  for (const last = own.lastId(); head.id < last; filled(head.id)) {
+  for (const last = own.head().id; head.id < last; filled(head.id)) {
     const newest = await giveSome(log, own, head, last);
     if (newest === null) {
       throw new PassingError(

@@ -19,9 +19,9 @@ import type { HostEntries } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { type Change, ForeignEntryError, type Submitted, WriterQueue } from '../store/ingest/writer.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
-import { type Appended, LogUnavailableError, type SharedLog } from '../store/log/shared-log.ts';
 import { appendSurely, heal, UnsoundLogError, whyForeign } from './comparing.ts';
 import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
+import { type Appended, LogUnavailableError, type SharedLog } from './shared-log.ts';
 
 /** Milliseconds until the log is tried again after a failure. */
 const RETRY_MS = 500;

@@ -8,9 +8,9 @@ import { type Clock, pause } from '../base/clock.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, unavailable } from '../base/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import type { LeaseEngine, LeaseHolder } from '../store/log/leases.ts';
 import type { ClusterLog, LeaseStatus } from './events.ts';
 import type { ClusterHost } from './host.ts';
+import type { LeaseEngine, LeaseHolder } from './leases.ts';
 
 /** Seconds that a lease lasts unless it is renewed. */
 export const LEASE_SECONDS = 6;

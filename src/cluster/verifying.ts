@@ -3,9 +3,9 @@ import type { Clock } from '../base/clock.ts';
 import { startLoop } from '../base/service.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { LOG_START } from '../store/log/entry.ts';
-import { type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyRange } from './comparing.ts';
 import type { ClusterLog, VerificationState } from './events.ts';
+import { type SharedLog, UNSOUND_REMEDY } from './shared-log.ts';
 
 /** Milliseconds between two ranges. */
 export const VERIFY_INTERVAL_MS = 10_000;

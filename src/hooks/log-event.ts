@@ -1,6 +1,6 @@
 /** Log events of chainhooks. Of a URL only the host is logged, since users put secrets into the rest. */
 import { StoreUnavailableError } from '../base/store-failure.ts';
-import { LogUnavailableError } from '../store/log/shared-log.ts';
+import { LogUnavailableError } from '../cluster/shared-log.ts';
 
 export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }

@@ -1,10 +1,9 @@
 /** The intake of events, from whichever source: accepts, logs and counts them; and the rate of recent events. */
 import { type Clock, systemClock } from '../base/clock.ts';
-import { StoreUnavailableError } from '../base/store-failure.ts';
+import { TransientError } from '../base/errors.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../store/ingest/known-blocks.ts';
-import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 
 export type IntakeEvent =
@@ -65,8 +64,7 @@ export function reasonOf(error: unknown): string {
  * Whether an event failed only because the disk or the log that hosts share is unavailable. Their writer logs that once, and
  * the event is sent again.
  */
-export const isUnavailable = (error: unknown): error is StoreUnavailableError | LogUnavailableError =>
-  error instanceof StoreUnavailableError || error instanceof LogUnavailableError;
+export const isUnavailable = (error: unknown): error is TransientError => error instanceof TransientError;
 
 /** Makes the intake, which logs and counts events. */
 export function eventIntake({

@@ -1,6 +1,6 @@
 /** Settings of several hosts that share one log. */
 import { Type } from '@sinclair/typebox';
-import { isEngineUrl, PREFIX } from '../store/log/engine-address.ts';
+import { isEngineUrl, PREFIX } from '../cluster/engine-address.ts';
 import { group, setting, textOrNone } from './setting.ts';
 
 /** Hides passwords in the query of a URL. The password before the host is hidden as in every URL. */

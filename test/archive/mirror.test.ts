@@ -308,7 +308,7 @@ async function kept(share: number): Promise<string> {
   const journal = openJournalReader(source);
   const ingest = openIngest({ directory: into, chainId: null, machine: silentMachine, log: () => {} });
   try {
-    const first = [...journal.entriesAfter(0)].slice(0, Math.ceil(entries() * share));
+    const first = [...journal.after(0)].slice(0, Math.ceil(entries() * share));
     await ingest.entries.follow(first, false, systemClock.turn);
   } finally {
     ingest.close();

@@ -30,7 +30,7 @@ const hook = (name: string) => ({
 function initiated(directory: string): MemoryLog {
   const log = new MemoryLog();
   const journal = openJournalReader(directory);
-  for (const entry of journal?.entriesAfter(0) ?? []) log.add(entry, log.head);
+  for (const entry of journal?.after(0) ?? []) log.add(entry, log.head);
   journal?.close();
   return log;
 }

@@ -4,11 +4,11 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ClusterHost } from '../../src/cluster/host.ts';
+import type { SharedLog } from '../../src/cluster/shared-log.ts';
 import { type HookCommands, openWithHooks } from '../../src/hooks/machine.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
-import type { SharedLog } from '../../src/store/log/shared-log.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 

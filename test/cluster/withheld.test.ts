@@ -44,7 +44,7 @@ const body = {
 const entriesOf = (directory: string): Entry[] => {
   const journal = openJournalReader(directory);
   try {
-    return [...journal.entriesAfter(0)];
+    return [...journal.after(0)];
   } finally {
     journal.close();
   }

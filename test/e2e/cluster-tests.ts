@@ -4,15 +4,15 @@
  */
 
 import { expect, test } from 'bun:test';
+import { type EngineAccess, engineAccess, makeTables } from '../../src/cluster/engine-tables.ts';
 import { hostOf } from '../../src/cluster/lease-keeper.ts';
+import { readLeases } from '../../src/cluster/leases.ts';
+import { openPostgresLog } from '../../src/cluster/postgres-log.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { type EngineAccess, engineAccess, makeTables } from '../../src/store/log/engine-tables.ts';
-import { readLeases } from '../../src/store/log/leases.ts';
-import { openPostgresLog } from '../../src/store/log/postgres-log.ts';
-import { verifiedEntries } from '../store/log/engine-fixture.ts';
+import { verifiedEntries } from '../cluster/log/engine-fixture.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';

@@ -2,10 +2,10 @@
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
+import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import type { DeliveryResult, DeliveryResults } from '../../src/hooks/commands/deliveries.ts';
 import { resultWriter } from '../../src/hooks/delivery/results.ts';
 import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
-import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
 import { heldClock } from '../support/time/held-clock.ts';

@@ -1,5 +1,6 @@
 /** A server with the node's token fills the gap below a block that it refuses. */
 import { expect, test } from 'bun:test';
+import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import { always, gapFilling, isChainFailure } from '../../src/commands/serve/gap-filling.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -7,7 +8,6 @@ import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { eventIntake, type IntakeEvent } from '../../src/node/event-intake.ts';
 import type { FillEvent } from '../../src/node/fill.ts';
 import { DeepForkError } from '../../src/store/ingest/history-start.ts';
-import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';

@@ -504,7 +504,7 @@ test('a change that fails leaves the uncommitted entries as they are, with the i
   expect(() => entries.apply({ event: orphanBlock() }, 'end')).toThrow(UnknownParentError);
   expect(entries.uncommitted()).toEqual(before);
   entries.commit();
-  expect([...entries.entriesAfter(0)]).toEqual(before);
+  expect([...entries.after(0)]).toEqual(before);
   expect(open.ingest.identity()).toBe(lastIdentityIn(before));
 });
 

@@ -85,7 +85,7 @@ test('two journals of the same events have the same chain values', () => {
   using other = ingestOf(events);
   const [ofOne, ofOther] = [one, other].map(({ path }) => {
     const reader = openJournalReader(path);
-    const values = [...(reader?.entriesAfter(0) ?? [])].map(({ chain }) => chain.toHex());
+    const values = [...(reader?.after(0) ?? [])].map(({ chain }) => chain.toHex());
     reader?.close();
     return values;
   });
@@ -118,7 +118,7 @@ for (const [what, sql, named] of damages) {
     expect(wholeIndex(directory.path)).toEqual(before);
     expect(existsSync(join(directory.path, 'rebuild'))).toBe(false);
     const reader = openJournalReader(directory.path);
-    expect(() => [...(reader?.entriesAfter(0) ?? [])]).toThrow(named);
+    expect(() => [...(reader?.after(0) ?? [])]).toThrow(named);
     reader?.close();
   });
 }

@@ -13,7 +13,7 @@ const events = [...devnetEvents({ seed: 6, blocks: 10, transactionsPerBlock: 2, 
 function preparedEntriesOf(directory: string): PreparedEntry[] {
   const journal = openJournalReader(directory);
   try {
-    return Array.from(journal.entriesAfter(0), ({ text, ...entry }) => ({
+    return Array.from(journal.after(0), ({ text, ...entry }) => ({
       ...entry,
       length: text.length,
       content: { text },

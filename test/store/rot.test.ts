@@ -38,9 +38,7 @@ function wholeData() {
 function entriesOf(directory: string): string[] {
   const journal = openJournalReader(directory);
   try {
-    return [...(journal?.entriesAfter(0) ?? [])].map((entry) =>
-      JSON.stringify({ ...entry, chain: entry.chain.toHex() }),
-    );
+    return [...(journal?.after(0) ?? [])].map((entry) => JSON.stringify({ ...entry, chain: entry.chain.toHex() }));
   } finally {
     journal?.close();
   }

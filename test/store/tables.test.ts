@@ -20,10 +20,6 @@ const mayInsert: Readonly<Record<string, string>> = {
   'files/new-index.ts': 'copies whole tables from one file to another',
   'hooks/store.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
-  'log/cluster-status.ts': 'writes a table of PostgreSQL',
-  'log/engine-tables.ts': 'writes a table of PostgreSQL',
-  'log/leases.ts': 'writes a table of PostgreSQL',
-  'log/postgres-log.ts': 'writes a table of PostgreSQL',
 };
 
 test('rows are added by name', () => {

@@ -2,9 +2,19 @@
 import { existsSync } from 'node:fs';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
+import { type ClusterStatus, clusterStatus, type SeenHost } from '../../cluster/cluster-status.ts';
 import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyRange } from '../../cluster/comparing.ts';
+import { type EngineAccess, engineAccess, grantsOf, makeTables } from '../../cluster/engine-tables.ts';
 import { otherChain } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
+import { hasState } from '../../cluster/postgres-engine.ts';
+import { PostgresLog } from '../../cluster/postgres-log.ts';
+import {
+  DamagedLogError,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  UNSOUND_REMEDY,
+} from '../../cluster/shared-log.ts';
 import { toHex } from '../../codec/hex.ts';
 import {
   type KeyLocation,
@@ -21,17 +31,7 @@ import { lockWriter } from '../../store/files/lock.ts';
 import { directoryStatus } from '../../store/files/status.ts';
 import { hookSecrets } from '../../store/hooks/store.ts';
 import { PartialHistoryError } from '../../store/ingest/history-start.ts';
-import { type ClusterStatus, clusterStatus, type SeenHost } from '../../store/log/cluster-status.ts';
-import { type EngineAccess, engineAccess, grantsOf, makeTables } from '../../store/log/engine-tables.ts';
 import { LOG_START } from '../../store/log/entry.ts';
-import { hasState } from '../../store/log/postgres-engine.ts';
-import { PostgresLog } from '../../store/log/postgres-log.ts';
-import {
-  DamagedLogError,
-  LogUnavailableError,
-  LogUnknownOutcomeError,
-  UNSOUND_REMEDY,
-} from '../../store/log/shared-log.ts';
 import { historyStartQuery } from '../../store/queries/blocks/chain.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { duration, progressLines } from '../cli/progress.ts';

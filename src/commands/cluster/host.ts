@@ -9,9 +9,12 @@ import { OperatorError, PassingError } from '../../base/errors.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { spanText } from '../../base/span-text.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
+import type { ClusterStatus, HostAnswer, HostReport } from '../../cluster/cluster-status.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
 import { ClusterHost, otherChain } from '../../cluster/host.ts';
 import { deliveryLease, hostOf, type LeaseKeeper } from '../../cluster/lease-keeper.ts';
+import type { LeaseEngine } from '../../cluster/leases.ts';
+import { LogUnavailableError, type SharedLog } from '../../cluster/shared-log.ts';
 import { verifying } from '../../cluster/verifying.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { Log } from '../../log.ts';
@@ -19,9 +22,6 @@ import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../metrics
 import type { Settings } from '../../settings/config.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import type { ClusterStatus, HostAnswer, HostReport } from '../../store/log/cluster-status.ts';
-import type { LeaseEngine } from '../../store/log/leases.ts';
-import { LogUnavailableError, type SharedLog } from '../../store/log/shared-log.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
 /** Milliseconds between two reports of this host. */
@@ -51,9 +51,9 @@ export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) =
 /** Opens the log in PostgreSQL; loads its client on demand. */
 export const openClusterLog: OpenLog = async (url, options) => {
   const [{ openPostgresLog }, { clusterStatus, missingEntries, writeReport }, { postgresLeases }] = await Promise.all([
-    import('../../store/log/postgres-log.ts'),
-    import('../../store/log/cluster-status.ts'),
-    import('../../store/log/leases.ts'),
+    import('../../cluster/postgres-log.ts'),
+    import('../../cluster/cluster-status.ts'),
+    import('../../cluster/leases.ts'),
   ]);
   const log = await openPostgresLog(url, options);
   return {

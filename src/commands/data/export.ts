@@ -33,7 +33,7 @@ export async function runExport(directory: string, file: string | undefined, ove
 
 /** Returns the rows of a recording. */
 function* rowsOf(journal: JournalReads): Generator<string> {
-  for (const entry of journal.entriesAfter(0)) if (isRecordedPath(entry.path)) yield recordingRow(entry);
+  for (const entry of journal.after(0)) if (isRecordedPath(entry.path)) yield recordingRow(entry);
 }
 
 const withoutHeights = (name: string): OperatorError =>

@@ -208,7 +208,7 @@ async function importRows(
   /** The entries that the rows must be equal to. */
   const beginningOf = (): LogBeginning => {
     if (imported.rows > 0) stored.entry = Math.max(stored.entry, ingest.imported(logOf(source!)).rows);
-    return new LogBeginning(ingest, stored.entry, log.last);
+    return new LogBeginning(ingest.entries, stored.entry, log.last);
   };
   let beginning = beginningOf();
   /** Whether the recording is known to be of this chain; before, nothing of it becomes durable. */

@@ -28,7 +28,7 @@ export function* preparedEntries(
       const before = batch * BATCH_ENTRIES;
       const last = Math.min(before + BATCH_ENTRIES, upTo);
       const entries: PreparedEntry[] = [];
-      for (const { text, ...entry } of journal.entriesAfter(before)) {
+      for (const { text, ...entry } of journal.after(before)) {
         const payload = prepare(entry.path, text);
         entries.push({ ...entry, length: text.length, content: payload === null ? { text } : { payload } });
         if (entry.id === last) break;

@@ -5,7 +5,7 @@
 import { hash } from 'bun';
 import { isRecordedPath, readPayload } from '../../chain/payload-reader.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
-import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { HostEntries } from '../../store/ingest/ingest.ts';
 import type { Entry } from '../../store/log/entry.ts';
 
 /** Number of newest rows that a row may repeat: several nodes may post an event, each of them twice. */
@@ -13,7 +13,7 @@ const LOOK_BACK = 1_000;
 
 /** Reads the entries that a recording must begin with. Commands and withheld entries aren't among them: recordings lack those. */
 export class LogBeginning {
-  readonly #log: Pick<Ingest, 'entriesAfter' | 'pathsAfter'>;
+  readonly #log: Pick<HostEntries, 'after' | 'pathsAfter'>;
   readonly #entries: Generator<Entry>;
   #next: Entry | null;
   /** Number of the last entry that a row was equal to. */
@@ -26,13 +26,13 @@ export class LogBeginning {
    * @param last number of the log's last entry before the import
    */
   constructor(
-    log: Pick<Ingest, 'entriesAfter' | 'pathsAfter'>,
+    log: Pick<HostEntries, 'after' | 'pathsAfter'>,
     after: number,
     readonly last: number,
   ) {
     this.#log = log;
     this.#at = after;
-    this.#entries = log.entriesAfter(after);
+    this.#entries = log.after(after);
     this.#next = this.#following();
   }
 

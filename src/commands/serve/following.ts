@@ -74,7 +74,7 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
  * follow the archive that they came from, which has what the operator went back from.
  */
 export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' | 'identity'>): boolean {
-  const [first] = entries.entriesAfter(0);
+  const [first] = entries.after(0);
   return first !== undefined && lastIdentityIn([first]) !== identity();
 }
 

@@ -5,8 +5,8 @@
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { unavailable } from '../../base/store-failure.ts';
+import { LogUnavailableError } from '../../cluster/shared-log.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
-import { LogUnavailableError } from '../../store/log/shared-log.ts';
 import type { DeliveryResult, DeliveryResults } from '../commands/deliveries.ts';
 import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';

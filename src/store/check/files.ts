@@ -125,7 +125,7 @@ function checkEntries(run: CheckRun, journal: JournalReader): void {
   const skipped: string[] = [];
   run.examine('each entry of the journal against its chain value', () => {
     const last = journal.lastId();
-    for (const { id, path, text } of journal.entriesAfter(0)) {
+    for (const { id, path, text } of journal.after(0)) {
       if (path === SKIPPED_PATH) skipped.push(text);
       run.wentOn(`entry ${id} of ${last}`);
     }

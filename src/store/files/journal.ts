@@ -8,7 +8,16 @@ import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { unavailable } from '../../base/store-failure.ts';
-import { CHAIN_START, compressed, decoded, type Entry, HASH_BYTES, nextChain, sameChain } from '../log/entry.ts';
+import {
+  CHAIN_START,
+  compressed,
+  decoded,
+  type Entry,
+  HASH_BYTES,
+  type Head,
+  nextChain,
+  sameChain,
+} from '../log/entry.ts';
 import {
   type Connect,
   type FileKind,
@@ -237,10 +246,21 @@ function journalReads(db: Database, file: string) {
     'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
   );
   const reading = <T>(look: () => T): T => readingOf(file, look);
+  const lastId = (): number => reading(() => last.get()?.id ?? 0);
+  const chainAt = (id: number): Uint8Array | null =>
+    id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null);
 
   return {
     /** Id of the last event; 0 in an empty journal. */
-    lastId: (): number => reading(() => last.get()?.id ?? 0),
+    lastId,
+
+    /** The last entry. @throws OperatorError if its chain value is missing */
+    head(): Head {
+      const id = lastId();
+      const chain = chainAt(id);
+      if (chain === null) throw entryError(file, id, 'is missing');
+      return { id, chain };
+    },
 
     /** Time of receipt of the first and the last event, in Unix microseconds; null in an empty journal. */
     span: (): { first: number; last: number } | null =>
@@ -253,8 +273,7 @@ function journalReads(db: Database, file: string) {
     missing: (id: number): OperatorError => entryError(file, id, 'is missing'),
 
     /** The chain value of an event; null if there is no such event. */
-    chainAt: (id: number): Uint8Array | null =>
-      id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
+    chainAt,
 
     /** The number of entries after `id`, by path. Reads a part of each of them. */
     pathsAfter: (id: number): PathCount[] => reading(() => paths.all(id)),
@@ -279,7 +298,7 @@ function journalReads(db: Database, file: string) {
      * All entries after `id`, oldest first, including those appended meanwhile.
      * @throws OperatorError at a missing or damaged entry, JournalDamagedError at one that can't be read
      */
-    *entriesAfter(id: number): Generator<Entry> {
+    *after(id: number): Generator<Entry> {
       let at = id;
       const nextRow = () => reading(() => next.get(at));
       for (let row = nextRow(); row !== null; row = nextRow()) {

@@ -8,12 +8,11 @@ import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
-import { OperatorError } from '../../base/errors.ts';
+import { OperatorError, TransientError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/connection.ts';
 import { type Entry, withheld } from '../log/entry.ts';
-import { LogUnavailableError } from '../log/shared-log.ts';
 import type { ReceivedEvent, TransactionListener } from './event.ts';
 
 /**
@@ -290,7 +289,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * @param turn returns whether the work is done
  * @param failed notes that the work can't go on, such as for lack of a block; other work goes on
  * @returns whether the work is done
- * @throws StoreUnavailableError, and LogUnavailableError if the log of hosts can't be written or read now
+ * @throws TransientError, and errors of SQLite: the store or the log that hosts share can't be written or read now
  */
 export async function turnOrFailure(
   turn: () => Promise<boolean>,
@@ -299,7 +298,7 @@ export async function turnOrFailure(
   try {
     return await turn();
   } catch (error) {
-    if (isStorageError(error) || error instanceof LogUnavailableError) throw error;
+    if (isStorageError(error) || error instanceof TransientError) throw error;
     await failed(messageOf(error), error);
     return true;
   }

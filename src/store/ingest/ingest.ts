@@ -12,14 +12,13 @@ import type { Network } from '../../chain/network.ts';
 import { whyNotEmptied } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
-import type { Imported } from '../files/journal.ts';
+import type { Imported, Journal } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { type Lock, lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
 import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { clearDone } from '../files/staged-files.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
-import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { logIdentityQuery } from '../queries/log-identity.ts';
@@ -88,11 +87,11 @@ export function openIngest(options: IngestOptions) {
 }
 export type Ingest = ReturnType<typeof openIngest>;
 
-/** The entries of a host that shares a log. Every function is called in the writer's queue. */
+/** The log of a host, and the writer of its entries. Every function that writes is called in the writer's queue. */
 export interface HostEntries
-  extends OwnEntries,
+  extends Pick<Journal, 'after' | 'head' | 'chainAt' | 'pathsAfter'>,
     Pick<Writer, 'apply' | 'uncommitted' | 'commit' | 'rollback' | 'follow'> {
-  /** The host's last entry that others can see. */
+  /** The last entry that others can see. */
   position: Writer['committedPosition'];
 }
 
@@ -199,9 +198,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
   const entries: HostEntries = {
     position: () => writer.committedPosition(),
-    lastId: journal.lastId,
+    after: journal.after,
+    head: journal.head,
     chainAt: journal.chainAt,
-    entriesAfter: (id) => journal.entriesAfter(id),
+    pathsAfter: journal.pathsAfter,
     apply: (...given) => writer.apply(...given),
     uncommitted: () => writer.uncommitted(),
     commit: () => writer.commit(),
@@ -230,7 +230,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       };
     },
 
-    /** The entries of a host that shares a log. */
     entries,
 
     /**
@@ -262,9 +261,6 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     replay: (entries: Iterable<PreparedEntry>) => writer.replay(entries),
     /** Number of the journal's last entry. */
     lastEntry: journal.lastId,
-    /** The entries of the journal after one, and their numbers by path. */
-    entriesAfter: journal.entriesAfter,
-    pathsAfter: journal.pathsAfter,
     /** Applies the entries that only the journal has, also those that another process appends. @throws StoreUnavailableError */
     catchUp: () => writer.catchUp(),
     tipHeight: (): number => router.chain.tip().height,

@@ -442,7 +442,7 @@ export class Writer {
     const first = this.position().id;
     const end = Math.min(journal.lastId(), this.#upTo);
     if (first < end) {
-      this.#replay(entriesUpTo(journal.entriesAfter(first), end));
+      this.#replay(entriesUpTo(journal.after(first), end));
       if (this.#base === 'pending') this.#commitIndex();
       log({ event: 'journal_replayed', events: end - first });
     }

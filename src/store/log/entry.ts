@@ -43,6 +43,14 @@ export interface Head {
   chain: Uint8Array;
 }
 
+/** Entries of a log in order. */
+export interface EntrySource {
+  /** The entries after one, oldest first. @throws OperatorError at an entry that is missing or damaged */
+  after(id: number): Iterable<Entry>;
+  /** The newest entry. */
+  head(): Head;
+}
+
 /** Maximum size of a batch of entries. */
 export interface MostEntries {
   entries: number;

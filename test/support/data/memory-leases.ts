@@ -1,6 +1,6 @@
 /** Leases in memory, as an engine behind a network has them: calls take time, get lost, or are done late. */
-import type { LeaseEngine, LeaseHolder, LeaseOptions } from '../../../src/store/log/leases.ts';
-import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
+import type { LeaseEngine, LeaseHolder, LeaseOptions } from '../../../src/cluster/leases.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/cluster/shared-log.ts';
 import type { Way } from './memory-log.ts';
 
 interface Row {

@@ -1,12 +1,12 @@
 /** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
 import { systemClock } from '../../../src/base/clock.ts';
-import { type Entry, type Head, LOG_START, sameChain } from '../../../src/store/log/entry.ts';
 import {
   type Appended,
   LogUnavailableError,
   LogUnknownOutcomeError,
   type SharedLog,
-} from '../../../src/store/log/shared-log.ts';
+} from '../../../src/cluster/shared-log.ts';
+import { type Entry, type Head, LOG_START, sameChain } from '../../../src/store/log/entry.ts';
 import { MemoryLeases } from './memory-leases.ts';
 
 export type Call = 'append' | 'read' | 'head' | 'wait' | 'lease';

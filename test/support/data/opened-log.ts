@@ -1,7 +1,8 @@
 /** A log that a test gives a server, in place of one in PostgreSQL. */
+
+import type { LeaseEngine } from '../../../src/cluster/leases.ts';
+import type { SharedLog } from '../../../src/cluster/shared-log.ts';
 import type { OpenedLog } from '../../../src/commands/cluster/host.ts';
-import type { LeaseEngine } from '../../../src/store/log/leases.ts';
-import type { SharedLog } from '../../../src/store/log/shared-log.ts';
 
 /** A log with a host `other` that has one entry. */
 export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({

@@ -2,8 +2,8 @@
  * The address of the shared log: URLs of PostgreSQL servers, and the prefix of table names. As with libpq, one URL may name
  * several servers; Bun's client connects to one at a time.
  */
-import { OperatorError } from '../../base/errors.ts';
-import { percentDecoded } from '../../base/percent-encoding.ts';
+import { OperatorError } from '../base/errors.ts';
+import { percentDecoded } from '../base/percent-encoding.ts';
 
 /** Valid prefixes of table names: they need no quotes and are short enough. */
 export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;

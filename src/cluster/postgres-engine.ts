@@ -8,7 +8,7 @@
  * is a connection has sent nothing.
  */
 import type { ReservedSQL, SQL } from 'bun';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { type EngineServer, engineServers } from './engine-address.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 

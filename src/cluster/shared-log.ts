@@ -2,8 +2,8 @@
  * The log that several hosts share: entries without a gap, each with its chain value (`entry.ts`). A host's journal is a copy
  * of it. This interface doesn't depend on the engine.
  */
-import { OperatorError, TransientError } from '../../base/errors.ts';
-import type { Entry, Head } from './entry.ts';
+import { OperatorError, TransientError } from '../base/errors.ts';
+import type { Entry, EntrySource, Head } from '../store/log/entry.ts';
 
 /** The engine did not accept the entries, and nothing was written. */
 export class LogUnavailableError extends TransientError {
@@ -78,11 +78,7 @@ export interface SharedLog {
 }
 
 /** A host's copy of the log: its journal. */
-export interface OwnEntries {
-  /** The number of the last entry. */
-  lastId(): number;
-  /** The chain value of an entry; null where it isn't stored. */
+export interface OwnEntries extends EntrySource {
+  /** The chain value of an entry; null if it isn't stored. */
   chainAt(id: number): Uint8Array | null;
-  /** The entries after one. @throws OperatorError, JournalDamagedError */
-  entriesAfter(id: number): Iterable<Entry>;
 }

@@ -1,6 +1,7 @@
 /** The status of a shared log and its hosts, for people to read. */
+
+import { type Head, LOG_START, sameChain } from '../store/log/entry.ts';
 import type { EngineAccess } from './engine-tables.ts';
-import { type Head, LOG_START, sameChain } from './entry.ts';
 import { type LeaseState, readLeases } from './leases.ts';
 import type { PostgresLog } from './postgres-log.ts';
 import type { OwnEntries } from './shared-log.ts';
@@ -52,7 +53,7 @@ export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): P
 }
 
 async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, head: Head): Promise<DirectoryPosition> {
-  const entry = own.lastId();
+  const entry = own.head().id;
   const shared = Math.min(entry, head.id);
   if (shared === LOG_START.id) return { entry, fits: true };
   const [row] = await engine.read((run) =>

@@ -1,8 +1,8 @@
 /** The shared log in a table of PostgreSQL. */
 import type { SQL } from 'bun';
-import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { compressed, decompressed, type Entry, HASH_BYTES, type Head, LOG_START } from '../store/log/entry.ts';
 import { type EngineAccess, engineAccess, requireTables } from './engine-tables.ts';
-import { compressed, decompressed, type Entry, HASH_BYTES, type Head, LOG_START } from './entry.ts';
 import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
 import {
   type Appended,

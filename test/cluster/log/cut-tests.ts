@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
+import { STATEMENT_MS } from '../../../src/cluster/postgres-engine.ts';
+import type { PostgresLog, PostgresLogOptions } from '../../../src/cluster/postgres-log.ts';
+import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
 import type { Entry, Head } from '../../../src/store/log/entry.ts';
-import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
-import type { PostgresLog, PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
-import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { casesOf } from '../../support/property.ts';
 import { type Cut, type CutProxy, cutProxy } from '../../support/servers/cut-proxy.ts';
 import { heldClock } from '../../support/time/held-clock.ts';

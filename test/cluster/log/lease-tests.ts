@@ -1,10 +1,10 @@
 /** A lease that one host holds at a time, and the reports of hosts. */
 
 import { describe, expect, test } from 'bun:test';
-import { readHosts, writeReport } from '../../../src/store/log/cluster-status.ts';
-import type { EngineAccess } from '../../../src/store/log/engine-tables.ts';
-import { type LeaseOptions, postgresLeases, readLeases } from '../../../src/store/log/leases.ts';
-import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
+import { readHosts, writeReport } from '../../../src/cluster/cluster-status.ts';
+import type { EngineAccess } from '../../../src/cluster/engine-tables.ts';
+import { type LeaseOptions, postgresLeases, readLeases } from '../../../src/cluster/leases.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/cluster/shared-log.ts';
 import { casesOf } from '../../support/property.ts';
 import { type Cut, cutProxy } from '../../support/servers/cut-proxy.ts';
 import type { EngineFixture } from './engine-fixture.ts';

@@ -1,6 +1,6 @@
 /** URLs that name several servers. */
 import { expect, test } from 'bun:test';
-import { engineServers, isEngineUrl } from '../../../src/store/log/engine-address.ts';
+import { engineServers, isEngineUrl } from '../../../src/cluster/engine-address.ts';
 
 test('a URL with several servers is one for each', () => {
   expect(engineServers('postgresql://user:p%40ss@db-1,db2.example:5433,[::1]:6000/chain%20a?sslmode=require')).toEqual([

@@ -3,11 +3,11 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clusterStatus, writeReport } from '../../../src/store/log/cluster-status.ts';
+import { clusterStatus, writeReport } from '../../../src/cluster/cluster-status.ts';
+import { postgresLeases } from '../../../src/cluster/leases.ts';
+import { LOOK_MS } from '../../../src/cluster/postgres-log.ts';
+import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
 import { type Entry, type Head, nextChain } from '../../../src/store/log/entry.ts';
-import { postgresLeases } from '../../../src/store/log/leases.ts';
-import { LOOK_MS } from '../../../src/store/log/postgres-log.ts';
-import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { casesOf } from '../../support/property.ts';
 import { heldClock } from '../../support/time/held-clock.ts';
 import { until } from '../../support/time/until.ts';

@@ -1,9 +1,9 @@
 /** One PostgreSQL server for the tests of the shared log, with tables of their own for each. */
 import { expect } from 'bun:test';
-import { engineAccess, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { engineAccess, makeTables } from '../../../src/cluster/engine-tables.ts';
+import { openPostgresLog, type PostgresLog, type PostgresLogOptions } from '../../../src/cluster/postgres-log.ts';
+import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../../src/cluster/shared-log.ts';
 import { CHAIN_START, type Entry, type Head, nextChain, sameChain } from '../../../src/store/log/entry.ts';
-import { openPostgresLog, type PostgresLog, type PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
-import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../../src/store/log/shared-log.ts';
 import { type PostgresServer, startPostgres } from '../../support/servers/postgres.ts';
 import { until } from '../../support/time/until.ts';
 

@@ -1,5 +1,5 @@
 /** The tables of the shared log in PostgreSQL. A prefix of their names lets several chains share a database. */
-import { OperatorError } from '../../base/errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { PREFIX } from './engine-address.ts';
 import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.ts';
 

@@ -1,13 +1,13 @@
 /** A log that is filled with the journal of a data directory. */
 
 import { expect, test } from 'bun:test';
+import { clusterStatus } from '../../../src/cluster/cluster-status.ts';
 import { fillLog } from '../../../src/cluster/comparing.ts';
+import { makeTables } from '../../../src/cluster/engine-tables.ts';
+import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
-import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
-import { makeTables } from '../../../src/store/log/engine-tables.ts';
 import { CHAIN_START, compressed, nextChain } from '../../../src/store/log/entry.ts';
-import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { dataDirectory } from '../../support/data/data-directory.ts';
 import { entryOf, ingestOf, received } from '../../support/data/ingest.ts';
@@ -47,7 +47,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     const entries = await log.read(0, 3_000);
     expect(entries.length).toBe(2_003);
     expect(entries.map(({ id, ...rest }) => ({ ...rest, id: id, chain: Buffer.from(rest.chain) }))).toEqual(
-      [...journal.entriesAfter(0)].map((entry) => ({ ...entry, chain: Buffer.from(entry.chain) })),
+      [...journal.after(0)].map((entry) => ({ ...entry, chain: Buffer.from(entry.chain) })),
     );
 
     const next = entryAfter(await log.head());
