@@ -10,6 +10,11 @@ interface Item {
   payload: { type: 'sum'; amount: number } | { type: 'text'; words: string[] };
 }
 
+interface Kinds {
+  sum: Item & { payload: { type: 'sum' } };
+  text: Item & { payload: { type: 'text' } };
+}
+
 const shared = fields<Item>()({
   id: [Type.Integer(), ({ id }) => id],
   note: [Type.Optional(Type.String()), ({ note }) => note ?? undefined],
@@ -35,8 +40,8 @@ describe('an object', () => {
 });
 
 describe('variants', () => {
-  const [schema, serialize] = variants<Item>()(
-    'kind',
+  const [schema, serialize] = variants<Item, Kinds>()(
+    ['kind', ({ payload }) => payload.type],
     shared,
     {
       sum: { amount: [Type.Integer(), ({ payload }) => payload.amount] },

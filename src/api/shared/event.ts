@@ -1,121 +1,110 @@
 /** Events of transactions as v1 and v2 return them; a missing sender or recipient is the empty string. */
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
 import { toHex } from '../../codec/hex.ts';
 import { written } from '../../http/json.ts';
 import type { ContractLog as StoredContractLog } from '../../store/model/contract.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
+import { fields, literal, object, variants } from './fields.ts';
 import { Amount, ClarityPair, clarity, Hash, Height, Hex, words } from './values.ts';
 
 /** A printed value. */
-export const LoggedValue = Type.Object(
-  { contract_id: Type.String(), topic: Type.String(), value: ClarityPair },
+export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contractId' | 'topic' | 'value'>>()(
+  {
+    contract_id: [Type.String(), ({ contractId }) => contractId],
+    topic: [Type.String(), ({ topic }) => topic],
+    value: [ClarityPair, ({ value }) => clarity(value)],
+  },
   { $id: 'LoggedValue' },
 );
 
-export const ContractLog = Type.Object(
+const event_index = Type.Integer({ minimum: 0 });
+
+/** What a contract printed, with its value in hex and as text. */
+const [ContractLog, contractLog] = object<StoredContractLog>()(
   {
-    event_index: Type.Integer({ minimum: 0 }),
-    event_type: Type.Literal('smart_contract_log'),
-    tx_id: Hash,
-    contract_log: LoggedValue,
+    event_index: [event_index, ({ eventIndex }) => eventIndex],
+    event_type: literal('smart_contract_log'),
+    tx_id: [Hash, ({ txId }) => toHex(txId)],
+    contract_log: [LoggedValue, loggedValue],
   },
   { $id: 'ContractLog' },
 );
 
-const event = <const W extends string, P extends TProperties>(type: W, body: P) =>
-  Type.Object({
-    event_index: Type.Integer({ minimum: 0 }),
-    event_type: Type.Literal(type),
-    tx_id: Hash,
-    ...body,
-  });
+export { ContractLog };
 
-const movement = {
-  asset_event_type: words('transfer', 'mint', 'burn'),
-  sender: Type.String({ description: 'Sending principal; empty for a mint' }),
-  recipient: Type.String({ description: 'Receiving principal; empty for a burn' }),
-};
-const asset_id = Type.String();
+/** Serializes a log of a contract, once for each cached log. */
+export const listedLog = memoizeByObject((log: StoredContractLog) => written(contractLog(log)));
+
+type Kind = StoredTransactionEvent['kind'];
+export type EventOf<K> = Extract<StoredTransactionEvent, { kind: K }>;
+/** An event of each type, by the types of an API's version. */
+export type EventsBy<Types extends Record<Kind, string>> = { [K in Kind as Types[K]]: EventOf<K> };
+
+/** Types of events in v1 and v2. */
+export const eventTypes = {
+  contract_log: 'smart_contract_log',
+  stx_lock: 'stx_lock',
+  stx: 'stx_asset',
+  ft: 'fungible_token_asset',
+  nft: 'non_fungible_token_asset',
+  unknown: 'unknown',
+} as const satisfies Record<Kind, string>;
 
 /** An event of a kind that only a newer node knows. */
-export const UnknownEvent = Type.Object(
+export const unknownEvent = object<EventOf<'unknown'>>()(
   {
-    type: Type.String({ description: "The node's word for it" }),
-    json: Type.String({ description: 'The event as the node sent it' }),
+    type: [Type.String({ description: "The node's word for it" }), ({ type }) => type],
+    json: [Type.String({ description: 'The event as the node sent it' }), ({ json }) => json],
   },
   { $id: 'UnreadEvent', description: 'An event of a kind that this version does not know' },
 );
 
-export const TransactionEvent = Type.Union(
-  [
-    event('smart_contract_log', {
-      contract_log: LoggedValue,
-    }),
-    event('stx_lock', {
-      stx_lock_event: Type.Object({ locked_amount: Amount, unlock_height: Height, locked_address: Type.String() }),
-    }),
-    event('stx_asset', { asset: Type.Object({ ...movement, amount: Amount, memo: Type.Optional(Hex) }) }),
-    event('fungible_token_asset', { asset: Type.Object({ ...movement, asset_id, amount: Amount }) }),
-    event('unknown', { unknown_event: UnknownEvent }),
-    event('non_fungible_token_asset', { asset: Type.Object({ ...movement, asset_id, value: ClarityPair }) }),
+const sides = fields<EventOf<'stx' | 'ft' | 'nft'>>()({
+  asset_event_type: [words('transfer', 'mint', 'burn'), ({ action }) => action],
+  sender: [Type.String({ description: 'Sending principal; empty for a mint' }), ({ sender }) => sender ?? ''],
+  recipient: [
+    Type.String({ description: 'Receiving principal; empty for a burn' }),
+    ({ recipient }) => recipient ?? '',
   ],
+});
+const asset_id = fields<EventOf<'ft' | 'nft'>>()({ asset_id: [Type.String(), ({ asset }) => asset] });
+
+const [TransactionEvent, serializedEvent] = variants<
+  StoredTransactionEvent,
+  EventsBy<typeof eventTypes>,
+  [txId: Uint8Array]
+>()(
+  ['event_type', ({ kind }) => eventTypes[kind]],
+  { event_index: [event_index, ({ index }) => index], tx_id: [Hash, (_, txId) => toHex(txId)] },
+  {
+    smart_contract_log: { contract_log: [LoggedValue, loggedValue] },
+    stx_lock: {
+      stx_lock_event: object<EventOf<'stx_lock'>>()({
+        locked_amount: [Amount, ({ amount }) => amount],
+        unlock_height: [Height, ({ unlockHeight }) => unlockHeight],
+        locked_address: [Type.String(), ({ address }) => address],
+      }),
+    },
+    stx_asset: {
+      asset: object<EventOf<'stx'>>()({
+        ...sides,
+        amount: [Amount, ({ amount }) => amount],
+        memo: [Type.Optional(Hex), ({ memo }) => (memo === null ? undefined : toHex(memo))],
+      }),
+    },
+    fungible_token_asset: {
+      asset: object<EventOf<'ft'>>()({ ...sides, ...asset_id, amount: [Amount, ({ amount }) => amount] }),
+    },
+    unknown: { unknown_event: unknownEvent },
+    non_fungible_token_asset: {
+      asset: object<EventOf<'nft'>>()({ ...sides, ...asset_id, value: [ClarityPair, ({ value }) => clarity(value)] }),
+    },
+  },
   { $id: 'TransactionEventV1' },
 );
 
-/** What a contract printed, with its value in hex and as text. */
-const contractLog = (log: StoredContractLog): Static<typeof ContractLog> => ({
-  event_index: log.eventIndex,
-  event_type: 'smart_contract_log',
-  tx_id: toHex(log.txId),
-  contract_log: { contract_id: log.contractId, topic: log.topic, value: clarity(log.value) },
-});
-
-/** Serializes {@link contractLog}, once for each cached log. */
-export const listedLog = memoizeByObject((log: StoredContractLog) => written(contractLog(log)));
-
-type SerializedEvent = Static<typeof TransactionEvent>;
-type Movement = Extract<StoredTransactionEvent, { action: unknown }>;
-
-const sides = ({ action, sender, recipient }: Movement) => ({
-  asset_event_type: action,
-  sender: sender ?? '',
-  recipient: recipient ?? '',
-});
+export { TransactionEvent };
 
 /** An event of a transaction as v1 and v2 return it. @param txId id of the transaction, 32 bytes */
-export function transactionEvent(txId: Uint8Array, event: StoredTransactionEvent): SerializedEvent {
-  const common = { event_index: event.index, tx_id: toHex(txId) };
-  switch (event.kind) {
-    case 'contract_log': {
-      const { contractId, topic, value } = event;
-      return {
-        ...common,
-        event_type: 'smart_contract_log',
-        contract_log: { contract_id: contractId, topic, value: clarity(value) },
-      };
-    }
-    case 'stx_lock': {
-      const { amount, unlockHeight, address } = event;
-      return {
-        ...common,
-        event_type: 'stx_lock',
-        stx_lock_event: { locked_amount: amount, unlock_height: unlockHeight, locked_address: address },
-      };
-    }
-    case 'unknown':
-      return { ...common, event_type: 'unknown', unknown_event: { type: event.type, json: event.json } };
-    case 'stx': {
-      const memo = event.memo === null ? {} : { memo: toHex(event.memo) };
-      return { ...common, event_type: 'stx_asset', asset: { ...sides(event), amount: event.amount, ...memo } };
-    }
-    case 'ft': {
-      const { asset: asset_id, amount } = event;
-      return { ...common, event_type: 'fungible_token_asset', asset: { ...sides(event), asset_id, amount } };
-    }
-    case 'nft': {
-      const asset = { ...sides(event), asset_id: event.asset, value: clarity(event.value) };
-      return { ...common, event_type: 'non_fungible_token_asset', asset };
-    }
-  }
-}
+export const transactionEvent = (txId: Uint8Array, event: StoredTransactionEvent) => serializedEvent(event, txId);

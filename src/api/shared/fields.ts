@@ -62,45 +62,40 @@ export const object =
     serializerOf(table),
   ];
 
-interface WithPayload {
-  payload: { type: string };
-}
-type OfKind<Source extends WithPayload, K> = Source & { payload: Extract<Source['payload'], { type: K }> };
-
 /** The objects of a union, of which each has the shared fields, its tag, the fields of its kind, and the last fields. */
 type Variants<Tag extends string, P, Q, Last> = {
   [K in keyof Q & string]: TObject<P & { [N in Tag]: TLiteral<K> } & Q[K] & Last>;
 }[keyof Q & string];
 
 /**
- * Makes a union of objects whose fields depend on the type of a payload.
- * @param tag name of the field with the type
+ * Makes a union of objects whose fields depend on their type. Its type parameters are the source, and the source of each type.
+ * @param tag name of the field with the type, and the function that returns its value
  * @param shared fields of all types, before the tag
- * @param kinds fields of each type, after the tag
+ * @param own fields of each type, after the tag
  * @param last fields of all types, after those of the type
  */
 export const variants =
-  <Source extends WithPayload, C extends Context = []>() =>
+  <Source, SourceOf extends object, C extends Context = []>() =>
   <
     const Tag extends string,
     P extends TProperties,
-    Q extends Record<Source['payload']['type'], TProperties>,
+    Q extends Record<keyof SourceOf, TProperties>,
     Last extends TProperties = Record<never, TSchema>,
   >(
-    tag: Tag,
+    [tag, typeOf]: readonly [tag: Tag, typeOf: (of: Source) => keyof SourceOf & string],
     shared: Fields<P, Source, C>,
-    kinds: { [K in keyof Q]: Fields<Q[K], OfKind<Source, K>, C> },
+    own: { [K in keyof Q]: Fields<Q[K], K extends keyof SourceOf ? SourceOf[K] : never, C> },
     options: SchemaOptions,
     last?: Fields<Last, Source, C>,
   ): Field<TUnion<Variants<Tag, P, Q, Last>[]>, Source, C> => {
-    const tables = Object.entries(kinds as Record<string, AnyFields>).map(([type, own]): [type: string, AnyFields] => [
+    const tables = Object.entries(own as Record<string, AnyFields>).map(([type, table]): [string, AnyFields] => [
       type,
-      { ...shared, [tag]: literal(type), ...own, ...last },
+      { ...shared, [tag]: literal(type), ...table, ...last },
     ]);
     const objects = tables.map(([, table]) => Type.Object(schemasOf(table)));
     const serializers = Object.fromEntries(tables.map(([type, table]) => [type, serializerOf(table)]));
     return [
       Type.Union(objects, options) as unknown as TUnion<Variants<Tag, P, Q, Last>[]>,
-      (of, ...context) => serializers[of.payload.type](of, ...context),
+      (of, ...context) => serializers[typeOf(of)](of, ...context),
     ];
   };

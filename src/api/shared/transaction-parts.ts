@@ -5,6 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import type { Payload } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import { payloadOf } from '../../codec/transaction.ts';
+import type { SummaryPayload } from '../../store/model/transaction.ts';
 import { type Field, object } from './fields.ts';
 import { Amount, ClarityPair, Hash, Hex, words } from './values.ts';
 
@@ -27,6 +28,18 @@ export const waitingStatuses = {
 };
 
 export const tenureChangeCause = { ...words(...tenureChangeCauses), $id: 'TenureChangeCause' };
+
+/** A transaction of one type. */
+export interface Of<Type> {
+  payload: Extract<SummaryPayload, { type: Type }>;
+}
+/** A transaction of each type, as the fields of the type read it. */
+export type ByType<Source extends { payload: SummaryPayload }> = {
+  [T in SummaryPayload['type']]: Source & Of<T>;
+};
+/** The field with the type of a transaction, for {@link variants}. */
+export const typeField = <const Tag extends string>(tag: Tag) =>
+  [tag, ({ payload }: { payload: SummaryPayload }) => payload.type] as const;
 
 export type PayloadOf<T> = Extract<Payload, { type: T }>;
 

@@ -19,12 +19,15 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { TransactionEvent, transactionEvent } from './event.ts';
 import { fields, object, variants } from './fields.ts';
 import {
+  type ByType,
   executedStatuses,
   fromRaw,
+  type Of,
   type PayloadOf,
   PostConditions,
   poisonMicroblock,
   tenureChange,
+  typeField,
   waitingStatuses,
 } from './transaction-parts.ts';
 import {
@@ -146,11 +149,9 @@ const FunctionArgument = Type.Object(
   { $id: 'FunctionArgument' },
 );
 
-/** A transaction of one type. */
-interface Of<Type> {
-  payload: Extract<SummaryPayload, { type: Type }>;
+/** A transaction of one type with its bytes. Only a call made on Bitcoin has arguments outside of `raw`. */
+interface Whole<Type> extends Of<Type> {
   raw: Uint8Array;
-  /** Arguments of a call made on Bitcoin; the arguments of other calls are in `raw`. */
   functionArgs?: Uint8Array | null;
 }
 
@@ -170,7 +171,7 @@ const kinds = {
     ),
   },
   smart_contract: {
-    smart_contract: object<Of<'smart_contract'>>()(
+    smart_contract: object<Whole<'smart_contract'>>()(
       {
         clarity_version: [nullable(Type.Integer()), ({ payload }) => payload.clarityVersion],
         contract_id: [Type.String(), ({ payload }) => payload.contractId],
@@ -180,7 +181,7 @@ const kinds = {
     ),
   },
   contract_call: {
-    contract_call: object<Of<'contract_call'>, [TransactionContext]>()(
+    contract_call: object<Whole<'contract_call'>, [TransactionContext]>()(
       {
         contract_id: [Type.String(), ({ payload }) => payload.contractId],
         function_name: [Type.String(), ({ payload }) => payload.functionName],
@@ -225,18 +226,22 @@ const description = "The type is `unknown` if this version can't read the transa
 /** The types of transactions, as every version of the API names them. */
 export const typeWords = Object.keys(kinds) as (keyof typeof kinds)[];
 
-const [Transaction, serializedMined] = variants<TransactionDetail, [Parsed]>()('tx_type', mined, kinds, {
-  $id: 'TransactionV1',
-  description,
-});
+const [Transaction, serializedMined] = variants<TransactionDetail, ByType<TransactionDetail>, [Parsed]>()(
+  typeField('tx_type'),
+  mined,
+  kinds,
+  {
+    $id: 'TransactionV1',
+    description,
+  },
+);
 /** A transaction of a list, which is cached as text. */
 export const ListedTransaction = MaybeWritten(Transaction);
-const [MempoolTransaction, serializedPending] = variants<PendingTransactionDetail, [Parsed]>()(
-  'tx_type',
-  waiting,
-  kinds,
-  { $id: 'MempoolTransactionV1', description },
-);
+const [MempoolTransaction, serializedPending] = variants<
+  PendingTransactionDetail,
+  ByType<PendingTransactionDetail>,
+  [Parsed]
+>()(typeField('tx_type'), waiting, kinds, { $id: 'MempoolTransactionV1', description });
 
 export { MempoolTransaction, Transaction };
 

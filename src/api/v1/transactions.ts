@@ -15,7 +15,7 @@ import type {
   TransactionOrder,
 } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { TransactionEvent, transactionEvent } from '../shared/event.ts';
+import { eventTypes, TransactionEvent, transactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { SpelledTxId, TxId } from '../shared/parameters.ts';
@@ -213,22 +213,9 @@ export const transactions = [
   }),
 ];
 
-const kinds = {
-  smart_contract_log: 'contract_log',
-  stx_lock: 'stx_lock',
-  stx_asset: 'stx',
-  fungible_token_asset: 'ft',
-  non_fungible_token_asset: 'nft',
-} as const satisfies Record<string, Event['kind']>;
-const types = [
-  'smart_contract_log',
-  'stx_lock',
-  'stx_asset',
-  'fungible_token_asset',
-  'non_fungible_token_asset',
-] as const;
-/** Default types: all, also events of kinds that only a newer node knows. */
-const everyKind: readonly Event['kind'][] = [...Object.values(kinds), 'unknown'];
+const everyKind = Object.keys(eventTypes) as Event['kind'][];
+/** Types that a client can ask for. */
+const types = Object.values(eventTypes).filter((type) => type !== 'unknown');
 
 /** Events of v1: of a transaction, or of an address. */
 export const transactionEvents = [
@@ -260,7 +247,8 @@ export const transactionEvents = [
     history: 'since',
     long: true,
     handle: async ({ query: { tx_id, address, type, limit, offset }, read }) => {
-      const asked = type?.map((word) => kinds[word]) ?? everyKind;
+      const asked =
+        type === undefined ? everyKind : everyKind.filter((kind) => type.some((word) => word === eventTypes[kind]));
       if (tx_id !== undefined && address !== undefined) {
         throw new ApiError(400, "can't handle both 'address' and 'tx_id' in the same request");
       }

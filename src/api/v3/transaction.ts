@@ -13,19 +13,21 @@ import type {
   PendingTransactionDetail,
   FoundTransaction as StoredFoundTransaction,
   TransactionSummary as StoredTransactionSummary,
-  SummaryPayload,
   TransactionDetail,
   TransactionPosition,
 } from '../../store/model/transaction.ts';
 import { fields, object, variants } from '../shared/fields.ts';
 import {
+  type ByType,
   executedStatuses,
   fromRaw,
+  type Of,
   type PayloadOf,
   PostConditions,
   poisonMicroblock,
   tenureChange,
   tenureChangeCause,
+  typeField,
   waitingStatuses,
 } from '../shared/transaction-parts.ts';
 import {
@@ -95,11 +97,6 @@ const pending = fields<PendingTransaction>()({
   status: [waitingStatuses, ({ status }) => status],
 });
 
-/** A transaction of one type. */
-interface Of<Type> {
-  payload: Extract<SummaryPayload, { type: Type }>;
-}
-
 const contract = fields<Of<'smart_contract'>>()({
   clarity_version: [nullable(Type.Integer()), ({ payload }) => payload.clarityVersion],
   contract_id: [Type.String(), ({ payload }) => payload.contractId],
@@ -135,7 +132,9 @@ const kinds = {
 /** Pending transactions of these types have no fields of their own, since nobody broadcasts them. */
 const onlyMined = { coinbase: {}, tenure_change: {} };
 
-const listed = variants<StoredTransactionSummary>()('type', mined, kinds, { $id: 'TransactionSummary' });
+const listed = variants<StoredTransactionSummary, ByType<StoredTransactionSummary>>()(typeField('type'), mined, kinds, {
+  $id: 'TransactionSummary',
+});
 /** A transaction of a block as lists return it. */
 export const transactionSummary = listed[1];
 
@@ -145,8 +144,8 @@ export const ListedTransaction = MaybeWritten(listed[0]);
 export const listedTransaction = memoizeByObject((of: StoredTransactionSummary) => written(transactionSummary(of)));
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
-export const [PendingSummary, pendingSummary] = variants<PendingTransaction>()(
-  'type',
+export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByType<PendingTransaction>>()(
+  typeField('type'),
   pending,
   { ...kinds, ...onlyMined },
   { $id: 'MempoolTransactionSummary' },
@@ -214,8 +213,8 @@ const [ParentBlock, parentBlock] = object<TransactionDetail['parentBlock']>()({
   index_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
 });
 
-const [FullTransaction, fullMined] = variants<TransactionDetail, [Include]>()(
-  'type',
+const [FullTransaction, fullMined] = variants<TransactionDetail, ByType<TransactionDetail>, [Include]>()(
+  typeField('type'),
   {
     ...mined,
     parent_block: [ParentBlock, ({ parentBlock: parent }) => parentBlock(parent)],
@@ -237,8 +236,8 @@ const [FullTransaction, fullMined] = variants<TransactionDetail, [Include]>()(
   },
 );
 
-const [FullPending, fullPending] = variants<PendingTransactionDetail, [Include]>()(
-  'type',
+const [FullPending, fullPending] = variants<PendingTransactionDetail, ByType<PendingTransactionDetail>, [Include]>()(
+  typeField('type'),
   {
     ...pending,
     replaced_by_tx_id: [

@@ -1,5 +1,5 @@
 /** Routes of transactions: lists of the chain, a block and the mempool, a single one, and its events. */
-import { type Static, type StaticDecode, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { type StaticDecode, type TObject, Type } from '@sinclair/typebox';
 import { exactJson } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
@@ -8,7 +8,8 @@ import { CursorPage, cursorPage, cursorQuery, pageCursor, UncountedCursorPage } 
 import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
-import { LoggedValue, UnknownEvent } from '../shared/event.ts';
+import { type EventOf, type EventsBy, LoggedValue, loggedValue, unknownEvent } from '../shared/event.ts';
+import { fields, object, variants } from '../shared/fields.ts';
 import { TransactionTypes } from '../shared/legacy-parameters.ts';
 import {
   AddressParameter,
@@ -31,115 +32,83 @@ import {
   pendingSummary,
 } from './transaction.ts';
 
-const index = { event_index: Type.Integer({ minimum: 0 }) };
+const types = {
+  contract_log: 'contract_log',
+  stx_lock: 'stx_lock',
+  stx: 'stx_asset',
+  ft: 'ft_asset',
+  nft: 'nft_asset',
+  unknown: 'unknown',
+} as const satisfies Record<StoredTransactionEvent['kind'], string>;
 
+type Movement = EventOf<'stx' | 'ft' | 'nft'>;
 /** A transfer has both sides, a mint no sender, a burn no recipient. */
-const movement = <M extends TProperties, T extends TProperties>($id: string, moved: M, transferOnly: T) =>
-  Type.Union(
-    [
-      Type.Object({
-        type: Type.Literal('transfer'),
-        sender: Principal,
-        recipient: Principal,
-        ...moved,
-        ...transferOnly,
-      }),
-      Type.Object({ type: Type.Literal('mint'), recipient: Principal, ...moved }),
-      Type.Object({ type: Type.Literal('burn'), sender: Principal, ...moved }),
-    ],
-    { $id },
-  );
-
-const asset_identifier = Type.String();
-
-const TransactionEvent = Type.Union(
-  [
-    Type.Object({
-      ...index,
-      type: Type.Literal('contract_log'),
-      contract_log: LoggedValue,
-    }),
-    Type.Object({
-      ...index,
-      type: Type.Literal('stx_lock'),
-      stx_lock: Type.Object({ amount: Amount, unlock_bitcoin_height: Height, address: Principal }),
-    }),
-    Type.Object({
-      ...index,
-      type: Type.Literal('stx_asset'),
-      stx_asset: movement('StxMovement', { amount: Amount }, { memo: nullable(Memo) }),
-    }),
-    Type.Object({
-      ...index,
-      type: Type.Literal('ft_asset'),
-      ft_asset: movement('FtMovement', { asset_identifier, amount: Amount }, {}),
-    }),
-    Type.Object({ ...index, type: Type.Literal('unknown'), unknown: UnknownEvent }),
-    Type.Object({
-      ...index,
-      type: Type.Literal('nft_asset'),
-      nft_asset: movement('NftMovement', { asset_identifier, value: ClarityPair }, {}),
-    }),
-  ],
-  { $id: 'TransactionEvent' },
-);
-
-type SerializedEvent = Static<typeof TransactionEvent>;
-
-/** An event of a transaction as v3 returns it. */
-export function transactionEvent(event: StoredTransactionEvent): SerializedEvent {
-  const event_index = event.index;
-  switch (event.kind) {
-    case 'contract_log': {
-      const { contractId, topic } = event;
-      return {
-        event_index,
-        type: 'contract_log',
-        contract_log: { contract_id: contractId, topic, value: clarity(event.value) },
-      };
-    }
-    case 'stx_lock': {
-      const { amount, unlockHeight, address } = event;
-      return { event_index, type: 'stx_lock', stx_lock: { amount, unlock_bitcoin_height: unlockHeight, address } };
-    }
-    case 'unknown':
-      return { event_index, type: 'unknown', unknown: { type: event.type, json: event.json } };
-    case 'stx':
-      return {
-        event_index,
-        type: 'stx_asset',
-        stx_asset: moved(event, { amount: event.amount }, { memo: memo(event.memo) }),
-      };
-    case 'ft': {
-      const { asset, amount } = event;
-      return { event_index, type: 'ft_asset', ft_asset: moved(event, { asset_identifier: asset, amount }, {}) };
-    }
-    case 'nft': {
-      const { asset, value } = event;
-      const token = { asset_identifier: asset, value: clarity(value) };
-      return { event_index, type: 'nft_asset', nft_asset: moved(event, token, {}) };
-    }
-  }
-}
-
-type Movement = Extract<StoredTransactionEvent, { action: unknown }>;
-
-/** The moved asset, with the sender and recipient that the action has. */
-function moved<M, T>({ action, sender, recipient }: Movement, what: M, transferOnly: T) {
-  switch (action) {
-    case 'transfer':
-      return { type: action, sender: side(sender), recipient: side(recipient), ...what, ...transferOnly };
-    case 'mint':
-      return { type: action, recipient: side(recipient), ...what };
-    case 'burn':
-      return { type: action, sender: side(sender), ...what };
-  }
-}
+const from = fields<Movement>()({ sender: [Principal, ({ sender }) => side(sender)] });
+const to = fields<Movement>()({ recipient: [Principal, ({ recipient }) => side(recipient)] });
+const actionField = ['type', ({ action }: Movement) => action] as const;
+type ByAction<E extends Movement> = Record<E['action'], E>;
 
 function side(principal: string | null): string {
   if (principal === null) throw new Error('an event without one of the sides of its action');
   return principal;
 }
+
+const stx = fields<EventOf<'stx'>>()({ amount: [Amount, ({ amount }) => amount] });
+const ft = fields<EventOf<'ft'>>()({
+  asset_identifier: [Type.String(), ({ asset }) => asset],
+  amount: [Amount, ({ amount }) => amount],
+});
+const nft = fields<EventOf<'nft'>>()({
+  asset_identifier: [Type.String(), ({ asset }) => asset],
+  value: [ClarityPair, ({ value }) => clarity(value)],
+});
+
+const [TransactionEvent, transactionEvent] = variants<StoredTransactionEvent, EventsBy<typeof types>>()(
+  ['type', ({ kind }) => types[kind]],
+  { event_index: [Type.Integer({ minimum: 0 }), ({ index }) => index] },
+  {
+    contract_log: { contract_log: [LoggedValue, loggedValue] },
+    stx_lock: {
+      stx_lock: object<EventOf<'stx_lock'>>()({
+        amount: [Amount, ({ amount }) => amount],
+        unlock_bitcoin_height: [Height, ({ unlockHeight }) => unlockHeight],
+        address: [Principal, ({ address }) => address],
+      }),
+    },
+    stx_asset: {
+      stx_asset: variants<EventOf<'stx'>, ByAction<EventOf<'stx'>>>()(
+        actionField,
+        {},
+        {
+          transfer: { ...from, ...to, ...stx, memo: [nullable(Memo), (event) => memo(event.memo)] },
+          mint: { ...to, ...stx },
+          burn: { ...from, ...stx },
+        },
+        { $id: 'StxMovement' },
+      ),
+    },
+    ft_asset: {
+      ft_asset: variants<EventOf<'ft'>, ByAction<EventOf<'ft'>>>()(
+        actionField,
+        {},
+        { transfer: { ...from, ...to, ...ft }, mint: { ...to, ...ft }, burn: { ...from, ...ft } },
+        { $id: 'FtMovement' },
+      ),
+    },
+    unknown: { unknown: unknownEvent },
+    nft_asset: {
+      nft_asset: variants<EventOf<'nft'>, ByAction<EventOf<'nft'>>>()(
+        actionField,
+        {},
+        { transfer: { ...from, ...to, ...nft }, mint: { ...to, ...nft }, burn: { ...from, ...nft } },
+        { $id: 'NftMovement' },
+      ),
+    },
+  },
+  { $id: 'TransactionEvent' },
+);
+
+export { transactionEvent };
 
 const tag = 'Transactions';
 const UNKNOWN = 'Transaction not found';
