@@ -1,6 +1,6 @@
 /**
- * Admission of transactions into the simulated node's mempool. The reasons of rejections, their data, and the order of the checks
- * are those of a node's `POST /v2/transactions`.
+ * Admission of transactions into the simulated node's mempool. The rejection reasons, their data, and the order of the
+ * checks match a node's `POST /v2/transactions`.
  */
 import { DEPLOYED_NAME_PATTERN, principalBytes } from '../codec/address.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
@@ -15,7 +15,7 @@ import { templates } from './traffic.ts';
 import { type Action, type Party, payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
-/** A transaction is rejected. */
+/** Thrown if a transaction is rejected. */
 export class Rejection extends Error {
   override readonly name = 'Rejection';
   constructor(
@@ -26,7 +26,7 @@ export class Rejection extends Error {
   }
 }
 
-/** The error for what a node can do, but the simulation can't. */
+/** Returns the error for a transaction that a node supports but the simulation doesn't. */
 const notSimulated = (message: string): Rejection =>
   new Rejection('ServerFailureOther', { message: `${message}; the simulated node executes no Clarity` });
 
@@ -35,16 +35,19 @@ export interface AdmissionView {
   readonly world: World;
   readonly burnHeight: number;
   readonly network: Network;
-  /** Whether an engine executes contracts, so that any can be deployed and called. */
+  /** Whether an engine executes contracts, so that any contract can be deployed and called. */
   readonly executesClarity: boolean;
 }
 
-/** Maximum pending transactions of an account in a row. */
+/** Maximum consecutive pending transactions of an account. */
 const MAX_CHAINING = 25;
 const ADDRESS_VERSIONS = { mainnet: [22, 20], testnet: [26, 21] } as const;
 const CONTRACT_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
 
-/** Checks signatures and chain id. @param raw the transaction's bytes @param isSigned false where nobody's key has signed it */
+/**
+ * Checks signatures and chain id. @param raw the transaction's bytes @param isSigned false if the sender's key hasn't
+ * signed it
+ */
 function requireValid(raw: Uint8Array, transaction: Transaction, network: Network, isSigned: boolean): void {
   if (transaction.version !== network.transactionVersion) throw new Rejection('BadTransactionVersion');
   if (transaction.chainId !== network.chainId) {
@@ -175,7 +178,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
 }
 
-/** The action of a transaction. @throws Rejection if it isn't possible */
+/** Returns the action of a transaction. @throws Rejection if it isn't possible */
 function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: AdmissionView): Action {
   const { payload } = transaction;
   if (payload.type === 'token_transfer') return transferAction({ ...transaction, payload }, payer, fee, view);
@@ -196,7 +199,7 @@ function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: Adm
 }
 
 const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
-  // Account nonces are numbers here; nonces beyond them are rejected before.
+  // Account nonces are numbers here; greater nonces are rejected before.
   account: { address },
   nonce: Number(nonce),
   fee,
@@ -205,7 +208,7 @@ const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
 /**
  * Checks a transaction against a state.
  * @param raw the transaction's bytes
- * @param isSigned false where the operator speaks for its sender, whose key has not signed it
+ * @param isSigned false if the operator sends it without the sender's key
  * @returns the transaction in the form that can be mined
  * @throws Rejection
  */
@@ -233,7 +236,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 interface Held {
   readonly transaction: SignedTransaction;
-  /** Height of the block after which the nonce was used; null while the transaction is pending. */
+  /** Height of the block after which the nonce was used; null if the transaction is pending. */
   usedAt: number | null;
 }
 
@@ -252,12 +255,12 @@ export class Pool {
   readonly #held = new Map<string, Held>();
   #bytes = 0;
 
-  /** The pending transactions on a state, in order of arrival. */
+  /** Returns the transactions that are pending on a state, in order of arrival. */
   waiting(world: World): SignedTransaction[] {
     return [...this.#held.values()].map(({ transaction }) => transaction).filter((one) => isWaiting(one, world));
   }
 
-  /** A stored transaction by its id with 0x. */
+  /** Returns a stored transaction by its id with 0x. */
   get(id: string): SignedTransaction | undefined {
     return this.#held.get(id)?.transaction;
   }
@@ -265,7 +268,7 @@ export class Pool {
   /**
    * Adds a transaction.
    * @returns the transactions that it replaces, which offered a lower fee for the same nonce
-   * @throws Rejection if another one offers the same fee or more, or the pool is full
+   * @throws Rejection if another transaction offers the same fee or more, or the pool is full
    */
   add(transaction: SignedTransaction, world: World): SignedTransaction[] {
     const replaced = this.waiting(world).filter((other) => conflicts(other, transaction));
@@ -281,7 +284,7 @@ export class Pool {
     return replaced;
   }
 
-  /** Forgets a pending transaction. @returns whether there was one */
+  /** Removes a pending transaction. @returns whether there was one */
   drop(id: string, world: World): boolean {
     if (!this.waiting(world).some((one) => one.id === id)) return false;
     this.#forget(id);
@@ -289,7 +292,7 @@ export class Pool {
   }
 
   /**
-   * Marks the transactions that a block of the winning chain has used up, and removes old ones.
+   * Marks the transactions that a block of the winning chain has mined or invalidated, and removes old ones.
    * @param retained maximum number of blocks that a fork can revert
    */
   forgetMined(world: World, height: number, retained: number): void {

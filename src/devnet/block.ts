@@ -29,29 +29,29 @@ import {
 import { type Account, bitcoinAddress, sign } from './wallet.ts';
 import type { World } from './world.ts';
 
-/** The Clarity version with which pox-5 is deployed. */
+/** Clarity version of pox-5's deployment. */
 const POX_5_CLARITY = 6;
 
-/** A miner's turn: begins with a tenure change and lasts until the next one. */
+/** A miner's turn. It begins with a tenure change and lasts until the next one. */
 export interface Tenure {
-  /** Number of the tenure, counted from the genesis block. */
+  /** Number of the tenure; the genesis block has tenure 0. */
   readonly height: number;
   readonly miner: Account;
-  /** Receiver of the coinbase: the miner, or the principal that its coinbase transaction names. */
+  /** Recipient of the coinbase: the miner, or the principal that its coinbase transaction names. */
   readonly recipient: string;
   /** The miner's commitment on Bitcoin, with 0x. */
   readonly minerTxId: string;
-  /** Consensus hashes of the tenure and the one before it, 20 bytes each; null for the one before tenure 0. */
+  /** Consensus hashes of the tenure and of the previous tenure, 20 bytes each; null for the tenure before tenure 0. */
   readonly consensusHash: Uint8Array;
   readonly parentConsensusHash: Uint8Array | null;
-  /** Index block hash of the first block of the tenure before; null for tenure 0. */
+  /** Index block hash of the first block of the previous tenure; null for tenure 0. */
   readonly parentIndexBlockHash: string | null;
   /** Hashes of the first block, which rewards refer to. */
   readonly blockHash: string;
   readonly indexBlockHash: string;
 }
 
-/** A miner's earnings in a tenure, which are credited some tenures later, when they mature. */
+/** A miner's earnings in a tenure. They are credited some tenures later, when they mature. */
 interface Earning {
   readonly tenure: Tenure;
   /** Micro-STX. */
@@ -72,21 +72,21 @@ export interface Block {
   readonly time: number;
   /** The burn block that elected the tenure. */
   readonly burn: BurnBlock;
-  /** The newest burn block that the miner has seen: `burn` or one after it. */
+  /** The newest burn block that the miner has seen: `burn` or a later one. */
   readonly burnView: BurnBlock;
   readonly tenure: Tenure;
-  /** Number of the tenure's blocks up to this one. */
+  /** Number of the tenure's blocks up to and including this block. */
   readonly blocksInTenure: number;
-  /** The sum of fees in the tenure up to this block, in micro-STX. */
+  /** Sum of fees in the tenure up to and including this block, in micro-STX. */
   readonly fees: bigint;
-  /** Earnings not matured yet, oldest first. */
+  /** Earnings that haven't matured yet, oldest first. */
   readonly earnings: readonly Earning[];
   readonly world: World;
   /** Transactions of users, without coinbase and tenure changes. */
   readonly transactions: readonly SignedTransaction[];
   /** Receipts of all its transactions, in order. */
   readonly receipts: readonly Receipt[];
-  /** The reward sets chosen by this block and those before it, the newest last. */
+  /** The reward sets that this block and earlier blocks chose, the newest last. */
   readonly rewardSets: readonly ChosenRewardSet[];
 }
 
@@ -98,7 +98,7 @@ export interface ChosenRewardSet {
 
 /** The signed header of a block. */
 export interface SealedHeader {
-  /** Its bytes in the node's format. */
+  /** Bytes of the header in the node's format. */
   readonly bytes: Uint8Array;
   /** Hashes with 0x. */
   readonly blockHash: string;
@@ -108,7 +108,7 @@ export interface SealedHeader {
   readonly minerSignature: Uint8Array;
   /** Signatures of the signers that answered in time. */
   readonly signerSignatures: readonly Uint8Array[];
-  /** These signers as in `signer_bitvec`. */
+  /** The signers that answered in time, in the form of `signer_bitvec`. */
   readonly bitvec: Uint8Array;
 }
 
@@ -125,17 +125,23 @@ interface HeaderContent {
   readonly signers: readonly Account[];
 }
 
-/** Approximate satoshi that miners spend in a Bitcoin block. */
+/** Approximate satoshis that miners spend in a Bitcoin block. */
 const BURN_SPENT = 40_000;
 
-/** The transactions in a block's body; operations on Bitcoin and what the node makes itself have only receipts. */
+/**
+ * Returns the transactions in a block's body. Operations on Bitcoin, and transactions that the node creates, have only
+ * receipts.
+ */
 export const bodyOf = (receipts: readonly Receipt[]): readonly Receipt[] =>
   receipts.filter(({ burnchainOp, rawTx }) => burnchainOp === null && !isUnsigned(rawTx));
 
-/** Whether a transaction has chain id 0. */
+/** Reports whether a transaction has chain id 0. */
 const isUnsigned = (rawTx: string): boolean => rawTx.startsWith('00000000', 4);
 
-/** A transaction of the node itself. @param signers combined hash of the signers; by default that of the boot address */
+/**
+ * Makes a transaction that the node creates. @param signers combined hash of the signers; by default the hash of the
+ * boot address
+ */
 export function bootReceipt(
   payload: Uint8Array,
   network: Network,
@@ -208,20 +214,23 @@ export interface BlockBody {
   readonly fees: bigint;
 }
 
-/** The context in which a block is built; building changes `world`. */
+/** The context of a block that is being built. Building the block changes `world`. */
 export interface BlockContext {
   readonly parent: Block;
   readonly burn: Block['burn'];
   readonly burnView: Block['burn'];
   readonly world: World;
   readonly miner: Account;
-  /** Set for a tenure's first block: the receiver of its coinbase. */
+  /** Recipient of the coinbase, for the first block of a tenure. */
   readonly newTenure?: { readonly recipient: string } | undefined;
   /** Whether the tenure is extended only for Bitcoin blocks, never for its budget. */
   readonly quiet: boolean;
 }
 
-/** Fills blocks in the order of the node's receipts: operations from Bitcoin, the miner's own, then the users'. */
+/**
+ * Fills blocks in the order of the node's receipts: operations from Bitcoin, the miner's transactions, then the users'
+ * transactions.
+ */
 export class BlockBuilder {
   constructor(
     readonly prng: Prng,
@@ -231,10 +240,12 @@ export class BlockBuilder {
   ) {}
 
   /**
+   * Fills a block.
    * @param count number of users' transactions
    * @param waiting transactions to include first, if they can be mined here
    * @param busy addresses whose next nonce belongs to a waiting transaction
-   * @param submitted transactions that are not counted: all that can be mined here are included, in order of their nonces
+   * @param submitted transactions that are not counted: all that can be mined here are included, in order of their
+   * nonces
    */
   fill(
     context: BlockContext,
@@ -260,7 +271,7 @@ export class BlockBuilder {
       if (minable) include(transaction);
       return minable;
     };
-    // Each mined transaction may make others minable, by its nonce or its funds.
+    // A mined transaction may allow others to be mined, by its nonce or its funds.
     for (let left = submitted, before = -1; left.length !== before; ) {
       before = left.length;
       left = left.filter((transaction) => !includeMinable(transaction));
@@ -281,7 +292,7 @@ export class BlockBuilder {
     return { receipts, transactions, fresh, fees };
   }
 
-  /** The contract of the epoch in which pox-5 replaces pox-4, in the epoch's first block. */
+  /** Returns the contract of the epoch that activates pox-5, for the epoch's first block. */
   #epochContracts({ parent, burn, world }: BlockContext): Receipt[] {
     const { pox5Height } = world;
     if (pox5Height === undefined || parent.burn.height >= pox5Height || burn.height < pox5Height) return [];
@@ -298,7 +309,7 @@ export class BlockBuilder {
     return [bootReceipt(unlockPayload(principalBytes(this.network.boot)!, height), this.network, { events })];
   }
 
-  /** The operations of Bitcoin blocks since the parent's, which a tenure's first block executes. */
+  /** Executes the operations of Bitcoin blocks since the parent's Bitcoin block, in a tenure's first block. */
   #operations({ parent, burn, world, newTenure }: BlockContext): Receipt[] {
     if (newTenure === undefined) return [];
     const blocks = burnBlocksBetween(parent.burn, burn) ?? [];
@@ -350,20 +361,23 @@ const budgetCauses = [
 
 /** Micro-STX that each tenure mints. */
 const coinbaseAmount = 500_000_000n;
-/** Tenures until a reward is credited; 100 on the public networks. */
+/** Number of tenures until a reward is credited; 100 on the public networks. */
 const maturity = 6;
 
-/** Rewards that are due after the block's tenure. Tenure 0, the genesis block, has no miner. */
+/** Returns the rewards that are due after the block's tenure. Tenure 0, the genesis block, has no miner. */
 export function earningsAt({ tenure, fees, earnings }: Block): readonly Earning[] {
   return tenure.height === 0 ? [] : [...earnings, { tenure, fees }];
 }
 
-/** Whether all of a tenure's rewards are paid: its coinbase when it matures, its fees with the coinbase of the next one. */
+/**
+ * Reports whether all of a tenure's rewards are paid: its coinbase when it matures, its fees with the next tenure's
+ * coinbase.
+ */
 export function isPaid({ tenure }: Earning, tenureHeight: number): boolean {
   return tenure.height + maturity < tenureHeight;
 }
 
-/** Credits the rewards that mature in a tenure, and returns them as the block reports them. */
+/** Credits the rewards that mature in a tenure, and returns them in the form that the block reports. */
 export function matureRewards(earnings: readonly Earning[], tenureHeight: number, world: World, boot: string) {
   const matured = tenureHeight - maturity;
   const earned = earnings.find(({ tenure }) => tenure.height === matured);
@@ -396,7 +410,7 @@ export function matureRewards(earnings: readonly Earning[], tenureHeight: number
   ];
 }
 
-/** The signers of the next cycle and its reward addresses, one entry per reward slot. */
+/** Returns the signers of the next cycle and its reward addresses, one entry per reward slot. */
 export function rewardSet(prng: Prng, signers: readonly Account[], network: Network) {
   const threshold = 50_000_000_000n;
   const weighted = signers.map((signer) => ({ signer, weight: prng.between(1, 8) }));
@@ -417,15 +431,18 @@ export function rewardSet(prng: Prng, signers: readonly Account[], network: Netw
 }
 
 /**
- * The cycle whose signers are chosen at a Bitcoin height: after the first block of the prepare phase, up to the first block of
- * the cycle. Null at other heights.
+ * Returns the cycle for which signers are chosen at a Bitcoin height: after the first block of the prepare phase, up to
+ * the first block of the cycle. Returns null at other heights.
  */
 function chosenCycle(burnHeight: number, cycles: RewardCycles): number | null {
   const next = Math.ceil(burnHeight / cycles.length);
   return burnHeight > cycles.prepareStartOf(next) ? next : null;
 }
 
-/** The cycle whose signers a tenure chooses, which is the first in its phase; null for other tenures. */
+/**
+ * Returns the cycle for which a tenure chooses the signers, if it is the first tenure in its phase; null for other
+ * tenures.
+ */
 export function newlyChosen(parentBurnHeight: number, burnHeight: number, cycles: RewardCycles): number | null {
   const cycle = chosenCycle(burnHeight, cycles);
   return cycle === chosenCycle(parentBurnHeight, cycles) ? null : cycle;
@@ -433,7 +450,7 @@ export function newlyChosen(parentBurnHeight: number, burnHeight: number, cycles
 
 /** Burn heights at which the locks of earlier stacking contracts ended. */
 const unlockHeights = { pox_v1_unlock_height: 105, pox_v2_unlock_height: 107, pox_v3_unlock_height: 110 };
-/** Unlock height of pox-4 while unknown. */
+/** Unlock height of pox-4 if it is unknown. */
 const MAX_HEIGHT = 0xffff_ffff;
 const zeros = `0x${'00'.repeat(32)}`;
 const ones = `0x${'ff'.repeat(32)}`;
@@ -443,7 +460,7 @@ interface PaidBlock extends Block {
   readonly maturedRewards: readonly object[];
 }
 
-/** Body of `/new_block` for a block mined on `parent`. */
+/** Makes the body of `/new_block` for a block mined on `parent`. */
 export function blockPayload(block: PaidBlock, parent: Block, prng: Prng): object {
   const header = block.header!;
   const chosen = block.rewardSets === parent.rewardSets ? undefined : block.rewardSets.at(-1);
@@ -459,14 +476,14 @@ export function blockPayload(block: PaidBlock, parent: Block, prng: Prng): objec
     parent_burn_block_timestamp: parent.burn.time,
     parent_index_block_hash: parent.indexBlockHash,
     reward_set: chosen?.set ?? null,
-    // Unlike other hashes of the body, without 0x.
+    // Without 0x, unlike other hashes in the body.
     signer_bitvec: header.bitvec.toHex(),
     signer_signature: header.signerSignatures.map((signature) => signature.toHex()),
     signer_signature_hash: block.blockHash,
   };
 }
 
-/** Body of `/new_block` for block 0, which has no miner. */
+/** Makes the body of `/new_block` for block 0, which has no miner. */
 export function genesisPayload(block: PaidBlock, prng: Prng): object {
   return {
     ...common(block, prng),
@@ -509,7 +526,7 @@ function common(block: PaidBlock, prng: Prng): object {
   };
 }
 
-/** An entry of `events`; `index` counts over the whole block, or over a replayed transaction. */
+/** Returns an entry of `events`. `index` counts over the whole block, or over a replayed transaction. */
 export function eventPayload(event: ChainEvent, txId: string, index: number) {
   return { committed: true, event_index: index, [event.type]: eventBody(event), txid: txId, type: event.type };
 }
@@ -520,7 +537,7 @@ function eventBody(event: ChainEvent) {
       return { contract_identifier: event.contract, raw_value: toHex(event.value), topic: 'print' };
     case 'stx_transfer_event': {
       const { sender, recipient } = event;
-      // The only hex in events without 0x; empty without a memo.
+      // The only hex in events without 0x; empty if there is no memo.
       return { amount: String(event.amount), memo: event.memo?.toHex() ?? '', recipient, sender };
     }
     case 'stx_mint_event':
@@ -587,7 +604,7 @@ function totalCost(receipts: readonly Receipt[]): Cost {
   return total;
 }
 
-/** Count of bits (u16), count of bytes (u32), then the bits, the first one highest. */
+/** Makes a bit vector: count of bits (u16), count of bytes (u32), then the bits, the first one highest. */
 function bitvec(bits: readonly boolean[]): Uint8Array {
   const bytes = new Uint8Array(6 + Math.ceil(bits.length / 8));
   const view = new DataView(bytes.buffer);

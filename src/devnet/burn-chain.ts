@@ -9,7 +9,7 @@ import { memoBytes } from './transaction.ts';
 import { type Account, bitcoinAddress } from './wallet.ts';
 import type { World } from './world.ts';
 
-/** A Bitcoin block with its sortition, as the node sees it. */
+/** A Bitcoin block with its sortition, from the node's point of view. */
 export interface BurnBlock {
   /** The block hash, with 0x. */
   readonly hash: string;
@@ -22,9 +22,9 @@ export interface BurnBlock {
   readonly operations: readonly BurnOperation[];
 }
 
-/** An operation by a Bitcoin transaction (SIP-007), which has no Stacks transaction. */
+/** An operation by a Bitcoin transaction (SIP-007), without a Stacks transaction. */
 type BurnOperation = {
-  /** The Bitcoin transaction's id, with 0x. */
+  /** Id of the Bitcoin transaction, with 0x. */
   readonly txId: string;
   readonly sender: Account;
 } & (
@@ -33,18 +33,18 @@ type BurnOperation = {
 );
 
 /**
- * Burn height of the genesis block: after the activation of every simulated epoch, and so close to the next reward cycle that
- * even a short chain chooses signers and begins bonds.
+ * Burn height of the genesis block. All simulated epochs are active there, and the next reward cycle is so close that
+ * even a short chain chooses signers and starts bonds.
  */
 export const firstBurnHeight = 214;
-/** Satoshi that each of two reward addresses gets from a miner's commitment. */
+/** Satoshis that each of two reward addresses gets from a miner's commitment. */
 const commitment = 20_000;
 
-/** Makes Bitcoin blocks on any parent, and so can fork. */
+/** Makes Bitcoin blocks on any parent, so it can fork. */
 export class BurnChain {
   readonly #rewarded: readonly Account[];
 
-  /** @param users who make operations on Stacks @param firstHeight of the genesis block */
+  /** @param users send operations on Stacks @param firstHeight of the genesis block */
   constructor(
     readonly prng: Prng,
     readonly users: readonly Account[],
@@ -59,7 +59,7 @@ export class BurnChain {
     return this.#block(this.firstHeight, time, undefined, []);
   }
 
-  /** The next block: about ten minutes after its parent, and not before `earliest` (Unix seconds). */
+  /** Makes the next block: about ten minutes after its parent, and not before `earliest` (Unix seconds). */
   next(parent: BurnBlock, earliest: number): BurnBlock {
     const time = Math.max(earliest + 1, parent.time + this.prng.between(200, 1000));
     const height = parent.height + 1;
@@ -67,7 +67,7 @@ export class BurnChain {
     return this.#block(height, time, parent, operation === undefined ? [] : [operation]);
   }
 
-  /** Body of `/new_burn_block`. */
+  /** Makes the body of `/new_burn_block`. */
   payload(block: BurnBlock): object {
     const { prng, network } = this;
     const holders = [prng.pick(this.#rewarded), prng.pick(this.#rewarded)].map(({ hash160 }) =>
@@ -100,7 +100,7 @@ export class BurnChain {
   }
 }
 
-/** The blocks after `from` up to `to`, oldest first; undefined if `to` isn't built on `from`. */
+/** Returns the blocks after `from` up to `to`, oldest first; undefined if `to` isn't built on `from`. */
 export function burnBlocksBetween(from: BurnBlock, to: BurnBlock): BurnBlock[] | undefined {
   const blocks: BurnBlock[] = [];
   let block: BurnBlock | undefined = to;
@@ -135,7 +135,7 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
   return { kind: 'stack', txId, sender, stacking };
 }
 
-/** Executes an operation. An operation that fails has a receipt without events, or none. */
+/** Executes an operation. If the operation fails, its receipt has no events, or there is no receipt. */
 export function executeOperation(
   operation: BurnOperation,
   burn: Pick<BurnBlock, 'hash' | 'height'>,
@@ -205,10 +205,10 @@ function addressObject({ address, hash160 }: Account, network: Network) {
   return { address, address_hash_bytes: toHex(hash160), address_version: network.addressVersion };
 }
 
-/** ES2026; the compiler's library doesn't have it yet. */
+/** ES2026, which the compiler's library doesn't contain yet. */
 type RawJson = JSON & { rawJSON(text: string): unknown };
 
-/** A JSON number of any size, as the node writes it: a u128 exceeds a double. */
+/** Returns a JSON number of any size, as in the node's JSON: a u128 exceeds a double. */
 export function jsonInteger(value: bigint): unknown {
   return (JSON as RawJson).rawJSON(String(value));
 }

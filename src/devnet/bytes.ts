@@ -19,13 +19,13 @@ export function u64(value: number | bigint): Uint8Array {
   return bytes;
 }
 
-/** A name: its length in one byte, then its bytes. */
+/** Encodes a name: its length in one byte, then its bytes. */
 export function shortText(text: string): Uint8Array {
   const bytes = utf8Bytes(text);
   return concat(u8(bytes.length), bytes);
 }
 
-/** A long text such as source code: its length in four bytes, then its bytes. */
+/** Encodes a long text such as source code: its length in four bytes, then its bytes. */
 export function longText(text: string): Uint8Array {
   const bytes = utf8Bytes(text);
   return concat(u32(bytes.length), bytes);
@@ -35,7 +35,7 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** SHA-512/256, the hash of transaction ids, signature hashes and block ids. */
+/** Returns the SHA-512/256, the hash of transaction ids, signature hashes and block ids. */
 export function sha512_256(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(new Bun.CryptoHasher('sha512-256').update(bytes).digest());
 }

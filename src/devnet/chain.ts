@@ -39,7 +39,7 @@ import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
 
 export interface ChainOptions {
-  /** The seed of all randomness: the same seed and the same calls give the same bytes. */
+  /** Seed of all random values. The same seed and the same calls give the same bytes. */
   readonly seed: number;
   /** Average users' transactions per block. Default 10. */
   readonly transactionsPerBlock?: number;
@@ -47,7 +47,7 @@ export interface ChainOptions {
   readonly accounts?: number;
   /** Approximate percentage of users' transactions that call pox-5. Default 6. */
   readonly staking?: number;
-  /** Whether users deploy semi-fungible tokens, too. Default false. */
+  /** Whether users also deploy semi-fungible tokens. Default false. */
   readonly semiFungible?: boolean;
   /** Approximate percentage of users' transactions that empty a balance of STX or tokens. Default 0. */
   readonly emptying?: number;
@@ -57,35 +57,38 @@ export interface ChainOptions {
   readonly network?: 'mainnet' | 'testnet';
   /** Unix seconds of the genesis block. Default 2025-01-01. */
   readonly startTime?: number;
-  /** Chooses the times of blocks; for chains that run in real time, or whose time is moved. Default: what is proposed. */
+  /**
+   * Chooses the times of blocks, for chains that run in real time, or that commands move in time. Default: the proposed
+   * time.
+   */
   readonly clock?: ChainClock;
   /** Number of generations of blocks that can be parents. Default: all. */
   readonly retained?: number;
-  /** Submitted transactions that are pending on a state; all that can be mined are. Default: none. */
+  /** Returns the submitted transactions that are pending on a state. All that can be mined are mined. Default: none. */
   readonly submitted?: (world: World) => readonly SignedTransaction[];
   /**
-   * Burn height from which pox-5 replaces pox-4, as on a network; Infinity for never. Default: both are active at all heights,
-   * so that a short chain has calls of both.
+   * Burn height at which pox-5 replaces pox-4, as on a network; Infinity for never. Default: both are active at all
+   * heights, so that a short chain has calls of both.
    */
   readonly pox5Height?: number | undefined;
-  /** Whether STX of the genesis block are unlocked at some heights, by transactions of the node. Default true. */
+  /** Whether the node's transactions unlock STX of the genesis block at some heights. Default true. */
   readonly unlocks?: boolean;
-  /** Whether Bitcoin blocks have operations on Stacks (SIP-007). Default true. */
+  /** Whether Bitcoin blocks contain operations on Stacks (SIP-007). Default true. */
   readonly operations?: boolean;
   /** Whether block 0 funds a faucet account. Default false. */
   readonly faucet?: boolean;
-  /** What the chain begins with in place of simulated users and boot contracts. Default: those. */
+  /** Start of the chain that replaces simulated users and boot contracts. Default: none. */
   readonly beginning?: Beginning;
 }
 
 /**
- * The time of a block that is made, in Unix seconds.
+ * Chooses the time of a new block, in Unix seconds.
  * @param proposed by the chain
- * @param least that its parent and its Bitcoin block allow
+ * @param least minimum that its parent and its Bitcoin block allow
  */
 export type ChainClock = (kind: 'stacks' | 'bitcoin', proposed: number, least: number) => number;
 
-/** The beginning of a chain whose contracts are executed by another. */
+/** The start of a chain with contracts that an engine executes. */
 export interface Beginning {
   readonly firstBurnHeight: number;
   readonly cycles: RewardCycles;
@@ -95,22 +98,25 @@ export interface Beginning {
 }
 
 export interface MineOptions {
-  /** Users' transactions in the block. Default: random, around the average. */
+  /** Number of users' transactions in the block. Default: random, around the average. */
   readonly transactions?: number;
-  /** Begins a tenure. It needs a sortition, so a burn block is announced unless the burn chain is ahead already. */
+  /** Starts a tenure. This needs a sortition, so a burn block is announced unless the burn chain is already ahead. */
   readonly newTenure?: boolean;
-  /** Announces a burn block first. Without `newTenure` it elects no miner, and the present tenure is extended. */
+  /** Announces a burn block first. Without `newTenure` it elects no miner, and the current tenure is extended. */
   readonly newBurnBlock?: boolean;
-  /** Builds the new burn block on the one that the parent has seen, even if the burn chain is ahead: a Bitcoin fork. */
+  /**
+   * Builds the new burn block on the burn block that the parent has seen, even if the burn chain is ahead: a Bitcoin
+   * fork.
+   */
   readonly burnFork?: boolean;
   /** Whether submitted transactions are mined. Default true. */
   readonly submitted?: boolean;
-  /** Whether nothing random happens: in the mempool or to the tenure's budget. Default false. */
+  /** Whether to leave out random behavior, in the mempool and in the tenure's budget. Default false. */
   readonly quiet?: boolean;
 }
 
 export interface MinedBlock {
-  /** The block's id with 0x, by which `mine` takes it as a parent. */
+  /** Index block hash with 0x, which `mine` accepts as a parent. */
   readonly indexBlockHash: string;
   readonly height: number;
   readonly burnBlockHash: string;
@@ -118,22 +124,22 @@ export interface MinedBlock {
    * Events in order: a new burn block, mempool events, attachments of this and earlier blocks, and the block.
    */
   readonly events: readonly NodeEvent[];
-  /** Ids of all transactions of the block in order, including operations on Bitcoin. */
+  /** Ids of all transactions in the block in order, including operations on Bitcoin. */
   readonly txIds: readonly string[];
   /** Micro-STX that the block paid to miners. */
   readonly rewards: readonly { recipient: string; amount: bigint }[];
 }
 
-/** The seed of all that a chain makes up. */
+/** Returns the text that seeds all random values of a chain. */
 const seedOf = (seed: number): string => `stackside-devnet-${seed}`;
 
-/** The faucet account of the chain of a seed. */
+/** Returns the faucet account of a chain by its seed. */
 export const faucetOf = (seed: number, network: Network): Account => accounts(seedOf(seed), 'faucet', 1, network)[0]!;
 
-/** Unix seconds of the genesis block, unless another is given. */
+/** Default time of the genesis block, in Unix seconds. */
 export const DEFAULT_START = Date.UTC(2025, 0, 1) / 1000;
 
-/** A simulated chain that grows by one block at a time. The caller chooses each parent, so that any fork is possible. */
+/** A simulated chain that grows by one block at a time. The caller chooses each parent, so any fork is possible. */
 export class SimulatedChain {
   readonly network: Network;
   /** The faucet account, if the chain has one. */
@@ -150,7 +156,10 @@ export class SimulatedChain {
   readonly #retained: number;
   readonly #clock: ChainClock;
   readonly #submitted: NonNullable<ChainOptions['submitted']>;
-  /** Whether an engine executes the contracts: each coinbase is its miner's, and each Bitcoin block begins a tenure. */
+  /**
+   * Whether an engine executes the contracts. Each coinbase then goes to its miner, and each Bitcoin block starts a
+   * tenure.
+   */
   readonly #isReal: boolean;
   readonly #genesis: Block;
   readonly #genesisBody: object;
@@ -217,12 +226,12 @@ export class SimulatedChain {
     this.#remember(this.#genesis);
   }
 
-  /** The event of block 0, which every node posts first. */
+  /** Returns the event of block 0, which every node posts first. */
   genesis(): NodeEvent {
     return this.#sent(nodeEvent('/new_block', this.#genesisBody, this.#genesis.time * 1000));
   }
 
-  /** The event of block 0 that a node posts after a restart: without transactions and events. */
+  /** Returns the event of block 0 that a node posts after a restart: without transactions and events. */
   restart(): NodeEvent {
     return this.#sent(nodeEvent('/new_block', { ...this.#genesisBody, events: [], transactions: [] }, 0));
   }
@@ -231,27 +240,30 @@ export class SimulatedChain {
     return this.#genesis.indexBlockHash;
   }
 
-  /** The highest block, the first of those at equal height: the tip for an indexer. */
+  /** The highest block. At equal heights, the first one: the tip for an indexer. */
   get tip(): Block {
     return this.#tip;
   }
 
-  /** A block in memory, on any branch; undefined for others. */
+  /** Returns a block in memory, on any branch; undefined if there is none. */
   block(indexBlockHash: string): Block | undefined {
     return this.#blocks.get(indexBlockHash);
   }
 
-  /** The tenure that a Bitcoin block elected; undefined if it elected none, or none of its blocks was mined yet. */
+  /**
+   * Returns the tenure that a Bitcoin block elected; undefined if it elected none, or no block of the tenure was mined
+   * yet.
+   */
   elected(burn: BurnBlock): Tenure | undefined {
     return this.#elected.get(burn);
   }
 
-  /** A Bitcoin block on any branch, by its consensus hash in hex; undefined for others. */
+  /** Returns a Bitcoin block on any branch, by its consensus hash in hex; undefined if there is none. */
   burnBlock(consensusHash: string): BurnBlock | undefined {
     return this.#burnBlocks.get(consensusHash);
   }
 
-  /** A block and its ancestors down to block 0, if they are in memory. */
+  /** Generates a block and its ancestors down to block 0, if they are in memory. */
   *ancestors(from: Block): Generator<Block> {
     for (let at: Block | undefined = from; at !== undefined; ) {
       yield at;
@@ -259,7 +271,7 @@ export class SimulatedChain {
     }
   }
 
-  /** The state after a block. */
+  /** Returns the state after a block. */
   world(indexBlockHash: string): World {
     return this.#retainedBlock(indexBlockHash).world;
   }
@@ -269,7 +281,7 @@ export class SimulatedChain {
     return this.#isAhead(this.#tip);
   }
 
-  /** The Bitcoin block on which the next one is built. */
+  /** The Bitcoin block that the next Bitcoin block is built on. */
   get bitcoinTip(): BurnBlock {
     return this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView;
   }
@@ -277,7 +289,7 @@ export class SimulatedChain {
   /** Makes a Bitcoin block that elects a miner, without a Stacks block. */
   mineBitcoin(): { burnBlock: BurnBlock; event: NodeEvent } {
     const burnBlock = this.#nextBurnBlock(this.bitcoinTip, this.#tip.time);
-    // The Bitcoin tip moves even without a Stacks block, so that this block can elect the next tenure.
+    // The Bitcoin tip moves even without a Stacks block, so that this Bitcoin block can elect the next tenure.
     this.#burnTip = burnBlock;
     const event = nodeEvent('/new_burn_block', this.#burns.payload(burnBlock), burnBlock.time * 1000);
     return { burnBlock, event: this.#sent(event) };
@@ -340,7 +352,7 @@ export class SimulatedChain {
     };
   }
 
-  /** The signers of a cycle. pox-5 pays no rewards on Bitcoin. */
+  /** Returns the signers of a cycle. pox-5 pays no rewards on Bitcoin. */
   #chosenFor(cycle: number, { pox5Height = Number.POSITIVE_INFINITY }: World): ChosenRewardSet {
     const set = rewardSet(this.#prng, this.#signers, this.network);
     const isOfPox5 = this.cycles.startOf(cycle) >= pox5Height;
@@ -353,12 +365,12 @@ export class SimulatedChain {
     if (!wanted) return [];
     const base = ahead && options.burnFork !== true ? this.#burnTip : before.burnView;
     const block = this.#nextBurnBlock(base, before.time);
-    // As in Bitcoin, of two branches of equal height the first one stays.
+    // As in Bitcoin, the first of two branches of equal height stays.
     if (block.height > this.#burnTip.height) this.#burnTip = block;
     return [block];
   }
 
-  /** Whether Bitcoin has blocks after those that a block has seen. */
+  /** Reports whether Bitcoin has newer blocks than a block has seen. */
   #isAhead({ burnView }: Block): boolean {
     return this.#burnTip !== burnView && burnBlocksBetween(burnView, this.#burnTip) !== undefined;
   }
@@ -370,7 +382,7 @@ export class SimulatedChain {
     return block;
   }
 
-  /** The burn block that a miner uses if none is announced. */
+  /** Returns the burn block that a miner uses if none is announced. */
   #seenBurnBlock(before: Block, newTenure: boolean): BurnBlock {
     if (!newTenure) return before.burnView;
     const [next] = burnBlocksBetween(before.burnView, this.#burnTip) ?? [];
@@ -378,7 +390,7 @@ export class SimulatedChain {
     throw new RangeError('a new tenure needs a burn block the parent has not seen: leave newBurnBlock out');
   }
 
-  /** The receiver of a coinbase: in one of five, another principal than the miner. */
+  /** Returns the recipient of a coinbase: in one of five, a principal other than the miner. */
   #coinbaseRecipient(miner: Account, world: World): string {
     if (!this.#prng.chance(0.2)) return miner.address;
     const contracts = world.contracts;
@@ -387,7 +399,7 @@ export class SimulatedChain {
       : this.#prng.pick(this.#miners).address;
   }
 
-  /** Fills a block: transactions of other branches at this height and pending ones first, then new ones. */
+  /** Fills a block: first transactions of other branches at this height and pending transactions, then new ones. */
   #fill(context: BlockContext, count: number, rivals: Block['transactions'], withSubmitted: boolean): BlockBody {
     const again = rivals.filter(() => this.#prng.chance(0.7));
     const due = this.#mempool?.waiting.filter(() => this.#prng.chance(0.5)) ?? [];
@@ -396,7 +408,7 @@ export class SimulatedChain {
     return this.#builder.fill(context, count, [...again, ...due], busy, submitted);
   }
 
-  /** Makes the block with a body. */
+  /** Makes the block from its body. */
   #assemble(context: BlockContext, body: BlockBody, time: number): Block {
     const { parent, burn, burnView, world, miner, newTenure } = context;
     const header = this.#sealed(context, body, time);
@@ -434,13 +446,15 @@ export class SimulatedChain {
     return this.#mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
   }
 
-  /** Corrects an event's time: a rival block may be older than events sent before it was mined, but is sent later. */
+  /**
+   * Corrects an event's time. A rival block may be older than events sent before it was mined, but it is sent later.
+   */
   #sent(event: NodeEvent): NodeEvent {
     this.#sentAt = Math.max(event.time, this.#sentAt + 1);
     return { ...event, time: this.#sentAt };
   }
 
-  /** Signs the header, whose state root is a counter, so that no two blocks are equal. */
+  /** Signs the header. Its state root is a counter, so that no two blocks are equal. */
   #sealed({ parent, burn, miner }: BlockContext, body: BlockBody, time: number): SealedHeader {
     this.#mined += 1;
     const state = sha512_256(u64(this.#mined));
@@ -495,7 +509,7 @@ export class SimulatedChain {
   }
 }
 
-/** A boot contract without functions, so that readers find it. */
+/** Returns a boot contract without functions, so that readers find the contract. */
 const quietContract = (name: string): ContractTemplate => ({
   name,
   clarityVersion: undefined,
@@ -510,7 +524,7 @@ const costs = quietContract('costs');
 
 type Unlocks = ReadonlyMap<number, readonly Unlock[]>;
 
-/** The STX of the genesis block that are unlocked by heights, as investors' were on mainnet. */
+/** Returns the STX of the genesis block that are unlocked by height, like the investors' STX on mainnet. */
 const unlocksFor = ([first, second = first]: readonly Account[]): Unlocks =>
   new Map(
     first === undefined || second === undefined
@@ -527,7 +541,7 @@ const unlocksFor = ([first, second = first]: readonly Account[]): Unlocks =>
         ],
   );
 
-/** The boot contract with the schedule of unlocks. */
+/** Returns the boot contract with the schedule of unlocks. */
 const lockup = (unlocks: Unlocks): ContractTemplate => ({
   ...quietContract('lockup'),
   maps: {
@@ -551,9 +565,10 @@ export const FAUCET_FUNDS = 1_000_000_000_000_000n;
 const FAUCET_SATS = 1_000_000_000_000n;
 
 /**
- * Block 0: deploys the boot contracts, then mints the initial STX.
+ * Makes the receipts of block 0, which deploys the boot contracts and mints the initial STX.
  *
- * All transactions are from the boot address, unsigned. The mints are events of a transfer of 0 from that address to itself.
+ * All transactions are from the boot address, unsigned. The mints are events of a transfer of 0 from that address to
+ * itself.
  */
 function genesisReceipts(
   world: World,
@@ -593,7 +608,7 @@ function genesisReceipts(
   return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
 }
 
-/** Block 0 of a chain with a beginning of its own: its contracts, and the STX that accounts have. */
+/** Makes the receipts of block 0 of a chain with a given start: its contracts, and the accounts' STX. */
 function begunReceipts(world: World, { contracts, funds }: Beginning, network: Network): Receipt[] {
   const deployments = contracts.map(({ id, template }) => {
     world.install({ id, template, height: 0 });
@@ -618,15 +633,15 @@ interface NamedAttachment {
 }
 
 /**
- * Delivers attachments as nodes do, which download them from peers: some before the event of the block that names them, most
- * a little later, a few twice, a few never. Attachments of losing forks are delivered, too.
+ * Delivers attachments as nodes do, which download them from peers: some before the event of the block that names them,
+ * most a little later, a few twice, and a few never. Attachments of losing forks are also delivered.
  */
 class Attachments {
   #waiting: object[] = [];
 
   constructor(readonly prng: Prng) {}
 
-  /** The events before a block, with its attachments and those of earlier blocks. @param time Unix ms */
+  /** Returns the events before a block, with attachments of this and earlier blocks. @param time Unix milliseconds */
   announce(receipts: readonly Receipt[], block: NamingBlock, time: number): NodeEvent[] {
     const due = this.#waiting.filter(() => this.prng.chance(0.6));
     this.#waiting = this.#waiting.filter((body) => !due.includes(body));

@@ -8,13 +8,13 @@ import { type ContractInterface, type ContractTemplate, contractInterface } from
 /** The result of reading a source. */
 interface ReadSource {
   readonly template: ContractTemplate;
-  /** The error of an invalid source; null for a valid one. */
+  /** The error of an invalid source; null if the source is valid. */
   readonly flaw: string | null;
-  /** An expression at the top level, which a deployment would execute; null without one. */
+  /** A top-level expression, which a deployment would execute; null if there is none. */
   readonly executed: string | null;
 }
 
-/** Forms that declare something invisible from outside, and execute nothing. */
+/** Forms that declare something private, and execute nothing. */
 const silentForms = new Set(['define-private', 'define-trait', 'impl-trait', 'use-trait']);
 
 type Draft = { -readonly [K in keyof ContractInterface]: ContractInterface[K] } & {
@@ -22,7 +22,7 @@ type Draft = { -readonly [K in keyof ContractInterface]: ContractInterface[K] } 
   readonly values: Record<string, Uint8Array>;
 };
 
-/** A public function returns a response, whose types only an analysis could find. */
+/** Placeholder type: a public function returns a response, and only an analysis could find its types. */
 const unknownResponse: AbiType = { response: { ok: 'none', error: 'none' } };
 
 function nameOf(form: Form | undefined): string {
@@ -47,7 +47,7 @@ function addFunction(draft: Draft, form: Form | undefined, access: ContractInter
   });
 }
 
-/** What each define form adds to the interface. @throws SourceError */
+/** Adds a define form to the interface, by the form's name. @throws SourceError */
 const definitions: Readonly<Record<string, (draft: Draft, rest: readonly Form[], sender: string) => void>> = {
   'define-public': (draft, [head]) => addFunction(draft, head, 'public'),
   'define-read-only': (draft, [head]) => addFunction(draft, head, 'read_only'),
@@ -73,7 +73,7 @@ const definitions: Readonly<Record<string, (draft: Draft, rest: readonly Form[],
   },
 };
 
-/** Reads the definitions. @returns an expression that is no definition, or null @throws SourceError */
+/** Reads the definitions. @returns an expression that isn't a definition, or null @throws SourceError */
 function readInto(draft: Draft, source: string, sender: string): string | null {
   let executed: string | null = null;
   for (const form of readForms(source)) {
@@ -86,9 +86,9 @@ function readInto(draft: Draft, source: string, sender: string): string | null {
 }
 
 /**
- * Reads the source of a user's contract, whose functions can't be called. Constants, variables and maps have the values after
- * the deployment.
- * @param clarityVersion null for the epoch's
+ * Reads the source of a user's contract. Its functions can't be called. Constants, variables and maps have their values
+ * after the deployment.
+ * @param clarityVersion null for the epoch's version
  * @param sender the deployer
  */
 export function readSource(name: string, source: string, clarityVersion: number | null, sender: string): ReadSource {
@@ -134,7 +134,7 @@ function lengthOf(form: Form | undefined): number {
   return length;
 }
 
-/** The type in a form. @throws SourceError for other forms */
+/** Returns the type in a form. @throws SourceError for other forms */
 function typeOf(form: Form | undefined): AbiType {
   const plain = atomOf(form);
   if (plain !== undefined) {
@@ -165,7 +165,7 @@ function typeOf(form: Form | undefined): AbiType {
   }
 }
 
-/** The pairs of `(tuple (name form) …)`. @throws SourceError */
+/** Returns the pairs of `(tuple (name form) …)`. @throws SourceError */
 function pairsOf(form: Form | undefined): [name: string, value: Form][] {
   return (listOf(form) ?? []).slice(1).map((pair) => {
     const [name, value] = listOf(pair) ?? [];
@@ -182,7 +182,7 @@ interface Literal {
 }
 
 /**
- * The value of a literal. @param sender the deployer, whose contract `.name` is
+ * Returns the value of a literal. @param sender the deployer of the contract `.name`
  * @returns null for an expression that would have to be executed
  */
 function literalOf(form: Form | undefined, sender: string): Literal | null {
@@ -200,14 +200,14 @@ function literalOf(form: Form | undefined, sender: string): Literal | null {
   return { value, type: { response: { ok, error } } };
 }
 
-/** Names of the entries of tuples. */
+/** Pattern of the names of tuple entries. */
 const ENTRY = /^[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$/;
 
 /**
- * The serialized value of an argument: a literal, or a list, a tuple, `some`, `ok` or `err` of such values.
- * @param sender whose contract `.name` is
- * @returns null for a form that is none
- * @throws SourceError for a tuple that is none
+ * Returns the serialized value of an argument: a literal, or a list, a tuple, `some`, `ok` or `err` of such values.
+ * @param sender the deployer of the contract `.name`
+ * @returns null for any other form
+ * @throws SourceError for an invalid tuple
  */
 function argumentIn(form: Form | undefined, sender: string): Uint8Array | null {
   if (form?.kind === 'string') return unescapedString(form.text, form.isUtf8);
@@ -230,7 +230,10 @@ function argumentIn(form: Form | undefined, sender: string): Uint8Array | null {
   return holds && value !== undefined && values.length === 1 ? clarity[name](value) : null;
 }
 
-/** The serialized value of the text of an argument. @param sender whose contract `.name` is @returns null for other texts */
+/**
+ * Returns the serialized value of an argument's text. @param sender the deployer of the contract `.name` @returns null
+ * for other texts
+ */
 export function argumentOf(text: string, sender: string): Uint8Array | null {
   try {
     const forms = readForms(text);
@@ -241,7 +244,7 @@ export function argumentOf(text: string, sender: string): Uint8Array | null {
   }
 }
 
-/** Characters that a backslash and another character stand for. */
+/** Characters of escape sequences: a backslash and another character. */
 const ESCAPED: Readonly<Record<string, string>> = {
   t: '\t',
   n: '\n',
@@ -254,7 +257,10 @@ const ESCAPED: Readonly<Record<string, string>> = {
 
 const ESCAPE = /\\(?:u\{(?<digits>[0-9a-fA-F]{1,8})\}|x(?<byte>[0-7][0-9a-fA-F])|(?<named>[\s\S]))/g;
 
-/** Returns the serialized value of a string between its quotes, with the escapes of Clarity or of the API's repr; null if it has others. */
+/**
+ * Returns the serialized value of the text between a string's quotes, with the escapes of Clarity or of the API's repr;
+ * null if it has other escapes.
+ */
 function unescapedString(escaped: string, isUtf8: boolean): Uint8Array | null {
   let isValid = true;
   const text = escaped.replace(ESCAPE, (_, digits?: string, byte?: string, named?: string): string => {
@@ -270,8 +276,8 @@ function unescapedString(escaped: string, isUtf8: boolean): Uint8Array | null {
 const latin1 = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
 
 /**
- * Returns the character of `\u{…}`. The API, like a node, writes the bytes of its UTF-8 there; Clarity's parser reads a code
- * point. Digits that are one character in UTF-8 are read so.
+ * Returns the character of `\u{…}`. The API and nodes write the bytes of its UTF-8; Clarity's parser reads a code
+ * point. Digits that are one character in UTF-8 are read as UTF-8.
  */
 function unicodeOf(digits: string): string | undefined {
   const utf8 = digits.length >= 4 && digits.length % 2 === 0 ? strictText(Uint8Array.fromHex(digits)) : null;
@@ -313,18 +319,18 @@ function atomValue(text: string, sender: string): Literal | null {
 
 /** Parses Clarity source into forms: names, literals and brackets, without their meaning. */
 
-/** A form. Lists are `( )`, records `{ }`; a string's text is the part between its quotes, with escapes. */
+/** A form. Lists are `( )`, records `{ }`. A string's text is the part between its quotes, with escapes. */
 type Form =
   | { readonly kind: 'atom'; readonly text: string }
   | { readonly kind: 'string'; readonly text: string; readonly isUtf8: boolean }
   | { readonly kind: 'list' | 'record'; readonly items: readonly Form[] };
 
-/** An invalid source. The message is the error of the transaction. */
+/** Thrown for an invalid source. The message is the error of the transaction. */
 class SourceError extends Error {
   override readonly name = 'SourceError';
 }
 
-/** Maximum nesting; a node has a maximum, too. */
+/** Maximum nesting. A node also has a maximum. */
 const MAX_DEPTH = 64;
 
 /** Blanks and comments, brackets, strings, then names and numbers. */
@@ -338,7 +344,7 @@ interface Open {
   readonly end: string;
 }
 
-/** The forms at the top level of a source, in order. @throws SourceError */
+/** Returns the forms at the top level of a source, in order. @throws SourceError */
 function readForms(source: string): Form[] {
   const top: Form[] = [];
   const open: Open[] = [];
@@ -364,15 +370,15 @@ function readForms(source: string): Form[] {
   return top;
 }
 
-/** Where a form at the top level is in its source. */
+/** Position of a top-level form in its source. */
 export interface FormPlace {
-  /** The line on which it begins; the first is 1. */
+  /** Number of its first line; the source starts with line 1. */
   line: number;
-  /** The place in the text behind it. */
+  /** Index of the first character after it. */
   end: number;
 }
 
-/** The places of the forms at the top level of a source, in order; brackets that don't match end no form. */
+/** Returns the positions of the top-level forms in a source, in order. Unbalanced brackets end no form. */
 export function formPlaces(source: string): FormPlace[] {
   const places: FormPlace[] = [];
   let [depth, line, begun] = [0, 1, 1];
@@ -392,14 +398,14 @@ function stringOf(token: string): Form {
   return { kind: 'string', text: token.slice(isUtf8 ? 2 : 1, -1), isUtf8 };
 }
 
-/** The text of an atom; undefined for other forms. */
+/** Returns the text of an atom; undefined for other forms. */
 const atomOf = (form: Form | undefined): string | undefined => (form?.kind === 'atom' ? form.text : undefined);
 
-/** The items of a list; undefined for other forms. */
+/** Returns the items of a list; undefined for other forms. */
 const listOf = (form: Form | undefined): readonly Form[] | undefined =>
   form?.kind === 'list' ? form.items : undefined;
 
-/** The fields of a record, whose names end with a colon; undefined if one doesn't. */
+/** Returns the fields of a record with names that end with a colon; undefined if a name doesn't. */
 function fieldsOf(form: Form | undefined): (readonly [name: string, value: Form])[] | undefined {
   if (form?.kind !== 'record') return undefined;
   // `a: b` and `a:b` mean the same, and so do `a :b` and `a : b`.

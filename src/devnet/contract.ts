@@ -1,5 +1,6 @@
 /**
- * Simulated contracts: their interface, what a call reads, does and returns, and the arguments of calls from outside.
+ * Simulated contracts: their interface, and the reads, effects and results of calls; also the arguments of external
+ * calls.
  */
 
 import type { AbiType } from '../codec/abi.ts';
@@ -26,14 +27,14 @@ export interface ContractInterface {
 
 /** The context of a contract call. */
 export interface CallContext {
-  /** Read only: a call changes the state by its events and writes. */
+  /** Read-only state. A call changes the state only by its events and writes. */
   readonly world: WorldView;
   readonly contract: string;
   readonly sender: string;
   readonly burnHeight: number;
 }
 
-/** Content whose hash a call names, and which peers exchange beside the chain. */
+/** Content that peers exchange off the chain. A call names its hash. */
 export interface Attachment {
   readonly contract: string;
   readonly index: number;
@@ -43,7 +44,10 @@ export interface Attachment {
   readonly content: Uint8Array;
 }
 
-/** The outcome of a call. `result` is a serialized response; all else takes effect only if it is `(ok …)`. */
+/**
+ * The outcome of a call. `result` is a serialized response. Everything else takes effect only if the result is
+ * `(ok …)`.
+ */
 export interface Outcome {
   readonly ok: boolean;
   readonly result: Uint8Array;
@@ -51,14 +55,14 @@ export interface Outcome {
   /** New values in the contract's storage, by key. */
   readonly writes?: readonly (readonly [key: string, value: string])[];
   readonly attachments?: readonly Attachment[];
-  /** The runtime error of a call without a response. */
+  /** Runtime error of a call without a response. */
   readonly vmError?: string;
 }
 
 /** The context of a read-only call. */
 export type ReadContext = Pick<CallContext, 'world' | 'contract' | 'burnHeight'>;
 
-/** A call of a public function: its bytes, and what it does in any block. */
+/** A call of a public function: its bytes, and its effect in any block. */
 export interface ContractCall {
   readonly functionName: string;
   readonly args: readonly Uint8Array[];
@@ -69,26 +73,29 @@ export interface ContractCall {
 /** A context for making up calls of a contract. */
 export interface Scene extends CallContext {
   readonly prng: Prng;
-  /** A random receiver: an account, or sometimes a contract. */
+  /** Returns a random recipient: an account, or sometimes a contract. */
   recipient(): string;
 }
 
-/** A contract with simulated functions; its source is only displayed. */
+/** A contract with simulated functions. Its source is only displayed. */
 export interface ContractTemplate {
   readonly name: string;
   /** Undefined for deployments without a version. */
   readonly clarityVersion: number | undefined;
   readonly source: string;
   readonly abi: ContractInterface;
-  /** Whether the contract has functions on every network that are not simulated. */
+  /** Whether the real contract has functions that the simulation lacks. */
   readonly isPartial?: boolean;
-  /** A random owner of one of the contract's tokens, for calls that most callers couldn't make. */
+  /** Returns a random owner of one of the contract's tokens, for calls that most callers couldn't make. */
   holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
-  /** Makes up a call that is sensible in this context; in another it may fail. */
+  /** Makes up a call that makes sense in this context. In another context, it may fail. */
   propose(scene: Scene): ContractCall;
-  /** Makes up a call that empties a balance of one of the contract's assets; undefined if the sender can empty none. */
+  /**
+   * Makes up a call that empties a balance of one of the contract's assets; returns undefined if the sender can empty
+   * none.
+   */
   empty?(scene: Scene): ContractCall | undefined;
-  /** Public functions that transactions from outside may call; the others are not simulated. */
+  /** Public functions that external transactions may call. Other functions are not simulated. */
   readonly calls?: Readonly<Record<string, (args: readonly ClarityValue[]) => Pick<ContractCall, 'run'>>>;
   /** Simulated read-only functions; each returns a serialized value. */
   readonly reads?: Readonly<Record<string, (context: ReadContext, args: readonly ClarityValue[]) => Uint8Array>>;
@@ -96,7 +103,7 @@ export interface ContractTemplate {
   readonly constants?: Readonly<Record<string, Uint8Array>>;
   /** Serialized values of variables. */
   readonly variables?: Readonly<Record<string, (context: ReadContext) => Uint8Array>>;
-  /** Serialized entries of maps, by serialized key; undefined for a key without an entry. */
+  /** Serialized entries of maps, by serialized key; undefined if the key has no entry. */
   readonly maps?: Readonly<Record<string, (context: ReadContext, key: Uint8Array) => Uint8Array | undefined>>;
 }
 
@@ -108,7 +115,7 @@ export function err(code: bigint): Outcome {
   return { ok: false, result: clarity.err(clarity.uint(code)), events: [] };
 }
 
-/** The outcome of a call that fails at run time; its result is shown as `(err none)`. */
+/** Returns the outcome of a call that fails at run time. Its result is shown as `(err none)`. */
 export const runtimeError = (vmError: string): Outcome => ({
   ok: false,
   result: clarity.err(clarity.none()),
@@ -118,7 +125,7 @@ export const runtimeError = (vmError: string): Outcome => ({
 
 type Function = ContractInterface['functions'][number];
 
-/** A public function's entry in the interface; errors are unsigned integers. */
+/** Returns a public function's entry in the interface; errors are unsigned integers. */
 export function publicFunction(name: string, args: Record<string, AbiType>, okType: AbiType = 'bool'): Function {
   return {
     access: 'public',
@@ -128,13 +135,13 @@ export function publicFunction(name: string, args: Record<string, AbiType>, okTy
   };
 }
 
-/** A read-only function's entry in the interface. */
+/** Returns a read-only function's entry in the interface. */
 export function readOnlyFunction(name: string, args: Record<string, AbiType>, output: AbiType): Function {
   const declared = Object.entries(args).map(([argument, type]) => ({ name: argument, type }));
   return { access: 'read_only', args: declared, name, outputs: { type: output } };
 }
 
-/** A contract interface with the parts given; the others are empty. */
+/** Returns a contract interface with the given parts. The other parts are empty. */
 export function contractInterface(parts: Partial<ContractInterface>): ContractInterface {
   return {
     clarity_version: 'Clarity3',
@@ -148,12 +155,12 @@ export function contractInterface(parts: Partial<ContractInterface>): ContractIn
   };
 }
 
-/** Stands in a call that an engine executes. */
+/** Placeholder for a call that an engine executes. */
 export const executedByEngine = (): never => {
   throw new Error('an engine executes this contract');
 };
 
-/** A contract that an engine executes. @param abi empty until the engine has analysed it */
+/** Returns a contract that an engine executes. @param abi empty until the engine has analysed it */
 export const executedContract = (
   name: string,
   source: string,
@@ -170,7 +177,7 @@ export interface Cost {
   write_length: number;
 }
 
-/** What an engine has executed, as the node reports it. */
+/** The node's report of a transaction that an engine executed. */
 export interface Executed {
   readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition';
   /** A serialized Clarity value. */
@@ -179,7 +186,7 @@ export interface Executed {
   readonly events: readonly ChainEvent[];
   readonly cost: Cost;
   readonly vmError: string | null;
-  /** The interface of what it deployed. */
+  /** Interface of the deployed contract. */
   readonly abi: ContractInterface | null;
 }
 
@@ -189,7 +196,7 @@ export type PostConditions = Uint8Array;
 /**
  * An event of a transaction. The names are the node's event types.
  *
- * Amounts are in micro-STX or the token's smallest unit; `value` is a serialized Clarity value; an asset is written
+ * Amounts are in micro-STX or the token's smallest unit. `value` is a serialized Clarity value. An asset is written
  * `ADDRESS.contract::token`. `staking` is not published: it changes the simulated state of pox-5.
  */
 export type ChainEvent =
@@ -214,22 +221,22 @@ export interface Lock {
 }
 
 export interface WorldView {
-  /** Micro-STX, including locked ones. */
+  /** Returns micro-STX, including locked micro-STX. */
   balance(principal: string): bigint;
   locked(principal: string, burnHeight: number): Lock | undefined;
   spendable(principal: string, burnHeight: number): bigint;
   fungibleBalance(asset: string, principal: string): bigint;
-  /** Supply of an asset in its smallest unit. */
+  /** Returns the supply of an asset in its smallest unit. */
   fungibleSupply(asset: string): bigint;
-  /** Undefined if the token was never minted, or was burnt. */
+  /** Returns the owner of a token; undefined if it was never minted, or was burnt. */
   ownerOf(asset: string, value: Uint8Array): string | undefined;
-  /** Number of tokens of an asset that were ever minted. */
+  /** Returns the number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number;
-  /** A contract's stored value. */
+  /** Returns a contract's stored value. */
   stored(contract: string, key: string): string | undefined;
-  /** Total micro-STX. */
+  /** Returns the total supply in micro-STX. */
   supply(): bigint;
-  /** Whether a stacking contract accepts calls at a burn height. */
+  /** Reports whether a stacking contract accepts calls at a burn height. */
   isActive(contract: 'pox-4' | 'pox-5', burnHeight: number): boolean;
   /** The state of pox-5. */
   readonly staking: StakingState;
@@ -237,7 +244,7 @@ export interface WorldView {
 
 const codePoints = (text: string): number => [...text].length;
 
-/** Whether a value is of a declared type; false for unknown types. */
+/** Reports whether a value has a declared type; false for unknown types. */
 export function isOfType(value: ClarityValue, type: AbiType): boolean {
   if (typeof type === 'string') return isOfPlainType(value, type);
   if ('buffer' in type) return value.type === 'buffer' && value.value.length <= type.buffer.length;
@@ -280,44 +287,44 @@ function isOfPlainType(value: ClarityValue, type: Extract<AbiType, string>): boo
 const wrongType = (expected: string): TypeError =>
   new TypeError(`an argument is not ${expected}, though it was checked`);
 
-/** The number of an argument, after its check as a uint. */
+/** Returns the number of an argument, after its check as a uint. */
 export function uintOf(value: ClarityValue | undefined): bigint {
   if (value?.type !== 'uint') throw wrongType('a uint');
   return value.value;
 }
 
-/** The text of an argument, after its check as a principal. */
+/** Returns the text of an argument, after its check as a principal. */
 export function principalOf(value: ClarityValue | undefined): string {
   if (value?.type !== 'principal') throw wrongType('a principal');
   return value.value;
 }
 
-/** The bytes of an argument, after its check as a buffer. */
+/** Returns the bytes of an argument, after its check as a buffer. */
 export function bufferOf(value: ClarityValue | undefined): Uint8Array {
   if (value?.type !== 'buffer') throw wrongType('a buffer');
   return value.value;
 }
 
-/** The text of an argument, after its check as an ASCII string. */
+/** Returns the text of an argument, after its check as an ASCII string. */
 export function textOf(value: ClarityValue | undefined): string {
   if (value?.type !== 'string-ascii') throw wrongType('an ASCII string');
   return value.value;
 }
 
-/** The content of an argument, after its check as an optional; undefined for `none`. */
+/** Returns the content of an argument, after its check as an optional; undefined for `none`. */
 export function someOf(value: ClarityValue | undefined): ClarityValue | undefined {
   if (value?.type === 'none') return undefined;
   if (value?.type !== 'some') throw wrongType('optional');
   return value.value;
 }
 
-/** The items of an argument, after its check as a list. */
+/** Returns the items of an argument, after its check as a list. */
 export function itemsOf(value: ClarityValue | undefined): readonly ClarityValue[] {
   if (value?.type !== 'list') throw wrongType('a list');
   return value.value;
 }
 
-/** A field of a value, after its check as a tuple. */
+/** Returns a field of a value, after its check as a tuple. */
 export function fieldOf(value: ClarityValue | undefined, name: string): ClarityValue | undefined {
   if (value?.type !== 'tuple') throw wrongType('a tuple');
   return value.value.get(name);

@@ -18,15 +18,15 @@ export interface Receipt {
   readonly rawTx: string;
   readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
   readonly result: Uint8Array;
-  /** Events that took effect; none unless the status is success. */
+  /** Events that took effect; empty unless the status is success. */
   readonly events: readonly ChainEvent[];
   readonly abi: ContractInterface | null;
-  /** Attachments that the call names, which peers exchange beside the chain. */
+  /** Attachments that the call names. Peers exchange them off the chain. */
   readonly attachments?: readonly Attachment[];
   readonly cost: Cost;
   readonly vmError: string | null;
   readonly burnchainOp: object | null;
-  /** Why the transaction was skipped; only with status `problematic_skipped`. */
+  /** Reason for skipping the transaction; only with status `problematic_skipped`. */
   readonly problematic?: number;
 }
 
@@ -35,7 +35,7 @@ export const noCost: Readonly<Cost> = { read_count: 0, read_length: 0, runtime: 
 const done = clarity.ok(clarity.bool(true));
 const failed = clarity.err(clarity.none());
 
-/** Whether a miner could include the transaction in a block after `world`. */
+/** Reports whether a miner could include the transaction in a block after `world`. */
 export function isMinable(transaction: SignedTransaction, world: World, burnHeight: number): boolean {
   const { origin, sponsor, action } = transaction;
   const signers = sponsor === undefined ? [origin] : [origin, sponsor];
@@ -50,7 +50,7 @@ export function isMinable(transaction: SignedTransaction, world: World, burnHeig
   return world.spendable(payer.account.address, burnHeight) >= due;
 }
 
-/** Heights of the block in which a transaction is executed, and of its Bitcoin block. */
+/** Heights of the block that executes a transaction, and of its Bitcoin block. */
 interface BlockHeights {
   readonly height: number;
   readonly burnHeight: number;
@@ -113,7 +113,7 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
       const { contract, call } = action;
       const cost = costOf(id, 5);
       if (world.contract(contract) === undefined) {
-        // The contract was deployed on another branch only.
+        // The contract was deployed only on another branch.
         return { status: 'abort_by_response', result: failed, cost: noCost, vmError: `NoSuchContract("${contract}")` };
       }
       const outcome = call.run({ world, contract, sender, burnHeight });
@@ -130,7 +130,7 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
   }
 }
 
-/** A cost that depends on the transaction alone, so that it is equal on all branches. */
+/** Returns a cost that depends only on the transaction, so that it is equal on all branches. */
 function costOf(txId: string, reads: number): Cost {
   const spread = Number.parseInt(txId.slice(-4), 16);
   const count = reads + (spread % 7);
@@ -145,7 +145,7 @@ function costOf(txId: string, reads: number): Cost {
 
 const STX = 'STX';
 
-/** An amount that an account sent of an asset; 1 for a non-fungible token. */
+/** An amount of an asset that an account sent; 1 for a non-fungible token. */
 interface Sent {
   readonly owner: string;
   readonly asset: string;
@@ -155,7 +155,7 @@ interface Sent {
 const keyOf = (owner: string, asset: string): string => `${owner} ${asset}`;
 const tokenText = (asset: string, hex: string): string => `${asset} ${hex}`;
 
-/** What the events took from each account, by transfers and burns. */
+/** Returns the assets that the events took from each account, by transfers and burns. */
 function sentBy(events: readonly ChainEvent[]): Map<string, Sent> {
   const sent = new Map<string, Sent>();
   const add = (owner: string, asset: string, amount: bigint) => {
@@ -192,7 +192,7 @@ const holds = (sent: bigint, code: AmountCondition, stated: bigint): boolean =>
     sent_less_than_or_equal_to: sent <= stated,
   })[code];
 
-/** The asset of a condition; null for conditions that the simulation can't check. */
+/** Returns the asset of a condition; null for conditions that the simulation can't check. */
 function assetOf(condition: PostCondition): string | null {
   if (condition.type === 'stx') return STX;
   if (condition.type !== 'fungible' && condition.type !== 'non_fungible') return null;
@@ -209,22 +209,22 @@ function isMet(condition: PostCondition, sent: bigint): boolean {
   return condition.condition_code === 'maybe_sent' || (condition.condition_code === 'sent') === sent > 0n;
 }
 
-/** Mode and conditions of a decoded transaction. */
+/** Decodes mode and conditions of a transaction. */
 function conditionsOf(span: Uint8Array) {
   const conditions = decodePostConditions(span);
   if (!conditions.ok) throw conditions.error;
   return conditions.value;
 }
 
-/** Whether the simulation can check all conditions. @param span mode, count and conditions */
+/** Reports whether the simulation can check all conditions. @param span mode, count and conditions */
 export const areChecked = (span: Uint8Array): boolean =>
   conditionsOf(span).postConditions.every((condition) => assetOf(condition) !== null);
 
 /**
  * Finds a post-condition that the transaction breaks.
- * @param span mode, count and conditions; undefined if none are to be checked
+ * @param span mode, count and conditions; undefined if none must be checked
  * @param events the transaction's events
- * @returns the node's error, or null if all conditions hold
+ * @returns the node's error, or null if all conditions are met
  */
 export function brokenPostCondition(
   span: Uint8Array | undefined,
@@ -252,7 +252,7 @@ export function brokenPostCondition(
 
 /** The node's name for STX in this error. */
 const STX_ASSET = 'S0000000000000000000002AA028H.STX::STX';
-/** The node's error for an asset that was moved without a condition on it, where all others are denied. */
+/** Returns the node's error for an asset that was moved without a condition, if the mode denies this. */
 const unchecked = (owner: string, asset: string): string =>
   asset.includes(' ')
     ? `Post-condition check failure: Non-fungible asset ${asset.split(' ')[0]} was moved by ${owner} but not checked`

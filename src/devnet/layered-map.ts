@@ -1,18 +1,18 @@
-/** Minimum growth of entries from a layer to the one below it; smaller layers are merged. */
+/** Minimum growth in entries from a layer to the next lower layer. Smaller layers are merged. */
 const GROWTH = 4;
 
 /**
  * A persistent map: `fork()` makes a child that sees all entries of its parent and writes only to itself.
  *
- * Each block's state is a fork of its parent's, so that branches are independent. A child costs little more than its own
- * changes: layers grow from top to bottom by a constant factor, so the number of layers in a look-up, and of copies of an
- * entry, is logarithmic.
+ * Each block's state is a fork of its parent's state, so branches are independent. A child costs little more than its
+ * changes: layers grow from top to bottom by a constant factor, so the number of layers in a look-up, and of copies of
+ * an entry, is logarithmic.
  */
 export class LayeredMap<V> {
   readonly #own = new Map<string, V>();
-  /** The layers below the map's own changes, newest and smallest first; immutable. */
+  /** The layers below the map's changes, newest and smallest first; immutable. */
   readonly #below: readonly ReadonlyMap<string, V>[];
-  /** The layers for forks, made by the first fork. */
+  /** The layers for forks. The first fork makes them. */
   #layers: readonly ReadonlyMap<string, V>[] | undefined;
 
   constructor(below: readonly ReadonlyMap<string, V>[] = []) {
@@ -34,18 +34,18 @@ export class LayeredMap<V> {
     return undefined;
   }
 
-  /** Must not be called after a fork, which would see the change. */
+  /** Sets a value. Must not be called after a fork, because the fork would see the change. */
   set(key: string, value: V): void {
     this.#own.set(key, value);
   }
 
-  /** All keys with their newest values. */
+  /** Returns all keys with their newest values. */
   entries(): Map<string, V> {
     return mergedLayers([this.#own, ...this.#below]);
   }
 }
 
-/** The layers for a fork: the parent's own changes, merged with layers below that are too small. */
+/** Returns the layers for a fork: the parent's changes, merged with lower layers that are too small. */
 function layersOf<V>(own: ReadonlyMap<string, V>, below: readonly ReadonlyMap<string, V>[]) {
   if (own.size === 0) return below;
   let size = own.size;

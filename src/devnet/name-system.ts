@@ -5,19 +5,20 @@ import { utf8Bytes } from '../codec/utf8.ts';
 import type { CallContext, Outcome, WorldView } from './contract.ts';
 
 /**
- * State and prints of the simulated boot contract `bns`. Leases don't end, and prices are what the caller burns.
+ * State and prints of the simulated boot contract `bns`. Leases never end, and the caller decides the price by the
+ * amount that it burns.
  */
 
-/** A name with its namespace, as text: `alice.btc`. */
+/** Full name, as text: `alice.btc`. */
 export type FullName = string;
 
-/** RIPEMD-160 of SHA-256, the hash of zonefiles and preorders. */
+/** Returns the RIPEMD-160 of the SHA-256, the hash of zonefiles and preorders. */
 export const hash160 = (bytes: Uint8Array): Uint8Array => ripemd160(sha256(bytes));
 
-/** The salt of a preorder by a simulated user, derived from the sender so that it need not be stored. */
+/** Returns the salt of a simulated user's preorder. It is derived from the sender, so it isn't stored. */
 export const saltOf = (sender: string, name: string): Uint8Array => hash160(utf8Bytes(`${sender} salts ${name}`));
 
-/** The hash in a preorder: of a name or namespace, and a salt. */
+/** Returns the hash in a preorder: the hash of a name or namespace, and a salt. */
 const preorderHash = (name: string, salt: Uint8Array): Uint8Array =>
   hash160(new Uint8Array([...utf8Bytes(name), ...salt]));
 
@@ -28,7 +29,7 @@ export function splitName(name: FullName): { label: string; namespace: string } 
   return { label, namespace };
 }
 
-/** The token value of a name. */
+/** Returns the token value of a name. */
 function tokenOf(name: FullName): Uint8Array {
   const { label, namespace } = splitName(name);
   return clarity.tuple({ name: buffer(label), namespace: buffer(namespace) });
@@ -36,7 +37,7 @@ function tokenOf(name: FullName): Uint8Array {
 
 const assetOf = (contract: string): string => `${contract}::names`;
 
-/** Errors of this contract are signed integers. */
+/** Returns an error outcome. Errors of this contract are signed integers. */
 export const refused = (code: number): Outcome => ({ ok: false, result: clarity.err(clarity.int(code)), events: [] });
 
 export const errors = {
@@ -76,16 +77,16 @@ type Write = readonly [key: string, value: string];
 const countOf = (world: WorldView, contract: string, which: string): number =>
   Number(world.stored(contract, which) ?? '0');
 
-/** The hash of a simulated user's preorder. */
+/** Returns the hash of a simulated user's preorder. */
 export const ownHash = (sender: string, name: string): Uint8Array => preorderHash(name, saltOf(sender, name));
 
-/** Micro-STX burnt for an unused preorder. */
+/** Returns the micro-STX burnt for an unused preorder. */
 function burntFor(world: WorldView, contract: string, buyer: string, hash: Uint8Array): bigint | undefined {
   const [state, burnt = '0'] = world.stored(contract, key.preorder(buyer, hash))?.split(' ') ?? [];
   return state === 'made' ? BigInt(burnt) : undefined;
 }
 
-/** Whether a simulated user preordered a name or namespace, with the salt of {@link saltOf}. */
+/** Reports whether a simulated user preordered a name or namespace with the salt of {@link saltOf}. */
 export const isPreordered = (world: WorldView, contract: string, sender: string, name: string): boolean =>
   burntFor(world, contract, sender, ownHash(sender, name)) !== undefined;
 
@@ -107,13 +108,13 @@ const storedNamespace = (namespace: string, { state, importer }: Namespace): Wri
 export const ownerOf = ({ world, contract }: Pick<CallContext, 'world' | 'contract'>, name: FullName) =>
   world.stored(contract, key.revoked(name)) === 'yes' ? undefined : world.ownerOf(assetOf(contract), tokenOf(name));
 
-/** Number of names that were ever registered; they are numbered from 1. */
+/** Returns the number of names that were ever registered. Names are numbered from 1. */
 export const namesOf = (world: WorldView, contract: string): number => countOf(world, contract, key.names);
 
 export const nameAt = (world: WorldView, contract: string, index: number): FullName | undefined =>
   world.stored(contract, key.name(index));
 
-/** The sender of the latest preorder. */
+/** Returns the sender of the latest preorder. */
 export const lastPreorder = (world: WorldView, contract: string): string | undefined =>
   world.stored(contract, key.lastPreorder);
 
@@ -157,18 +158,18 @@ function termsOf(world: WorldView, contract: string, namespace: string): Namespa
   return JSON.parse(stored, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
 }
 
-/** Namespace prices in micro-STX by length; the last is for all longer ones. */
+/** Namespace prices in micro-STX by length. The last price is for all longer namespaces. */
 const NAMESPACE_PRICES = [640_000n, 64_000n, 64_000n, 6_400n, 6_400n, 6_400n, 6_400n, 640n].map(
   (stx) => stx * 1_000_000n,
 );
 
-/** `get-namespace-price`, in micro-STX; null for an empty name. */
+/** Returns `get-namespace-price`, in micro-STX; null for an empty name. */
 export const namespacePrice = (namespace: string): bigint | null =>
   namespace === '' ? null : NAMESPACE_PRICES[Math.min(namespace.length, NAMESPACE_PRICES.length) - 1]!;
 
 const MAX_UINT = 2n ** 128n - 1n;
 
-/** `get-name-price`, in micro-STX; null for an unknown namespace, and for a price above the maximum of uint. */
+/** Returns `get-name-price`, in micro-STX; null for an unknown namespace, and for a price above the maximum of uint. */
 export function namePrice(world: WorldView, contract: string, { label, namespace }: ReturnType<typeof splitName>) {
   const terms = termsOf(world, contract, namespace);
   const exponent = terms?.exponents[Math.min(label.length, 16) - 1];
@@ -198,7 +199,7 @@ export function reveal(
   return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
 
-/** `namespace-reveal` for transactions from outside, which must burn the price. */
+/** Runs `namespace-reveal` for external transactions, which must burn the price. */
 export function revealPaid(
   at: CallContext,
   namespace: string,
@@ -247,7 +248,7 @@ export function launch({ world, contract, sender }: CallContext, namespace: stri
   };
 }
 
-/** Sets the prices as the importer may; prints nothing. */
+/** Sets the prices as the importer may. Prints nothing. */
 export function setPrices(
   { world, contract, sender }: CallContext,
   namespace: string,
@@ -263,10 +264,10 @@ export function setPrices(
 
 type Operation = 'name-import' | 'name-register' | 'name-update' | 'name-transfer' | 'name-renewal' | 'name-revoke';
 
-/** A zonefile, or only its hash; peers exchange those with known content. */
+/** A zonefile, or only its hash. Peers exchange zonefiles with known content. */
 type Zonefile = { readonly content: string } | { readonly hash: Uint8Array };
 
-/** The contract's print for an operation, with its zonefile as an attachment. */
+/** Returns the contract's print for an operation, with its zonefile as an attachment. */
 function attached(
   { world, contract, sender }: CallContext,
   operation: Operation,
@@ -327,14 +328,14 @@ export function importName(context: CallContext, name: FullName, beneficiary: st
   return done(given(context, name, beneficiary), attached(context, 'name-import', name, zonefile));
 }
 
-/** Whether a name in a launched namespace has no owner; `can-name-be-registered`. */
+/** Reports whether a name in a launched namespace has no owner (`can-name-be-registered`). */
 export const isFree = (at: Pick<CallContext, 'world' | 'contract'>, name: FullName): boolean =>
   namespaceOf(at.world, at.contract, splitName(name).namespace)?.state === 'ready' &&
   at.world.ownerOf(assetOf(at.contract), tokenOf(name)) === undefined;
 
 export const hasInvalidCharacters = (label: string): boolean => !/^[a-z0-9_-]*$/.test(label);
 
-/** The name of an owner, unless it was revoked. */
+/** Returns the name of an owner, unless it was revoked. */
 function nameOf({ world, contract }: Pick<CallContext, 'world' | 'contract'>, owner: string): FullName | undefined {
   const name = world.stored(contract, key.owned(owner));
   return name !== undefined && ownerOf({ world, contract }, name) === owner ? name : undefined;
@@ -356,7 +357,7 @@ export function register(
   return done(given(context, name, sender, [used]), attached(context, 'name-register', name, zonefile));
 }
 
-/** `name-register` for transactions from outside, which must burn the price, and may own one name. */
+/** Runs `name-register` for external transactions, which must burn the price. A sender may own only one name. */
 export function registerPaid(context: CallContext, name: FullName, zonefile: Zonefile, salt: Uint8Array): Outcome {
   const { world, contract, sender } = context;
   const parts = splitName(name);
@@ -388,7 +389,7 @@ export function transfer(
   return done(token, attached(context, 'name-transfer', name, zonefile));
 }
 
-/** `name-transfer` for transactions from outside: an owner of a name can't get another. */
+/** Runs `name-transfer` for external transactions: an owner of a name can't receive another name. */
 export const transferToNameless = (
   context: CallContext,
   name: FullName,
@@ -399,7 +400,7 @@ export const transferToNameless = (
     ? refused(errors.hasAnother)
     : transfer(context, name, recipient, zonefile);
 
-/** `name-renewal` for transactions from outside, which must burn the price. */
+/** Runs `name-renewal` for external transactions, which must burn the price. */
 export function renewPaid(context: CallContext, name: FullName, cost: bigint, zonefile: Zonefile | undefined): Outcome {
   const { world, contract } = context;
   const parts = splitName(name);
@@ -410,7 +411,7 @@ export function renewPaid(context: CallContext, name: FullName, cost: bigint, zo
   return renew(context, name, cost, zonefile);
 }
 
-/** Renews a name; prints only if there is a new zonefile. */
+/** Renews a name. Prints only if there is a new zonefile. */
 export function renew(context: CallContext, name: FullName, cost: bigint, zonefile: Zonefile | undefined): Outcome {
   const { world, sender, burnHeight } = context;
   if (ownerOf(context, name) !== sender) return refused(errors.notOwner);
@@ -419,7 +420,7 @@ export function renew(context: CallContext, name: FullName, cost: bigint, zonefi
   return zonefile === undefined ? done(burnt) : done(burnt, attached(context, 'name-renewal', name, zonefile));
 }
 
-/** Revokes a name; its token stays with the owner. */
+/** Revokes a name. Its token stays with the owner. */
 export function revoke(context: CallContext, name: FullName): Outcome {
   if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
   const gone = { events: [], writes: [[key.revoked(name), 'yes'] as const], attachments: [] };

@@ -1,15 +1,15 @@
-/** Posts events like a node: one at a time, each repeatedly until the answer has status 200. */
+/** Posts events like a node: one at a time, each repeatedly until the observer answers with status 200. */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { backoff } from '../base/service.ts';
 import { wholeAnswer } from '../http/direct-fetch.ts';
 
-/** One event as a node posts it. */
+/** An event that a node posts. */
 export interface NodeEvent {
   /** Path of the request, such as `/new_block`. */
   readonly path: string;
   /** Compact JSON. */
   readonly body: string;
-  /** The simulated time at which the node sent the event, in Unix milliseconds. */
+  /** Simulated time at which the node sent the event, in Unix milliseconds. */
   readonly time: number;
 }
 
@@ -30,13 +30,13 @@ export interface PostOptions {
 
 const FIRST_WAIT_MS = 100;
 
-/** The observer answered with another status than 200. */
+/** Thrown if the observer answered with a status other than 200. */
 export class EventNotAcceptedError extends Error {
   override readonly name = 'EventNotAcceptedError';
 }
 
 /**
- * Posts events like a node: one at a time, each repeatedly until the answer has status 200.
+ * Posts events like a node: one at a time, each repeatedly until the observer answers with status 200.
  *
  * @param eventsUrl URL of the observer, such as `http://127.0.0.1:3700`
  * @returns number of posted events
@@ -70,7 +70,9 @@ export async function postEvent(event: NodeEvent, eventsUrl: string, options: Po
   }
 }
 
-/** Makes one attempt. @returns undefined, or the cause of the failure. All statuses but 200 are failures, including 204 */
+/**
+ * Makes one attempt. Any status except 200 is a failure, including 204. @returns undefined, or the cause of the failure
+ */
 async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: signal ?? null };
   try {

@@ -1,6 +1,6 @@
 /**
- * A running simulated node: it posts the events of its chain to an observer, accepts transactions, mines at intervals, and
- * follows the commands of tests.
+ * A running simulated node. It posts the events of its chain to an observer, accepts transactions, mines at intervals,
+ * and follows the commands of tests.
  */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
@@ -21,26 +21,26 @@ import { type Account, accounts, impersonated } from './wallet.ts';
 
 interface NodeOptions {
   readonly seed: number;
-  /** Seconds between two blocks; 0 to mine only on command, with time passing only on the chain. */
+  /** Seconds between two blocks; 0 to mine only on command, with time that passes only on the chain. */
   readonly interval: number;
   /** Number of blocks at the start. */
   readonly history: number;
   /** Average transactions of simulated users per block. */
   readonly traffic: number;
-  /** Burn height from which pox-5 replaces pox-4; null for never. */
+  /** Burn height at which pox-5 replaces pox-4; null for never. */
   readonly pox5Height?: number | null;
   readonly clock?: Clock;
-  /** Executes the contracts, where they are real: then nothing is simulated but the network. */
+  /** Executes the contracts. If it is set, only the network is simulated. */
   readonly clarity?: ClarityMiner;
-  /** Accounts by name that the network has besides those of the seed. */
+  /** Named accounts of the network, in addition to the seed's accounts. */
   readonly accounts?: readonly (Account & { readonly name: string })[];
-  /** Whether the operator may speak for any account without its key. Default false. */
+  /** Whether the operator may send transactions of any account without its key. Default false. */
   readonly impersonates?: boolean;
-  /** Whether a transaction is mined as soon as it comes. Default false. */
+  /** Whether to mine a transaction as soon as it arrives. Default false. */
   readonly automine?: boolean;
-  /** Another observer, which the node's events are posted to as well. */
+  /** A second observer that also receives the node's events. */
   readonly otherObserver?: ObserverOptions;
-  /** Whether all blocks are kept, so that contracts can be deployed anew below them. Default false. */
+  /** Whether to keep all blocks, so that contracts can be deployed again below them. Default false. */
   readonly keepsAll?: boolean;
 }
 
@@ -50,10 +50,10 @@ export interface Deployment {
   readonly payload: Uint8Array;
 }
 
-/** A deployment that the engine refuses. */
+/** Thrown if the engine refuses a deployment. */
 export class RefusedDeployment extends Error {
   override readonly name = 'RefusedDeployment';
-  /** @param at place among the deployments */
+  /** @param at index among the deployments */
   constructor(
     readonly at: number,
     message: string,
@@ -62,23 +62,23 @@ export class RefusedDeployment extends Error {
   }
 }
 
-/** What came of contracts that were deployed anew. */
+/** The result of deploying contracts again. */
 interface Redeployed {
   /** Ids of the deployments. */
   readonly ids: readonly string[];
-  /** Number of transactions that were mined again, and of those that could not be. */
+  /** Number of transactions that were mined again, and number of transactions that could not be. */
   readonly mined: number;
   readonly dropped: number;
 }
 
-/** The bytes are not a transaction. */
+/** Thrown if the bytes aren't a transaction. */
 export class UndecodableError extends Error {
   override readonly name = 'UndecodableError';
 }
 
-/** The node rejects a transaction of a request. */
+/** Thrown if the node rejects a transaction of a request. */
 export class RefusedTransaction extends ParameterError {
-  /** @param reason the node's name for it, such as `NotEnoughFunds` @param data the node's details */
+  /** @param reason the node's name for the reason, such as `NotEnoughFunds` @param data the node's details */
   constructor(
     path: readonly string[],
     readonly reason: string,
@@ -88,10 +88,10 @@ export class RefusedTransaction extends ParameterError {
   }
 }
 
-/** Who sends a transaction. */
+/** The sender of a transaction. */
 interface Signing {
   account: Account;
-  /** False for an account whose key nobody has here. */
+  /** Whether the account's key is available here. */
   isSigned: boolean;
 }
 
@@ -99,25 +99,25 @@ interface Signing {
 interface Fork {
   /** The blocks of the new branch, oldest first. */
   readonly blocks: readonly Block[];
-  /** The blocks that left the chain, oldest first; none if the new branch lost. */
+  /** The blocks that left the chain, oldest first; empty if the new branch lost. */
   readonly orphaned: readonly Block[];
   /** Ids of submitted transactions that are pending again. */
   readonly pending: readonly string[];
 }
 
-/** How far to mine: a number of steps, or up to a height or cycle. */
+/** Distance to mine: a number of steps, or up to a height or cycle. */
 export type Distance = { readonly count: number } | { readonly until: number };
 
-/** How far to move the time: by seconds, or to a time in Unix seconds. */
+/** Distance to move the time: by seconds, or to a time in Unix seconds. */
 export type Move = { readonly seconds: number } | { readonly until: number };
 
-/** Blocks of Bitcoin, and those of Stacks that came with them. */
+/** Bitcoin blocks, and the Stacks blocks that were mined with them. */
 interface BitcoinBlocks {
   readonly burnBlocks: readonly BurnBlock[];
   readonly blocks: readonly Block[];
 }
 
-/** A block by its index block hash, or by the name that a snapshot gave to the state after it. */
+/** A block by its index block hash, or by the name of a snapshot of the state after it. */
 export type Place = { readonly indexBlockHash: string } | { readonly snapshot: string };
 
 /** A named state of the chain. */
@@ -126,10 +126,10 @@ export interface Snapshot {
   readonly block: Block;
 }
 
-/** Maximum number of blocks that a command mines up to a height, and of cycles. */
+/** Maximum number of blocks that a command mines up to a height, and maximum number of cycles. */
 export const MAX_BLOCKS = 1_000;
 export const MAX_CYCLES = 20;
-/** Maximum seconds by which a command moves the time: a year. */
+/** Maximum seconds that a command moves the time: a year. */
 export const LONGEST_STEP = 31_536_000;
 
 /** Maximum depth of a fork, in blocks. */
@@ -138,20 +138,20 @@ export const MAX_FORK_DEPTH = 100;
 const SECONDS_PER_BLOCK = 200;
 /** Fee in micro-STX of a faucet's transfer. */
 const GIFT_FEE = 1_000n;
-/** Fee in micro-STX of a transaction that the node signs: above the minimum, which is its length. */
+/** Returns the fee in micro-STX of a transaction that the node signs: above the minimum, which is its length. */
 const feeOf = (payload: Uint8Array): bigint => {
   const twice = 2n * BigInt(payload.length);
   return twice > GIFT_FEE ? twice : GIFT_FEE;
 };
-/** Options for blocks on command, in which nothing random happens. */
+/** Options for blocks on command, without random behavior. */
 const quietly: MineOptions = { transactions: 0, quiet: true };
 
 export class SimulatedNode {
   readonly chain: SimulatedChain;
-  /** Executes the contracts, where they are real. */
+  /** Executes the contracts; undefined if they are simulated. */
   readonly clarity: ClarityMiner | undefined;
   readonly seed: number;
-  /** Whether the operator may speak for any account without its key. */
+  /** Whether the operator may send transactions of any account without its key. */
   readonly impersonates: boolean;
   /** The faucet's account. */
   readonly faucet: Account;
@@ -163,27 +163,27 @@ export class SimulatedNode {
   readonly #isSteered: boolean;
   readonly #automine: boolean;
   readonly #accounts: NonNullable<NodeOptions['accounts']>;
-  /** Accounts whose names somebody gave, by address. */
+  /** Accounts that commands have named, by address. */
   readonly #derived = new Map<string, Account>();
   readonly #mining = atMost(1);
   readonly #posting = atMost(1);
   readonly #stopping = new AbortController();
   readonly #other: ((event: NodeEvent) => void) | null;
   #eventsUrl = '';
-  /** Null while the node doesn't mine at intervals. */
+  /** Null if the node doesn't mine at intervals. */
   #running: Promise<void> | null = null;
-  /** The tip that the observer was told last. */
+  /** The last tip that the observer received. */
   #announced: Block;
   /** Seconds between two blocks. */
   #interval: number;
   #wake: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** Commands that wait for their turn; if there are any, the present block is announced at once. */
+  /** Number of waiting commands. If there are any, the current block is announced at once. */
   #impatient = 0;
   #hurry = new AbortController();
   #isHistory = true;
-  /** Seconds by which commands moved the time forward. */
+  /** Seconds that commands added to the time. */
   #skipped = 0;
-  /** Time to which commands moved the next block, in Unix seconds. */
+  /** Time that commands set for the next block, in Unix seconds. */
   #earliest = 0;
   /** Index block hashes by the names of snapshots. */
   readonly #snapshots = new Map<string, string>();
@@ -204,10 +204,10 @@ export class SimulatedNode {
       seed,
       transactionsPerBlock: traffic,
       semiFungible: true,
-      // Another Stackside asks for blocks far below the tip, to fill its index.
+      // Another Stackside may request blocks far below the tip, to fill its index.
       retained: options.keepsAll === true || this.#other !== null ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
       faucet: true,
-      // Whoever sends one transaction finds a block with one.
+      // A client that sends one transaction expects a block with only this transaction.
       unlocks: false,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
@@ -221,12 +221,12 @@ export class SimulatedNode {
     this.#announced = this.chain.tip;
   }
 
-  /** The accounts of a project; none of a chain whose contracts are simulated. */
+  /** The accounts of a project; empty if the contracts are simulated. */
   get accounts(): NonNullable<NodeOptions['accounts']> {
     return this.#accounts;
   }
 
-  /** The tip as the observer knows it. */
+  /** The tip that the observer has received. */
   get tip(): Block {
     return this.#announced;
   }
@@ -236,13 +236,13 @@ export class SimulatedNode {
     return this.#interval;
   }
 
-  /** Pending submitted transactions. */
+  /** Submitted transactions that are pending. */
   get pending(): readonly SignedTransaction[] {
     return this.#pool.waiting(this.#announced.world);
   }
 
   /**
-   * Posts block 0 and the history, then begins to mine at intervals.
+   * Posts block 0 and the history, then starts to mine at intervals.
    * @param eventsUrl URL of the observer, such as `http://127.0.0.1:3700`
    * @returns once the history is posted, or the node was stopped
    */
@@ -268,7 +268,7 @@ export class SimulatedNode {
     await this.#running;
   }
 
-  /** The state for checking a transaction. */
+  /** Returns the state for checking a transaction. */
   #view(): AdmissionView {
     const { world, burnView } = this.#announced;
     const executesClarity = this.clarity !== undefined;
@@ -277,7 +277,7 @@ export class SimulatedNode {
 
   /**
    * Adds a transaction to the mempool.
-   * @returns its id with 0x, once the observer was told, and it was mined where each transaction is mined at once
+   * @returns its id with 0x, after the observer was notified; with automine, after it was mined
    * @throws UndecodableError, Rejection
    */
   async submit(raw: Uint8Array): Promise<string> {
@@ -311,7 +311,7 @@ export class SimulatedNode {
    * Mines blocks with all pending transactions that can be mined.
    * @param distance number of blocks, or height of the last one
    * @param traffic number of simulated users' transactions per block
-   * @param transactions transactions in hex that are added to the mempool first
+   * @param transactions transactions in hex to add to the mempool first
    * @throws ParameterError for a rejected transaction, or a height that isn't ahead; then nothing is mined
    */
   mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
@@ -321,12 +321,16 @@ export class SimulatedNode {
         await this.#submitFrom(fromHex(hex), ['transactions', String(at)]);
       const blocks: Block[] = [];
       while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
-      // Where each transaction has a block of its own, a number of blocks is for those that nobody sent.
+      // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
+      // `count`.
       return 'until' in distance || this.clarity === undefined ? blocks : [...blocks, ...(await this.#minePending())];
     });
   }
 
-  /** Adds a transaction of a request. @param path its field in the body @param isSigned false where its signature is nobody's */
+  /**
+   * Adds a transaction of a request. @param path its field in the body @param isSigned false if its signature isn't
+   * valid
+   */
   async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true): Promise<string> {
     try {
       return await this.#submit(raw, isSigned);
@@ -343,7 +347,7 @@ export class SimulatedNode {
     return this.#mineOn(this.chain.tip.indexBlockHash, { ...tenure, ...options });
   }
 
-  /** Whether a submitted transaction can be mined on a block. */
+  /** Reports whether a submitted transaction can be mined on a block. */
   #isDue({ world, burnView }: Block): boolean {
     return this.#pool.waiting(world).some((one) => isMinable(one, world, burnView.height));
   }
@@ -355,7 +359,7 @@ export class SimulatedNode {
     return blocks;
   }
 
-  /** @param pending of which a block has what can be mined; where contracts are real */
+  /** @param pending the block contains the first that can be mined; only with an engine */
   async #mineOn(parent: string, options: MineOptions, pending?: readonly SignedTransaction[]): Promise<Block> {
     const before = this.chain.block(parent)!;
     const { events, indexBlockHash } =
@@ -371,8 +375,8 @@ export class SimulatedNode {
   }
 
   /**
-   * Mines another branch without submitted transactions; those of a losing branch are pending again.
-   * @param depth blocks below the tip at which the branch begins
+   * Mines another branch without submitted transactions. Transactions of a losing branch are pending again.
+   * @param depth blocks below the tip at which the branch starts
    * @param length blocks of the branch, which wins if it is longer than `depth`
    * @throws ParameterError if the chain is shorter
    */
@@ -401,10 +405,10 @@ export class SimulatedNode {
   }
 
   /**
-   * Deploys contracts anew on the chain's first block, in place of those that were deployed on it, and mines again what came after them:
-   * the same tenures, and the same transactions as far as they can be mined. The new branch gets longer than the chain at its
-   * end, so that the chain stays as it is where a deployment is refused.
-   * @param former ids of the deployments that are replaced
+   * Deploys contracts again on the chain's first block, in place of their former deployments. Then mines the later
+   * tenures and transactions again, if they can be mined. The new branch becomes longer than the chain only at its end,
+   * so the chain stays unchanged if a deployment is refused.
+   * @param former ids of the deployments to replace
    * @throws RefusedDeployment
    */
   redeploy(
@@ -467,12 +471,12 @@ export class SimulatedNode {
     });
   }
 
-  /** The tip and the blocks below it to which the chain can go back, newest first. */
+  /** Returns the tip and the lower blocks that the chain can go back to, newest first. */
   #reachable(): Block[] {
     return [...this.chain.ancestors(this.chain.tip).take(MAX_FORK_DEPTH + 1)];
   }
 
-  /** The snapshots to which the chain can go back, oldest block first. */
+  /** The snapshots that the chain can go back to, oldest block first. */
   get snapshots(): readonly Snapshot[] {
     const reachable = new Map(this.#reachable().map((block) => [block.indexBlockHash, block]));
     return [...this.#snapshots]
@@ -483,7 +487,7 @@ export class SimulatedNode {
       .sort((one, other) => one.block.height - other.block.height);
   }
 
-  /** Gives the state after the tip a name, which it loses for another state of this name. */
+  /** Names the state after the tip. If another state has the name, it loses the name. */
   snapshot(name: string): Promise<void> {
     return this.#steered(async () => {
       this.#snapshots.set(name, this.chain.tip.indexBlockHash);
@@ -491,10 +495,10 @@ export class SimulatedNode {
   }
 
   /**
-   * Goes back to the state after an earlier block, by an empty branch that is longer than the present one. Transactions of the blocks that
-   * are lost, and what is pending, are dropped. Snapshots of that state are at the new tip then, so that tests which go back to one
-   * again and again don't leave it behind.
-   * @throws ParameterError where the chain has no such block within the depth of a fork
+   * Goes back to the state after an earlier block, by an empty branch that is longer than the current one. Drops
+   * pending transactions and transactions of the lost blocks. Moves snapshots of that state to the new tip, so that
+   * tests can go back to the same snapshot again and again.
+   * @throws ParameterError if the chain has no such block within the depth of a fork
    */
   revert(place: Place): Promise<Fork> {
     return this.#steered(async () => {
@@ -510,7 +514,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Drops a pending transaction. @throws ParameterError where none has this id */
+  /** Drops a pending transaction. @throws ParameterError if none has this id */
   drop(id: string): Promise<void> {
     return this.#steered(async () => {
       this.#requirePending(id);
@@ -524,7 +528,7 @@ export class SimulatedNode {
     await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
   }
 
-  /** @throws ParameterError where no pending transaction has this id */
+  /** Returns a pending transaction. @throws ParameterError if none has this id */
   #requirePending(id: string): SignedTransaction {
     const pending = this.pending.find((one) => one.id === id);
     if (pending !== undefined) return pending;
@@ -534,8 +538,9 @@ export class SimulatedNode {
   /**
    * Sends a pending transaction again with another fee.
    * @param fee micro-STX
-   * @returns the id of the new transaction, once it was mined where each transaction is mined at once
-   * @throws ParameterError where the transaction isn't pending, can't be signed here, or is rejected, as with a lower fee
+   * @returns the id of the new transaction; with automine, after it was mined
+   * @throws ParameterError if the transaction isn't pending, can't be signed here, or is rejected, for example because
+   * of a lower fee
    */
   replace(id: string, fee: bigint): Promise<string> {
     return this.#steered(async () => {
@@ -569,7 +574,7 @@ export class SimulatedNode {
   /**
    * Makes Bitcoin blocks, and the first block of each tenure, up to the first block of a reward cycle.
    * @param distance number of cycles, or number of the last one
-   * @throws ParameterError for a cycle that has begun
+   * @throws ParameterError for a cycle that has started
    */
   cycle(distance: Distance): Promise<BitcoinBlocks> {
     return this.#steered(async () => {
@@ -580,9 +585,9 @@ export class SimulatedNode {
     });
   }
 
-  /** Height of the Bitcoin block on which the next one is built. */
+  /** Height of the Bitcoin block that the next Bitcoin block is built on. */
   get #bitcoinHeight(): number {
-    // Where contracts are real, a Bitcoin block that a fork took from the chain comes back with the next tenure.
+    // With an engine, a Bitcoin block that a fork removed from the chain returns with the next tenure.
     return this.clarity === undefined ? this.chain.bitcoinTip.height : this.chain.tip.burnView.height;
   }
 
@@ -606,9 +611,9 @@ export class SimulatedNode {
   }
 
   /**
-   * Moves the time of the next block forward. Where contracts are real, blocks move it up to that time: Bitcoin blocks of ten minutes
-   * as long as none goes beyond, then blocks of ten seconds, of which the last one is at most nine seconds late.
-   * @param to seconds from the time of the tip, or from now where the chain runs by the clock; or a time in Unix seconds
+   * Moves the time of the next block forward. With an engine, the node mines blocks up to that time: Bitcoin blocks of
+   * ten minutes, then blocks of ten seconds. The last block is at most nine seconds late.
+   * @param to seconds from the time of the tip, or from now if the chain mines at intervals; or a time in Unix seconds
    * @throws ParameterError for a time that isn't ahead
    */
   advance(to: Move): Promise<void> {
@@ -642,7 +647,7 @@ export class SimulatedNode {
   }
 
   /**
-   * Sends micro-STX from the faucet to a principal, in a block of its own.
+   * Sends micro-STX from the faucet to a principal, in a separate block.
    * @throws ParameterError if the faucet has too little
    */
   fund(recipient: string, amount: bigint): Promise<{ id: string; block: Block }> {
@@ -655,7 +660,10 @@ export class SimulatedNode {
     });
   }
 
-  /** The account with a name: one of the network's, or else derived from the seed, which has only what it was sent. */
+  /**
+   * Returns the account with a name: an account of the network, or one derived from the seed, which has only received
+   * funds.
+   */
   account(name: string): Account {
     const known = this.#accounts.find((one) => one.name === name);
     if (known !== undefined) return known;
@@ -664,7 +672,10 @@ export class SimulatedNode {
     return derived!;
   }
 
-  /** Who signs for an address: an account whose key is known here, or the operator where it may speak for any. */
+  /**
+   * Returns the signer for an address: an account with a key that is available here, or the operator if it may send for
+   * any account.
+   */
   #signing(address: string): Signing | null {
     const known = [this.faucet, ...this.#accounts].find((one) => one.address === address) ?? this.#derived.get(address);
     if (known !== undefined) return { account: known, isSigned: true };
@@ -673,8 +684,8 @@ export class SimulatedNode {
   }
 
   /**
-   * Signs a payload, and mines it in a block of its own.
-   * @param isSigned false for an account whose key nobody has here
+   * Signs a payload, and mines it in a separate block.
+   * @param isSigned false if the account's key isn't available here
    * @throws ParameterError if the transaction is rejected; then nothing is mined
    */
   send(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
@@ -685,12 +696,14 @@ export class SimulatedNode {
     const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
     const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned);
     let block = await this.#mineOne(quietly);
-    // Where each transaction has a block of its own, those that a fork reverted come first.
+    // If each transaction gets a separate block, transactions that a fork reverted come first.
     while (!block.receipts.some(({ txId }) => txId === id) && this.#isDue(block)) block = await this.#mineOne(quietly);
     return { id, block };
   }
 
-  /** The first unused nonce of an account. Transactions that a fork reverted are pending, and are mined first. */
+  /**
+   * Returns the first unused nonce of an account. Transactions that a fork reverted are pending, and are mined first.
+   */
   #nextNonce({ address }: Account): number {
     const waiting = this.pending.filter(({ origin }) => origin.account.address === address);
     const used = new Set(waiting.map(({ origin }) => Number(origin.nonce)));
@@ -699,7 +712,7 @@ export class SimulatedNode {
     return nonce;
   }
 
-  /** Runs a command after the present block is announced, and before the next one. */
+  /** Runs a command after the current block is announced, and before the next block. */
   async #steered<T>(work: () => Promise<T>): Promise<T> {
     this.#impatient += 1;
     this.#hurry.abort();
@@ -720,7 +733,7 @@ export class SimulatedNode {
 
   /** Announces the scenario's next block, with mempool events spread over the time before it. */
   async #mineOnTime(): Promise<void> {
-    // A command may have ended mining at intervals meanwhile.
+    // A command may have stopped mining at intervals since.
     if (this.#interval === 0) return;
     if (this.clarity !== undefined) return this.#mineRealOnTime(this.clarity);
     for (const batch of untilBlock(this.#scenario.next())) {
@@ -732,7 +745,7 @@ export class SimulatedNode {
     }
   }
 
-  /** Mines after the interval: what is pending, and at least one block. */
+  /** Mines after the interval: the pending transactions, and at least one block. */
   async #mineRealOnTime(clarity: ClarityMiner): Promise<void> {
     await pause(this.#clock, this.#interval * 1000, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
     if (this.#stopping.signal.aborted) return;
@@ -740,7 +753,7 @@ export class SimulatedNode {
     await this.#minePending();
   }
 
-  /** Posts events after those before. @throws the signal's reason once the node is stopped */
+  /** Posts events after the earlier ones. @throws the signal's reason once the node is stopped */
   #post(events: readonly NodeEvent[]): Promise<void> {
     const options: PostOptions = { signal: this.#stopping.signal, clock: this.#clock };
     return this.#posting(async () => {
@@ -754,7 +767,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Runs work, which ends without an error if the node is stopped. */
+  /** Runs work, and ends it without an error if the node is stopped. */
   async #untilStopped(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -770,16 +783,16 @@ export class SimulatedNode {
   #time(...[kind, proposed, least]: Parameters<ChainClock>): number {
     if (this.clarity !== undefined) return kind === 'stacks' ? this.clarity.time : this.clarity.bitcoinTime;
     if (!this.#isSteered) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
-    // The first block that comes has exactly the time that a command set.
+    // The first block after a command has exactly the time that the command set.
     const isDue = kind === 'stacks' && this.#earliest > this.#announced.time;
     return Math.max(isDue ? least : proposed, this.#earliest);
   }
 }
 
 /**
- * The number of steps of a distance.
- * @param present where they begin @param most number of steps @param field of the body that names the end
- * @throws ParameterError where the end isn't ahead, or too far
+ * Returns the number of steps of a distance.
+ * @param present the start @param most maximum number of steps @param field of the body with the end
+ * @throws ParameterError if the end isn't ahead, or is too far
  */
 function steps(distance: Distance, present: number, most: number, field: string): number {
   if ('count' in distance) return distance.count;
@@ -791,7 +804,7 @@ function steps(distance: Distance, present: number, most: number, field: string)
   );
 }
 
-/** The error for a place to which the chain can't go back. */
+/** Returns the error for a state that the chain can't go back to. */
 const unreachable = (place: Place): ParameterError =>
   'snapshot' in place
     ? new ParameterError(
@@ -803,7 +816,7 @@ const unreachable = (place: Place): ParameterError =>
         `must be the index block hash of the tip or of one of the ${MAX_FORK_DEPTH} blocks below it`,
       );
 
-/** Groups events; each group ends with a block. */
+/** Groups events so that each group ends with a block. */
 function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {
   let batch: NodeEvent[] = [];
   for (const event of events) {

@@ -1,31 +1,34 @@
 /**
- * A second observer of a simulated node, such as another Stackside. It gets the node's events in order, each again and again
- * until it accepts it, and doesn't hold up the node.
+ * A second observer of a simulated node, such as another Stackside. It receives the node's events in order, each
+ * repeatedly until it accepts the event, and doesn't delay the node.
  */
 import type { Clock } from '../base/clock.ts';
 import { type NodeEvent, postEvent } from './node-event.ts';
 
 export type ObserverEvent =
-  /** The observer doesn't accept an event, which is posted again until it does. */
+  /** The observer doesn't accept an event. The node repeats the event until it does. */
   { event: 'observer_refuses'; url: string; path: string; reason: string };
 
 export interface ObserverOptions {
   /** URL of the observer, such as `http://127.0.0.1:3701`. */
   url: string;
-  /** Height of the last block before the first event that it gets; 0 for all events. */
+  /** Height of the last block before the first event that it receives; 0 for all events. */
   startLate: number;
   clock: Clock;
   log: (event: ObserverEvent) => void;
 }
 
-/** Events that wait for an observer; beyond them the oldest are lost, as by a node that is told not to repeat them. */
+/**
+ * Maximum number of events that wait for an observer. If there are more, the oldest are lost, as with a node that
+ * doesn't repeat events.
+ */
 const MOST_WAITING = 1_000;
 
-/** Whether an event is a block at a height or above. */
+/** Reports whether an event is a block at a height or above. */
 const isBlockFrom = ({ path, body }: NodeEvent, height: number): boolean =>
   path === '/new_block' && JSON.parse(body).block_height >= height;
 
-/** Makes a function that posts events to an observer. @param signal ends it */
+/** Makes a function that posts events to an observer. @param signal ends the posting */
 export function observer({ url, startLate, clock, log }: ObserverOptions, signal: AbortSignal) {
   const waiting: NodeEvent[] = [];
   let isPosting = false;
@@ -39,7 +42,7 @@ export function observer({ url, startLate, clock, log }: ObserverOptions, signal
         signal,
         clock,
         onRetry(one, cause) {
-          // Once for each time that it stops accepting.
+          // Logged once for each time that the observer stops accepting.
           if (refused === null) log({ event: 'observer_refuses', url, path: one.path, reason: String(cause) });
           refused = one;
         },

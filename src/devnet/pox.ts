@@ -9,9 +9,9 @@ import { networks } from './network.ts';
 import { recovered, SignatureError } from './signature-check.ts';
 
 /**
- * The reward cycles of a chain, counted from burn height 0.
+ * Returns the reward cycles of a chain, counted from burn height 0.
  * @param length burn blocks
- * @param prepareLength burn blocks of the prepare phase at the end of a cycle, in which the next signers are chosen
+ * @param prepareLength burn blocks of the prepare phase at the end of a cycle, when the next signers are chosen
  */
 export const rewardCycles = (length: number, prepareLength: number) =>
   ({
@@ -19,9 +19,9 @@ export const rewardCycles = (length: number, prepareLength: number) =>
     prepareLength,
     of: (burnHeight: number): number => Math.floor(burnHeight / length),
     startOf: (cycle: number): number => cycle * length,
-    /** Burn height at which the signers of a cycle are chosen. */
+    /** Returns the burn height at which the signers of a cycle are chosen. */
     prepareStartOf: (cycle: number): number => cycle * length - prepareLength,
-    /** pox-5 calculates rewards by half cycles, counted from burn height 0. */
+    /** Returns the half cycle of a burn height, counted from burn height 0. pox-5 calculates rewards by half cycles. */
     halfOf: (burnHeight: number): number => Math.floor((2 * burnHeight) / length),
     startOfHalf: (half: number): number => (half * length) / 2,
     inPreparePhase: (burnHeight: number): boolean => burnHeight % length >= length - prepareLength,
@@ -61,7 +61,7 @@ const errors = {
   authorizationUsed: 39,
 } as const;
 
-/** Ends a call with an error of the contract. */
+/** Thrown to end a call with an error of the contract. */
 class PoxError extends Error {
   override readonly name = 'PoxError';
   constructor(readonly code: number) {
@@ -73,7 +73,7 @@ function require(holds: boolean, code: number): asserts holds {
   if (!holds) throw new PoxError(code);
 }
 
-/** Runs a call, and turns a PoxError into its outcome. */
+/** Runs a call, and converts a PoxError to its outcome. */
 function outcomeOf(work: () => Outcome): Outcome {
   try {
     return work();
@@ -99,18 +99,18 @@ export interface Stacking extends Authorization {
   readonly stacker: string;
   /** Micro-STX. */
   readonly amount: bigint;
-  /** Number of reward cycles for which the amount is locked. */
+  /** Number of reward cycles of the lock. */
   readonly period: number;
   /** Bitcoin address for rewards, made by {@link poxAddress}. */
   readonly rewardAddress: Uint8Array;
 }
 
-/** A pay-to-public-key-hash address (version 0) in the form of pox contracts: a serialized tuple. */
+/** Returns a pay-to-public-key-hash address (version 0) in the form of pox contracts: a serialized tuple. */
 export function poxAddress(hash160: Uint8Array): Uint8Array {
   return clarity.tuple({ hashbytes: clarity.buffer(hash160), version: clarity.buffer(Uint8Array.of(0)) });
 }
 
-/** The hash of a Bitcoin address that {@link poxAddress} made. */
+/** Returns the hash of a Bitcoin address that {@link poxAddress} made. */
 export function hashOfAddress(address: Uint8Array): Uint8Array {
   return bufferOf(fieldOf(decoded(address), 'hashbytes'));
 }
@@ -121,7 +121,9 @@ function decoded(bytes: Uint8Array): ClarityValue {
   return value.value;
 }
 
-/** Hash lengths by version of a reward address: four versions of hash160, one of it in a witness, two of SHA-256. */
+/**
+ * Hash lengths by version of a reward address: four versions of hash160, one of them in a witness, and two of SHA-256.
+ */
 const hashLengths = [20, 20, 20, 20, 20, 32, 32];
 
 function requireAddress(address: Uint8Array): void {
@@ -131,7 +133,7 @@ function requireAddress(address: Uint8Array): void {
   require(length !== undefined && bufferOf(fieldOf(value, 'hashbytes')).length === length, errors.invalidAddress);
 }
 
-/** `can-stack-stx`; throws the contract's error. @param minimum micro-STX */
+/** Runs the checks of `can-stack-stx`. @throws the contract's error @param minimum micro-STX */
 function requireStackable(address: Uint8Array, amount: bigint, period: bigint, minimum: bigint): void {
   require(amount >= minimum, errors.thresholdNotMet);
   require(amount > 0n, errors.invalidAmount);
@@ -139,7 +141,7 @@ function requireStackable(address: Uint8Array, amount: bigint, period: bigint, m
   requireAddress(address);
 }
 
-/** The response of `can-stack-stx`; with `minimum` 0, of `minimal-can-stack-stx`. */
+/** Returns the response of `can-stack-stx`; with `minimum` 0, of `minimal-can-stack-stx`. */
 export const canStack = (address: Uint8Array, amount: bigint, period: bigint, minimum: bigint): Uint8Array =>
   outcomeOf(() => {
     requireStackable(address, amount, period, minimum);
@@ -191,7 +193,7 @@ interface Slot {
   /** Micro-STX. */
   readonly amount: string;
   readonly stacker: string | null;
-  /** In hex. */
+  /** Key of the signer, in hex. */
   readonly signer: string;
 }
 
@@ -206,7 +208,7 @@ function stackerOf(state: Draft, who: string, burnHeight: number): Stacker | und
   return stacker === undefined || stacker.firstCycle + stacker.period <= cycles.of(burnHeight) ? undefined : stacker;
 }
 
-/** The optional of `get-stacker-info`: `none` after the lock. */
+/** Returns the optional of `get-stacker-info`: `none` after the lock. */
 export function stackerInfo(at: ReadContext, who: string): Uint8Array {
   const stacker = stackerOf(new Draft(at), who, at.burnHeight);
   if (stacker === undefined) return clarity.none();
@@ -221,11 +223,11 @@ export function stackerInfo(at: ReadContext, who: string): Uint8Array {
   );
 }
 
-/** Number of entries of a cycle's reward set. */
+/** Returns the number of entries in a cycle's reward set. */
 export const slotsOf = (at: Pick<ReadContext, 'world' | 'contract'>, cycle: number): number =>
   Number(new Draft(at).get(key.slots(cycle)) ?? '0');
 
-/** The optional of `get-reward-set-pox-address`. */
+/** Returns the optional of `get-reward-set-pox-address`. */
 export function slotInfo(at: Pick<ReadContext, 'world' | 'contract'>, cycle: number, index: number): Uint8Array {
   const slot = parsed<Slot>(new Draft(at).get(key.slot(cycle, index)));
   if (slot === undefined) return clarity.none();
@@ -239,7 +241,7 @@ export function slotInfo(at: Pick<ReadContext, 'world' | 'contract'>, cycle: num
   );
 }
 
-/** Micro-STX of a cycle's reward set. */
+/** Returns the micro-STX of a cycle's reward set. */
 export function stackedIn(at: Pick<ReadContext, 'world' | 'contract'>, cycle: number): bigint {
   const state = new Draft(at);
   let sum = 0n;
@@ -262,7 +264,7 @@ function addSlots(state: Draft, slot: Slot, firstCycle: number, count: number): 
 
 const SIP018_PREFIX = utf8Bytes('SIP018');
 
-/** The hash that a signer signs (SIP-018). */
+/** Returns the hash that a signer signs (SIP-018). */
 function authorizationHash(
   contract: string,
   topic: string,
@@ -297,7 +299,7 @@ export interface Consent {
   readonly amount: bigint;
 }
 
-/** `verify-signer-key-sig`. @returns key of the used authorization */
+/** Runs `verify-signer-key-sig`. @returns key of the used authorization */
 function requireConsent(state: Draft, { topic, address, cycle, period, amount }: Consent, by: Authorization): string {
   const { signerKey, signerSignature, maximum } = by;
   require(maximum >= amount, errors.aboveMaximum);
@@ -319,20 +321,20 @@ function requireConsent(state: Draft, { topic, address, cycle, period, amount }:
   return used;
 }
 
-/** The response of `verify-signer-key-sig`. */
+/** Returns the response of `verify-signer-key-sig`. */
 export const verifiedConsent = (at: Pick<ReadContext, 'world' | 'contract'>, consent: Consent, by: Authorization) =>
   outcomeOf(() => {
     requireConsent(new Draft(at), consent, by);
     return { ok: true, result: clarity.ok(clarity.bool(true)), events: [] };
   }).result;
 
-/** Runs a call of the contract, which the node refuses once pox-5 is active. */
+/** Runs a call of the contract. The node refuses such calls once pox-5 is active. */
 const called = (at: ReadContext, work: (state: Draft) => Outcome): Outcome =>
   at.world.isActive('pox-4', at.burnHeight)
     ? outcomeOf(() => work(new Draft(at)))
     : runtimeError('Runtime(DefunctPoxContract, None)');
 
-/** A print's fields for cycles. In the prepare phase, calls take effect a cycle later. */
+/** Returns a print's fields for cycles. Calls in the prepare phase take effect a cycle later. */
 const cycleFields = (burnHeight: number, endCycle: number | undefined) => ({
   'end-cycle-id': optionalUint(endCycle),
   'start-cycle-id': clarity.uint(cycles.of(burnHeight) + 1 + (cycles.inPreparePhase(burnHeight) ? 1 : 0)),
@@ -345,7 +347,7 @@ const authorizationFields = ({ authorization, maximum, signerKey, signerSignatur
   'signer-sig': signerSignature === undefined ? clarity.none() : clarity.some(clarity.buffer(signerSignature)),
 });
 
-/** `stack-stx` without the contract's checks; the node adds a print and the lock. */
+/** Runs `stack-stx` without the contract's checks. The node adds a print and the lock. */
 export function stack(stacking: Stacking, at: ReadContext): Outcome {
   return called(at, (state) => {
     const { stacker, amount, period, rewardAddress, signerKey } = stacking;
@@ -387,7 +389,7 @@ export function stack(stacking: Stacking, at: ReadContext): Outcome {
   });
 }
 
-/** `stack-stx` with the contract's checks. @param start burn height in the arguments */
+/** Runs `stack-stx` with the contract's checks. @param start burn height in the arguments */
 export const stackChecked = (stacking: Stacking, start: bigint, at: ReadContext): Outcome =>
   called(at, (state) => {
     const { stacker, amount, period, rewardAddress } = stacking;
@@ -410,7 +412,7 @@ export const stackChecked = (stacking: Stacking, start: bigint, at: ReadContext)
     return { ...outcome, writes: [...writes, [used, 'yes']] };
   });
 
-/** `stack-extend`. @param more reward cycles @param address for rewards from then on */
+/** Runs `stack-extend`. @param more reward cycles @param address for rewards from then on */
 export const extend = (
   stacker: string,
   more: bigint,
@@ -464,7 +466,7 @@ export const extend = (
     return { ok: true, result: clarity.ok(result), events, writes: state.writes };
   });
 
-/** `stack-increase`. @param more micro-STX */
+/** Runs `stack-increase`. @param more micro-STX */
 export const increase = (stacker: string, more: bigint, by: Authorization, at: ReadContext): Outcome =>
   called(at, (state) => {
     const { world, contract, burnHeight } = at;
@@ -524,26 +526,26 @@ const delegationTuple = ({ amount, pool, until, address }: Delegation): Uint8Arr
 const storedDelegation = (at: Pick<ReadContext, 'world' | 'contract'>, stacker: string): Delegation | undefined =>
   parsed<Delegation>(new Draft(at).get(key.delegation(stacker)));
 
-/** The serialized entry of the map `delegation-state` after the last `delegate-stx`. */
+/** Returns the serialized entry of the map `delegation-state` after the last `delegate-stx`. */
 export function delegationOf(at: Pick<ReadContext, 'world' | 'contract'>, stacker: string): Uint8Array | undefined {
   const delegation = storedDelegation(at, stacker);
   return delegation === undefined ? undefined : delegationTuple(delegation);
 }
 
-/** A delegation that hasn't ended. */
+/** Returns a delegation that hasn't ended. */
 function activeDelegation(at: ReadContext, stacker: string): Delegation | undefined {
   const delegation = storedDelegation(at, stacker);
   return delegation === undefined || at.burnHeight > (delegation.until ?? at.burnHeight) ? undefined : delegation;
 }
 
-/** The optional of `get-delegation-info` and `get-check-delegation`: `none` after the delegation. */
+/** Returns the optional of `get-delegation-info` and `get-check-delegation`: `none` after the delegation. */
 export function delegationInfo(at: ReadContext, stacker: string): Uint8Array {
   const delegation = activeDelegation(at, stacker);
   return delegation === undefined ? clarity.none() : clarity.some(delegationTuple(delegation));
 }
 
 /**
- * `delegate-stx` without the contract's checks: allows a pool to lock up to `amount`. Locks nothing yet.
+ * Runs `delegate-stx` without the contract's checks: allows a pool to lock up to `amount`. Locks nothing yet.
  * @param rewardAddress the only reward address that the pool may use: a serialized optional
  */
 export const delegate = (
@@ -571,7 +573,7 @@ export const delegate = (
 /** Maximum height in the simulation. */
 const MAX_HEIGHT = 0xffff_ffffn;
 
-/** `delegate-stx` with the contract's checks. */
+/** Runs `delegate-stx` with the contract's checks. */
 export const delegateChecked = (
   stacker: string,
   pool: string,
@@ -588,7 +590,7 @@ export const delegateChecked = (
     return delegate(stacker, pool, amount, height, rewardAddress.bytes, at);
   });
 
-/** `revoke-delegate-stx`. */
+/** Runs `revoke-delegate-stx`. */
 export const revokeDelegation = (stacker: string, at: ReadContext): Outcome =>
   called(at, (state) => {
     const delegation = activeDelegation(at, stacker);
@@ -603,7 +605,7 @@ export const revokeDelegation = (stacker: string, at: ReadContext): Outcome =>
     return { ok: true, result, events: [poxPrint('revoke-delegate-stx', stacker, data, at)], writes: state.writes };
   });
 
-/** `delegate-stack-stx`: a pool locks STX that a stacker delegated to it. */
+/** Runs `delegate-stack-stx`: a pool locks STX that a stacker delegated to it. */
 export const stackFor = (
   pool: string,
   { stacker, amount, address, period }: { stacker: string; amount: bigint; address: Uint8Array; period: bigint },
@@ -651,7 +653,8 @@ export const stackFor = (
   });
 
 /**
- * `stack-aggregation-commit` and `stack-aggregation-commit-indexed`: a pool makes a reward slot of its members' locked STX.
+ * Runs `stack-aggregation-commit` or `stack-aggregation-commit-indexed`: a pool makes a reward slot of its members'
+ * locked STX.
  * @param indexed whether the result is the slot's index
  */
 export const commit = (
@@ -692,7 +695,7 @@ export function optionalUint(value: number | undefined): Uint8Array {
   return value === undefined ? clarity.none() : clarity.some(clarity.uint(value));
 }
 
-/** Members of `get-pox-info` that pox-4 and pox-5 share. */
+/** Returns the members of `get-pox-info` that pox-4 and pox-5 share. */
 export const poxInfo = ({ world, burnHeight }: ReadContext): Uint8Array =>
   clarity.ok(
     clarity.tuple({
@@ -705,7 +708,7 @@ export const poxInfo = ({ world, burnHeight }: ReadContext): Uint8Array =>
     }),
   );
 
-/** The node's own print: the stacker's state before the call, and the call's data. */
+/** Returns the print that the node makes: the stacker's state before the call, and the call's data. */
 function poxPrint(
   name: string,
   stacker: string,

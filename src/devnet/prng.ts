@@ -2,10 +2,10 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8Bytes } from '../codec/utf8.ts';
 
 /**
- * A seeded random number generator: equal seeds give equal sequences on every machine.
+ * A seeded random number generator. Equal seeds give equal sequences on every machine.
  *
- * The generator is xoshiro128**, seeded with the SHA-256 of a text. It is fast and uniform, but not secure: keys made with it
- * are worthless outside a simulation.
+ * The generator is xoshiro128**, seeded with the SHA-256 of a text. It is fast and uniform, but not secure: keys made
+ * with it are worthless outside a simulation.
  */
 export class Prng {
   #a: number;
@@ -21,7 +21,7 @@ export class Prng {
     this.#d = state.getUint32(12);
   }
 
-  /** 32 uniform bits. */
+  /** Returns 32 uniform bits. */
   u32(): number {
     const scrambled = Math.imul(this.#b, 5);
     const result = Math.imul((scrambled << 7) | (scrambled >>> 25), 9) >>> 0;
@@ -35,17 +35,17 @@ export class Prng {
     return result;
   }
 
-  /** An integer from 0 to `limit` - 1; `limit` at most 2^32. */
+  /** Returns an integer from 0 to `limit` - 1; `limit` at most 2^32. */
   below(limit: number): number {
     return Math.floor((this.u32() / 0x1_0000_0000) * limit);
   }
 
-  /** An integer from `low` to `high`, both included. */
+  /** Returns an integer from `low` to `high`, inclusive. */
   between(low: number, high: number): number {
     return low + this.below(high - low + 1);
   }
 
-  /** True with a given probability. */
+  /** Returns true with a given probability. */
   chance(probability: number): boolean {
     return this.u32() < probability * 0x1_0000_0000;
   }

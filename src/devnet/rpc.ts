@@ -1,4 +1,4 @@
-/** The RPC interface of the simulated node, on a port of the loopback. */
+/** The RPC interface of the simulated node, on a port of localhost. */
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -32,7 +32,7 @@ import { payerOf } from './transaction.ts';
 
 const text = (status: number, message: string): Response => new Response(message, { status });
 
-/** The decoded parameters of a path; null if it isn't the route's. */
+/** Returns the decoded parameters of a path; null if the path doesn't match. */
 function paramsOf(pattern: string, path: string): string[] | null {
   const [expected, given] = [pattern.split('/'), path.split('/')];
   if (expected.length !== given.length) return null;
@@ -46,18 +46,18 @@ function decodedPart(part: string): string {
   return decoded;
 }
 
-/** The node behind the interface: a simulated node, or a chain alone. */
+/** The node behind the interface: a simulated node, or only a chain. */
 export interface ServedNode {
   readonly chain: SimulatedChain;
   /** The published tip. */
   readonly tip: Block;
-  /** Executes the contracts, where they are real. */
+  /** Executes the contracts; undefined if they are simulated. */
   readonly clarity?: Pick<ClarityMiner, 'read' | 'constant'> | undefined;
   /** @returns the id of the transaction with 0x @throws UndecodableError, Rejection */
   submit(raw: Uint8Array): Promise<string>;
 }
 
-/** The block named by `?tip=`. @throws RpcError */
+/** Returns the block named by `?tip=`. @throws RpcError */
 function blockAt(node: ServedNode, tip: string | null): Block {
   if (tip === null || tip === '' || tip === 'latest') return node.tip;
   if (!/^(0x)?[0-9a-f]{64}$/i.test(tip)) throw new RpcError(400, 'tip is not a block id');
@@ -88,9 +88,9 @@ export async function answerRpc(node: ServedNode, request: Request): Promise<Res
 }
 
 interface RpcServer {
-  /** The URL, without a trailing slash. */
+  /** URL without a trailing slash. */
   readonly url: string;
-  /** Answers the requests under way, and stops. */
+  /** Answers the running requests, and stops. */
   stop(): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ interface RpcServerOptions {
 
 const IDLE_SECONDS = 75;
 
-/** Serves a node's RPC interface on a free port of the loopback. @throws OperatorError if it can't listen */
+/** Serves a node's RPC interface on a free port of localhost. @throws OperatorError if it can't listen */
 export function startRpc(
   node: ServedNode,
   { clock = systemClock, listen = listenHttp, log }: RpcServerOptions,
@@ -120,7 +120,7 @@ export function startRpc(
   return { url: server.url.origin, stop: () => stopGracefully(server, clock) };
 }
 
-/** An answer with an error status, as text. */
+/** Thrown to answer with an error status, as text. */
 class RpcError extends Error {
   override readonly name = 'RpcError';
   constructor(
@@ -136,7 +136,7 @@ interface RpcRequest {
   readonly node: ServedNode;
   /** The requested block state: at `?tip=`, by default at the tip. */
   readonly block: Block;
-  /** The values of the path's parameters, in order. */
+  /** Values of the path's parameters, in order. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   readonly request: Request;
@@ -144,7 +144,7 @@ interface RpcRequest {
 
 interface RpcRoute {
   readonly method: 'GET' | 'POST';
-  /** `*` is a parameter. */
+  /** Path of the route; `*` is a parameter. */
   readonly path: string;
   /** @returns the answer, or its JSON @throws RpcError */
   answer(asked: RpcRequest): unknown;
@@ -153,7 +153,9 @@ interface RpcRoute {
 /** Maximum bytes of a body: a transaction of 2 MB in hex, with its JSON. */
 const MAX_RPC_BODY = 5_000_000;
 
-/** Reads a body; too long and incomplete ones are answered like other unreadable ones. @throws RpcError */
+/**
+ * Reads a body. Bodies that are too long or incomplete get the same answer as other unreadable bodies. @throws RpcError
+ */
 async function body<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;
@@ -163,10 +165,10 @@ async function body<T>(read: Promise<T>): Promise<T> {
   }
 }
 
-/** The bytes of a request's body. @throws RpcError */
+/** Returns the bytes of a request's body. @throws RpcError */
 const bytesOf = (request: Request): Promise<Uint8Array> => body(bodyBytes(request, MAX_RPC_BODY));
 
-/** The JSON of a request's body. @throws RpcError */
+/** Returns the JSON of a request's body. @throws RpcError */
 async function jsonOf(request: Request): Promise<unknown> {
   const text = await body(bodyText(request, MAX_RPC_BODY));
   if (isTooDeep(text)) throw new RpcError(400, `The JSON body is nested deeper than ${MAX_DEPTH} levels`);
@@ -177,7 +179,7 @@ async function jsonOf(request: Request): Promise<unknown> {
   }
 }
 
-/** The bytes of a hex text. @throws RpcError */
+/** Returns the bytes of a hex text. @throws RpcError */
 function hexBytes(text: unknown, what: string): Uint8Array {
   if (typeof text !== 'string') throw new RpcError(400, `${what} must be a hex string`);
   try {
@@ -188,10 +190,10 @@ function hexBytes(text: unknown, what: string): Uint8Array {
   }
 }
 
-/** A hash without 0x, as in the node's JSON. */
+/** Returns a hash without 0x, as in the node's JSON. */
 const bare = (hash: string): string => hash.replace(/^0x/, '');
 
-/** Adds proofs unless they are declined. They are empty texts, since the simulation has none. */
+/** Adds proofs unless the client declines them. They are empty texts, because the simulation has none. */
 const withProof = <T extends object>(value: T, query: URLSearchParams, ...names: string[]): T =>
   query.get('proof') === '0' ? value : { ...value, ...Object.fromEntries(names.map((name) => [name, ''])) };
 
@@ -233,13 +235,13 @@ function info({ node, block }: RpcRequest) {
   };
 }
 
-/** The epochs of a chain, and the versions of its stacking contract, by the burn heights at which they began. */
+/** The epochs of a chain, and the versions of its stacking contract, by their first burn heights. */
 interface Eras {
   readonly epochs: readonly (readonly [id: string, start: number, networkEpoch: number])[];
   readonly versions: readonly (readonly [contract: string, activation: number])[];
 }
 
-/** The simulated chain's before pox-5. Locks of pox-2 and pox-3 ended a block after the beginning of an epoch. */
+/** Eras of the simulated chain before pox-5. Locks of pox-2 and pox-3 ended one block after the start of an epoch. */
 const SIMULATED: Eras = {
   epochs: [
     ['Epoch22', 106, 7],
@@ -254,13 +256,13 @@ const SIMULATED: Eras = {
   ],
 };
 
-/** Of a chain whose contracts are real, which is in one epoch from its first block on. */
+/** Eras of a chain with an engine: one epoch from the first block on. */
 const REAL: Eras = {
   epochs: [['Epoch34', 0, 14]],
   versions: SIMULATED.versions.map(([contract]) => [contract, 0]),
 };
 
-/** The eras up to a block. */
+/** Returns the eras up to a block. */
 function erasOf({ node, block: { world } }: RpcRequest): Eras {
   if (node.clarity !== undefined) return REAL;
   const { pox5Height = Number.POSITIVE_INFINITY } = world;
@@ -272,16 +274,16 @@ function erasOf({ node, block: { world } }: RpcRequest): Eras {
   };
 }
 
-/** Micro-STX by which stacking is counted. */
+/** Stacked micro-STX. */
 interface Stacked {
-  /** Minimum of a reward slot. */
+  /** Minimum micro-STX of a reward slot. */
   readonly minimum: bigint;
   readonly supply: bigint;
   readonly present: bigint;
   readonly next: bigint;
 }
 
-/** What is stacked at a block, by the contract where it is real. @throws RpcError */
+/** Returns the stacked amount at a block; with an engine, according to the contract. @throws RpcError */
 async function stackedAt({ node, block }: RpcRequest, cycle: number): Promise<Stacked> {
   const { world, burnView } = block;
   if (node.clarity === undefined) {
@@ -356,7 +358,7 @@ async function pox(asked: RpcRequest) {
     reward_cycle_length: cycles.length,
     rejection_votes_left_required: null,
     next_reward_cycle_in: next - height,
-    // The first cycle of a version is the next one that begins.
+    // The first cycle of a version is the next cycle that starts.
     contract_versions: versions.map(([contract, activation]) => ({
       contract_id: `${boot}.${contract}`,
       activation_burnchain_block_height: activation,
@@ -392,14 +394,14 @@ function transaction({ node, params: [wanted = ''] }: RpcRequest) {
   throw new RpcError(404, `The last ${MAX_FORK_DEPTH} blocks have no transaction ${bare(id)}`);
 }
 
-/** The block in the path, canonical or not. Block 0 has the format of an earlier epoch. @throws RpcError */
+/** Returns the block in the path, canonical or not. Block 0 has the format of an earlier epoch. @throws RpcError */
 function storedBlock({ node, params: [wanted = ''] }: RpcRequest): { block: Block; header: SealedHeader } {
   const block = node.chain.block(`0x${bare(wanted).toLowerCase()}`);
   if (block === undefined || block.header === null) throw new RpcError(404, `No such block ${bare(wanted)}\n`);
   return { block, header: block.header };
 }
 
-/** The bytes of a block (SIP-021). */
+/** Returns the bytes of a block (SIP-021). */
 function blockBytes({ receipts }: Block, header: SealedHeader): Response {
   const transactions = bodyOf(receipts).map(({ rawTx }) => fromHex(rawTx));
   const bytes = concat(header.bytes, u32(transactions.length), ...transactions);
@@ -421,7 +423,10 @@ function blockByHeight({ node, block: tip, params: [height = ''] }: RpcRequest):
 /** The `authorization` header for replays, like a node's `connection_options.auth_token`. */
 export const RPC_TOKEN = 'simulated-node';
 
-/** Executes a block again, and returns the results of its transactions. Operations on Bitcoin are not in its body. */
+/**
+ * Executes a block again, and returns the results of its transactions. The block's body doesn't contain operations on
+ * Bitcoin.
+ */
 function replay(asked: RpcRequest) {
   if (asked.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
   const { block, header } = storedBlock(asked);
@@ -459,12 +464,12 @@ function replayedTransaction({ txId, rawTx, result, cost, events, status, vmErro
   };
 }
 
-/** The Bitcoin blocks that the tip's branch has seen, newest first. */
+/** Generates the Bitcoin blocks that the tip's branch has seen, newest first. */
 function* burnBlocksOf({ block }: RpcRequest): Generator<BurnBlock> {
   for (let burn: BurnBlock | undefined = block.burnView; burn !== undefined; burn = burn.parent) yield burn;
 }
 
-/** The election of a Bitcoin block, and the last election before it. */
+/** Returns the election of a Bitcoin block, and the last election before it. */
 function sortition({ chain }: ServedNode, burn: BurnBlock) {
   const tenure = chain.elected(burn);
   let last = burn.parent;
@@ -486,13 +491,13 @@ function sortition({ chain }: ServedNode, burn: BurnBlock) {
 }
 const ZEROS = `0x${noHash}`;
 
-/** The sortition of a Bitcoin block. */
+/** Returns the sortition of a Bitcoin block. */
 function sortitions(asked: RpcRequest, burn: BurnBlock | undefined, missing: string) {
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
   return [sortition(asked.node, burn)];
 }
 
-/** The newest two sortitions with a winner. */
+/** Returns the newest two sortitions with a winner. */
 const latestSortitions = (asked: RpcRequest) =>
   burnBlocksOf(asked)
     .filter((burn) => asked.node.chain.elected(burn) !== undefined)
@@ -572,7 +577,7 @@ interface Found {
   readonly height: number;
 }
 
-/** The contract in the path; undefined if there is none. */
+/** Returns the contract in the path; undefined if there is none. */
 function contractOf({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest): Found | undefined {
   const contract = `${address}.${name}`;
   const deployed = world.contract(contract);
@@ -608,13 +613,13 @@ function source(asked: RpcRequest) {
 
 /**
  * Reads from a contract that an engine executes.
- * @returns null where the contract has no such thing
- * @throws RpcError where the engine is away
+ * @returns null if the value doesn't exist
+ * @throws RpcError if the engine isn't available
  */
 const readReal = (real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> =>
   fromEngine(() => real.read(block, read));
 
-/** @returns null where the engine refuses @throws RpcError where it is away */
+/** @returns null if the engine refuses @throws RpcError if the engine isn't available */
 async function fromEngine(ask: () => Promise<string | null>): Promise<string | null> {
   try {
     return await ask();
@@ -625,7 +630,7 @@ async function fromEngine(ask: () => Promise<string | null>): Promise<string | n
   }
 }
 
-/** What a read-only function returns. */
+/** Returns the result of a read-only function. */
 async function called(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead & { kind: 'call' }) {
   try {
     return { okay: true, result: await real.read(block, read) };
@@ -667,7 +672,7 @@ async function callRead(asked: RpcRequest) {
   if (real !== undefined) {
     const { contract } = context;
     const bytes = args.map((value) => toHex(value.bytes));
-    // The engine takes no contract as the sender, so its address stands in for it.
+    // The engine doesn't accept a contract as the sender, so the contract's address replaces it.
     const sender = splitPrincipal(body.sender).address;
     return called(real, asked.block, { kind: 'call', contract, functionName, args: bytes, sender });
   }
@@ -695,7 +700,7 @@ async function mapEntry(asked: RpcRequest) {
   return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, asked.query, 'proof');
 }
 
-/** Whether the interface has a variable or constant; its value may be computed by an expression. */
+/** Reports whether the interface has a variable or constant. An expression may compute its value. */
 const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', wanted: string): boolean =>
   abi.variables.some((variable) => variable.access === access && variable.name === wanted);
 
@@ -743,7 +748,7 @@ async function trait(asked: RpcRequest) {
   return { is_implemented: read === 'true' };
 }
 
-/** A read-only call without limits, which a node answers to its operator alone. The engine has none for any. */
+/** Runs a read-only call without limits. A node allows it only to its operator; the engine never has limits. */
 function fastCallRead(asked: RpcRequest) {
   if (asked.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
   return callRead(asked);
@@ -753,7 +758,7 @@ const Broadcast = Type.Object({ tx: Type.String() });
 /** Maximum bytes of a transaction. */
 const MAX_TRANSACTION = 2_097_152;
 
-/** The bytes of a transaction: the whole body, or hex in JSON. @throws RpcError */
+/** Returns the bytes of a transaction: the whole body, or hex in JSON. @throws RpcError */
 async function rawTransaction(request: Request): Promise<Uint8Array> {
   if (request.headers.get('content-type')?.startsWith('application/json') !== true) return bytesOf(request);
   const body = await jsonOf(request);
@@ -788,7 +793,7 @@ const FeeRequest = Type.Object({
 
 /** An approximate cost of a call. */
 const cost = { read_count: 8, read_length: 6_400, runtime: 450_000, write_count: 2, write_length: 160 };
-/** The low, middle and high estimates as multiples of the minimum fee. */
+/** The low, middle and high estimates, as multiples of the minimum fee. */
 const multiples = [1, 2, 10] as const;
 
 async function estimate({ request }: RpcRequest) {

@@ -16,8 +16,8 @@ export interface DevnetOptions extends Omit<ChainOptions, 'retained'>, ScenarioO
 }
 
 /**
- * A random course of a simulated chain, with what is difficult for an indexer: losing and winning forks, with and without a
- * Bitcoin fork, repeated events of blocks, and restarts of the node.
+ * A random course of a simulated chain with everything that is difficult for an indexer: losing and winning forks, with
+ * and without a Bitcoin fork, repeated events of blocks, and restarts of the node.
  */
 export class Scenario {
   readonly #chain: SimulatedChain;
@@ -34,10 +34,10 @@ export class Scenario {
     this.#nextFork = forkEvery;
   }
 
-  /** The events of the next block on the tip, or of a fork. */
+  /** Generates the events of the next block on the tip, or of a fork. */
   *next(): Generator<NodeEvent> {
     const chain = this.#chain;
-    /** Index block hashes of the winning chain's last blocks, the tip at the end. */
+    /** Index block hashes of the winning chain's last blocks, with the tip at the end. */
     const branch = chain
       .ancestors(chain.tip)
       .take(this.#forkDepth + 1)
@@ -54,7 +54,7 @@ export class Scenario {
     if (this.#prng.chance(1 / 100)) yield chain.restart();
   }
 
-  /** Mines a rival branch from `depth` blocks below the tip; a winning one gets one block higher than the tip. */
+  /** Mines a rival branch from `depth` blocks below the tip. A winning branch ends one block above the tip. */
   *#fork(rivals: string[], depth: number): Generator<NodeEvent> {
     const wins = this.#prng.chance(0.5);
     const onBitcoin = this.#prng.chance(0.5);
@@ -86,8 +86,8 @@ export class Scenario {
 }
 
 /**
- * The events of a whole simulated chain, in the order in which a node posts them. Memory has only the blocks that a fork can
- * still reach.
+ * Generates the events of a whole simulated chain, in the order in which a node posts them. Only the blocks that a fork
+ * can still reach stay in memory.
  */
 export function* devnetEvents(options: DevnetOptions): Generator<NodeEvent> {
   const { blocks = 100, forkDepth = 3 } = options;

@@ -14,15 +14,15 @@ const AUTH_OFFSET = 6;
 const NO_SIGNATURE = new Uint8Array(65);
 const SIGNATURE_LENGTH = 65;
 const KEY_LENGTH = 33;
-/** Maximum keys of Bitcoin's OP_CHECKMULTISIG whose number has an opcode. */
+/** Maximum keys of Bitcoin's OP_CHECKMULTISIG with an opcode for their number. */
 const MAX_KEYS = 16;
 
-/** A signature is missing or invalid. */
+/** Thrown if a signature is missing or invalid. */
 export class SignatureError extends Error {
   override readonly name = 'SignatureError';
 }
 
-/** A condition in the form that is signed: without nonce, fee and signatures. */
+/** Returns a condition in the signed form: without nonce, fee and signatures. */
 function cleared({ hashMode, signer, proof }: SpendingCondition): Uint8Array {
   const start = concat(u8(hashMode), signer, u64(0), u64(0));
   return proof.type === 'single'
@@ -33,14 +33,14 @@ function cleared({ hashMode, signer, proof }: SpendingCondition): Uint8Array {
 /** The sponsor in the origin's signed form, which doesn't depend on the real sponsor. */
 const BLANK_SPONSOR = concat(u8(HASH_MODE.p2pkh), new Uint8Array(20), u64(0), u64(0), u8(0), NO_SIGNATURE);
 
-/** The hash at the start of the origin's signatures. @param raw the transaction's bytes */
+/** Returns the initial hash of the origin's signatures. @param raw the transaction's bytes */
 function initialHash(raw: Uint8Array, { origin, sponsor, postConditions }: Transaction): Uint8Array {
   const rest = raw.subarray(postConditions.byteOffset - raw.byteOffset - 1);
   const blank = sponsor === null ? new Uint8Array() : BLANK_SPONSOR;
   return sha512_256(concat(raw.subarray(0, AUTH_OFFSET), cleared(origin), blank, rest));
 }
 
-/** One link of the signatures: the signer's key, and the hash that the next signer signs. */
+/** Returns one link of the signatures: the signer's key, and the hash that the next signer signs. */
 function link(
   hash: Uint8Array,
   flag: number,
@@ -53,7 +53,7 @@ function link(
   return { key, next: sha512_256(concat(digest, u8(encoding), signature)) };
 }
 
-/** The key that made a signature. @param signature recovery id, r and s @throws SignatureError */
+/** Returns the key that made a signature. @param signature recovery id, r and s @throws SignatureError */
 export function recovered(signature: Uint8Array, digest: Uint8Array) {
   try {
     const parsed = Signature.fromBytes(signature, 'recovered');
@@ -65,7 +65,7 @@ export function recovered(signature: Uint8Array, digest: Uint8Array) {
   throw new SignatureError('Failed to recover public key: the signature has a high S');
 }
 
-/** A public key in the script's encoding. */
+/** Returns a public key in the script's encoding. */
 function sentKey(bytes: Uint8Array, encoding: number): Uint8Array {
   try {
     return Point.fromBytes(bytes).toBytes(encoding === 0);
@@ -106,7 +106,7 @@ function signedByMany(hash: Uint8Array, flag: number, condition: SpendingConditi
   return { signer: scriptHash(condition.hashMode, signaturesRequired, keys), next: at };
 }
 
-/** The hash of the script OP_m, keys, OP_n, OP_CHECKMULTISIG, by the hash mode. */
+/** Returns the hash of the script OP_m, keys, OP_n, OP_CHECKMULTISIG, by the hash mode. */
 function scriptHash(hashMode: number, required: number, keys: readonly Uint8Array[]): Uint8Array {
   if (required > MAX_KEYS) throw new SignatureError(`More than ${MAX_KEYS} signatures`);
   const op = (number: number) => u8(number === 0 ? 0 : 0x50 + number);
@@ -136,7 +136,7 @@ function checkCondition(hash: Uint8Array, flag: number, condition: SpendingCondi
  * @throws SignatureError
  */
 export function checkSignatures(raw: Uint8Array, transaction: Transaction): void {
-  // The origin signs with the standard flag, in sponsored transactions, too.
+  // The origin signs with the standard flag, even in sponsored transactions.
   const next = checkCondition(initialHash(raw, transaction), AUTH.standard, transaction.origin);
   if (transaction.sponsor !== null) checkCondition(next, AUTH.sponsored, transaction.sponsor);
 }

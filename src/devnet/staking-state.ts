@@ -1,6 +1,6 @@
 import { LayeredMap } from './layered-map.ts';
 
-/** Sats or micro-STX by the reward cycle from which each entry counts. */
+/** Sats or micro-STX, by the reward cycle from which each entry counts. */
 type Units = readonly { readonly from: number; readonly units: bigint }[];
 
 export const unitsIn = (units: Units, cycle: number): bigint =>
@@ -44,11 +44,11 @@ export type StakingMove =
   | { kind: 'position'; position: SimulatedPosition }
   | { kind: 'stake'; stake: SimulatedStake }
   | { kind: 'signer'; signer: string; key: Uint8Array }
-  /** Rewards were calculated for a half cycle; `owed` has sats by {@link owedTo}. */
+  /** Rewards were calculated for a half cycle; `owed` contains sats by {@link owedTo}. */
   | { kind: 'calculation'; half: number; owed: ReadonlyMap<string, bigint> }
   | { kind: 'claim'; owedTo: string };
 
-/** Key of the rewards owed to a staker. @param bond null for a stake without a bond */
+/** Returns the key of the rewards owed to a staker. @param bond null for a stake without a bond */
 export const owedTo = (staker: string, bond: number | null): string => `${staker} ${bond ?? ''}`;
 
 /** The state of pox-5 on a branch of the chain. */

@@ -1,7 +1,4 @@
-/**
- * Transactions of simulated users: how they are made up, and how they are announced, replaced and dropped before they are
- * mined.
- */
+/** Transactions of simulated users: how they are made up, announced, replaced and dropped before they are mined. */
 import { stacksAddress } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
 import type { ContractTemplate, PostConditions, Scene } from './contract.ts';
@@ -34,7 +31,7 @@ import {
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
 
-/** Contracts that users deploy: on every chain, and on one that has semi-fungible tokens. */
+/** Contracts that users deploy: on every chain, and on a chain with semi-fungible tokens. */
 const usual: readonly ContractTemplate[] = [token, collectible, treasury, journal];
 export const templates: readonly ContractTemplate[] = [...usual, gems];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
@@ -43,7 +40,7 @@ const flawOfSource = ":1:1: use of unresolved function 'no-such-function'";
 /** Boot contracts that users call. */
 const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
 const nobody: ReadonlySet<string> = new Set();
-/** Minimum micro-STX of an account to act: for the fee, and something to send or lock. */
+/** Minimum micro-STX that an account needs to act: the fee, and an amount to send or lock. */
 const minimumFunds = 2_000_000n;
 
 /** Makes up users' transactions. */
@@ -103,13 +100,13 @@ export class Traffic {
     ] as const);
   }
 
-  /** Makes up a transaction that empties a balance; undefined if no free user can. */
+  /** Makes up a transaction that empties a balance; returns undefined if no free user can. */
   #emptied(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction | undefined {
     const { prng } = this;
     const free = this.users.filter((user) => this.#isFree(user, world, burnHeight, busy));
     if (free.length === 0) return undefined;
     const whole = free.filter(({ address }) => world.locked(address, burnHeight) === undefined);
-    // Most users must be able to go on.
+    // Most users must keep enough funds to continue.
     if (whole.length > 0 && free.length > this.users.length / 2 && prng.chance(0.2)) {
       const account = prng.pick(whole);
       const { address } = account;
@@ -130,7 +127,7 @@ export class Traffic {
     return this.#signed(signer, payload, { kind: 'call', contract, call }, world, 'success', call.postConditions);
   }
 
-  /** A transfer with a given nonce and fee, for transactions that are replaced or never mined. */
+  /** Returns a transfer with a given nonce and fee, for transactions that are replaced or never mined. */
   transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): MadeTransaction {
     const { prng } = this;
     const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
@@ -169,7 +166,7 @@ export class Traffic {
       [8, 'abort_by_post_condition'],
       [1, 'problematic_skipped'],
     ] as const);
-    // A condition that no call meets: that the caller sends more STX than there are.
+    // A condition that no call meets: that the caller sends more STX than exist.
     const unmet = postConditions([stxCondition(sender, amountCodes.greater, 2n ** 63n)]);
     const conditions = fate === 'abort_by_post_condition' ? unmet : call.postConditions;
     const signer = { account: origin, nonce: world.nonce(sender), fee: this.#fee() };
@@ -181,7 +178,7 @@ export class Traffic {
     return { prng: this.prng, world, contract, sender, burnHeight, recipient };
   }
 
-  /** Signs a transaction; a sponsor pays the fee of one in sixteen. */
+  /** Signs a transaction. A sponsor pays the fee of one in sixteen. */
   #signed(
     origin: Signer,
     payload: Uint8Array,
@@ -201,7 +198,7 @@ export class Traffic {
     return makeTransaction(sponsored, action, this.network, fate);
   }
 
-  /** A caller; sometimes an owner of the contract's tokens. */
+  /** Returns a caller; sometimes an owner of the contract's tokens. */
   #caller(contract: string, world: World, burnHeight: number, busy: ReadonlySet<string>): Account | undefined {
     if (!this.prng.chance(0.6)) return undefined;
     const holder = world.contract(contract)?.template.holder?.(world, contract, this.prng);
@@ -212,7 +209,7 @@ export class Traffic {
   #someUser(world: World, burnHeight: number, busy: ReadonlySet<string>): Account {
     for (let tries = 0; tries < 500; tries++) {
       const user = this.prng.pick(this.users);
-      // If all seem to wait, an account is used whose waiting transaction then loses its nonce.
+      // If all users seem busy, one is used anyway, and its waiting transaction loses the nonce.
       if (this.#isFree(user, world, burnHeight, tries < 200 ? busy : nobody)) return user;
     }
     throw new Error('no account is left that could pay for a transaction; the chain needs more accounts');
@@ -226,7 +223,7 @@ export class Traffic {
     return kind === 'call' ? this.#someContract(world) : `${this.network.boot}.${bootContracts[kind]}`;
   }
 
-  /** Picks a contract; older ones more often, so that a few are popular. */
+  /** Picks a contract. Older contracts are more likely, so that a few are popular. */
   #someContract(world: World): string {
     const own = world.contracts;
     if (own.length === 0) return `${this.network.boot}.pox-4`;
@@ -245,13 +242,13 @@ export class Traffic {
     return user === sender ? stacksAddress(this.network.addressVersion, this.prng.bytes(20)) : user;
   }
 
-  /** A fee in micro-STX: mostly low, sometimes high. */
+  /** Returns a fee in micro-STX: mostly low, sometimes high. */
   #fee(): bigint {
     return BigInt(this.prng.chance(0.1) ? this.prng.between(3_000, 50_000) : this.prng.between(180, 3_000));
   }
 }
 
-/** Reasons for which a node drops transactions, besides replacement. */
+/** Reasons other than replacement for which a node drops transactions. */
 const dropReasons = ['StaleGarbageCollect', 'TooExpensive', 'Problematic'] as const;
 /** Distance of nonces that never become minable. */
 const farAhead = 1000;
@@ -272,7 +269,7 @@ export class Mempool {
     return this.#waiting;
   }
 
-  /** Addresses whose next nonce on this branch belongs to a waiting transaction. */
+  /** Returns the addresses whose next nonce on this branch belongs to a waiting transaction. */
   busy(world: World): Set<string> {
     const busy = new Set<string>();
     for (const { origin } of this.#waiting) {
@@ -282,7 +279,8 @@ export class Mempool {
   }
 
   /**
-   * The events before a block with the transactions `fresh`, in order, spread over the given time (Unix ms).
+   * Returns the events before a block with the transactions `fresh`, in order, spread over the given time (Unix
+   * milliseconds).
    *
    * @param replaced transactions of another branch whose nonce a fresh one uses on this branch
    */
@@ -312,7 +310,7 @@ export class Mempool {
         flush();
         drop([across.id], 'ReplaceAcrossFork', transaction.id);
       } else if (prng.chance(0.15)) {
-        // Sent to the miner directly, so that it is not announced before the block.
+        // Sent directly to the miner, so it isn't announced before the block.
         continue;
       } else if (prng.chance(0.05) && transaction.sponsor === undefined && payerOf(transaction).fee > 200n) {
         flush();
@@ -334,20 +332,20 @@ export class Mempool {
     return messages.map(({ path, body }, i) => nodeEvent(path, body, Math.floor(from + step * (i + 1))));
   }
 
-  /** Removes transactions that a block of this branch has used up. */
+  /** Removes transactions that a block of this branch has mined or invalidated. */
   forgetMined(world: World): void {
     this.#waiting = this.#waiting.filter(({ origin }) => origin.nonce >= world.nonce(origin.account.address));
   }
 
-  /** New transactions that are announced now, and mined later or never. */
+  /** Makes new transactions that are announced now, and mined later or never. */
   #later(world: World, burnHeight: number): SignedTransaction[] {
     const { prng, traffic } = this;
     const announced: SignedTransaction[] = [];
     const busy = this.busy(world);
-    // An account with a waiting transaction sends nothing else, so most must stay free.
+    // An account with a waiting transaction sends nothing else, so most accounts must stay free.
     if (prng.chance(0.3) && busy.size < traffic.users.length / 4) {
       const transaction = traffic.next(world, burnHeight, busy);
-      // A sponsor's nonce would be used before this is mined, since a sponsor serves many.
+      // A sponsor serves many users, so its nonce would be used before this transaction is mined.
       if (transaction.sponsor === undefined) {
         this.#waiting.push(transaction);
         announced.push(transaction);
@@ -364,7 +362,7 @@ export class Mempool {
   }
 
   #cheaper({ origin }: MadeTransaction, world: World): MadeTransaction {
-    // Not sponsored: the sponsor's nonce is used in `world` already.
+    // Not sponsored: the sponsor's nonce is already used in `world`.
     return this.traffic.transfer(origin.account, origin.nonce, 10_000_000n, origin.fee / 2n, world);
   }
 }

@@ -1,4 +1,4 @@
-/** Makes and signs transactions (SIP-005), and describes those that the simulation executes. */
+/** Makes and signs transactions (SIP-005), and describes the transactions that the simulation executes. */
 
 import { principalBytes } from '../codec/address.ts';
 import { bootTransaction } from '../codec/boot-transaction.ts';
@@ -14,20 +14,18 @@ import { type Account, sign } from './wallet.ts';
 /** The action of a transaction. */
 export type Action =
   | { kind: 'transfer'; recipient: string; amount: bigint; memo: Uint8Array }
-  /**
-   * `flaw`: the error of code that fails the analysis, or null. Simulated users don't call contracts with `isOfUser`.
-   */
+  /** `flaw`: the analysis error of invalid code, or null. Simulated users don't call contracts with `isOfUser`. */
   | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
-  /** What a Clarity engine has executed, with the contract that it deployed, and the action that was asked for. */
+  /** The result of a Clarity engine, with the deployed contract and the original action. */
   | { kind: 'executed'; executed: Executed; deployed: { id: string; template: ContractTemplate } | null; asked: Action }
   /** Coinbase and tenure change. */
   | { kind: 'system' };
 
-/** The status of the transaction in any block, unless the call itself fails. */
+/** Status of the transaction in any block, unless the call fails. */
 export type Fate = 'success' | 'abort_by_post_condition' | 'problematic_skipped';
 
-/** An account whose nonce a transaction uses, and the fee in micro-STX that it offers. */
+/** An account with the nonce that a transaction uses, and the fee in micro-STX that it offers. */
 export interface Party {
   readonly account: { readonly address: string };
   readonly nonce: number | bigint;
@@ -43,7 +41,7 @@ export interface SignedTransaction {
   readonly sponsor: Party | undefined;
   readonly action: Action;
   readonly fate: Fate;
-  /** Bytes of mode, count and conditions, if they are to be checked. */
+  /** Bytes of mode, count and conditions, if they must be checked. */
   readonly postConditions?: Uint8Array;
 }
 
@@ -63,7 +61,7 @@ export function makeTransaction(
   return { id: toHex(transactionId(raw)), raw, origin: unsigned.origin, sponsor: unsigned.sponsor, action, fate };
 }
 
-/** The payer of the fee: the sponsor, or else the origin. */
+/** Returns the payer of the fee: the sponsor, or the origin if there is none. */
 export function payerOf(transaction: SignedTransaction): Party {
   return transaction.sponsor ?? transaction.origin;
 }
@@ -80,9 +78,9 @@ interface UnsignedTransaction {
   /** Payload type and payload, made by the functions below. */
   readonly payload: Uint8Array;
   readonly origin: Signer;
-  /** Pays the fee instead of the origin, whose own fee is then usually 0. */
+  /** Sponsor that pays the fee instead of the origin. The origin's fee is then usually 0. */
   readonly sponsor?: Signer | undefined;
-  /** Coinbase transactions must be `onChainOnly`; since Nakamoto it has no meaning for others. */
+  /** Coinbase transactions must be `onChainOnly`. Since Nakamoto, other transactions ignore it. */
   readonly anchorMode?: AnchorMode;
   readonly postConditions?: PostConditions;
 }
@@ -101,8 +99,8 @@ const noSigner = new Uint8Array(20);
 /**
  * Signs a transaction (SIP-005, "Transaction signing and verifying") and returns its bytes.
  *
- * A chain of hashes is signed. It starts with the transaction whose authorization is cleared: nonce, fee and
- * signature zero, and a blank sponsor, so that the origin can sign before a sponsor is known. Each signer adds the
+ * Signs a chain of hashes. The chain starts with the transaction with a cleared authorization: nonce, fee and signature
+ * zero, and a blank sponsor, so that the origin can sign before the sponsor is chosen. Each signer adds the
  * authorization flag, fee and nonce, signs the hash, and passes on the hash that includes the signature.
  */
 export function signTransaction(transaction: UnsignedTransaction, network: Network): Uint8Array {
@@ -119,7 +117,7 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
   const clearedSponsor = sponsor === undefined ? new Uint8Array() : spendingCondition(noSigner, 0, 0n, noSignature);
   const initialHash = sha512_256(concat(start, flag, clearedOrigin, clearedSponsor, rest));
 
-  // The origin signs with the standard flag, in sponsored transactions, too.
+  // The origin signs with the standard flag, even in sponsored transactions.
   const first = signLink(initialHash, authTypes.standard, origin);
   const auth = [spendingCondition(origin.account.hash160, origin.nonce, origin.fee, first.signature)];
   if (sponsor !== undefined) {
@@ -129,13 +127,13 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
   return concat(start, flag, ...auth, rest);
 }
 
-/** Bytes before the authorization, and of the authorization of one signature. */
+/** Bytes before the authorization, and bytes of an authorization with one signature. */
 const START_BYTES = 5;
 const AUTH_BYTES = 104;
 
 /**
  * Signs a transaction again with another fee.
- * @param origin who signed it, with its nonce
+ * @param origin its signer, with its nonce
  * @returns null for a transaction with a sponsor or several signatures
  */
 export function withFee(raw: Uint8Array, origin: Signer, network: Network): Uint8Array | null {
@@ -148,8 +146,9 @@ export function withFee(raw: Uint8Array, origin: Signer, network: Network): Uint
 }
 
 /**
- * A transaction of the node itself, as in the genesis block: chain id 0, nonce and fee 0, and empty signatures.
- * @param signers combined hash of the signers; by default that of the boot address
+ * Returns a transaction that the node creates, as in the genesis block: chain id 0, nonce and fee 0, and empty
+ * signatures.
+ * @param signers combined hash of the signers; by default the hash of the boot address
  */
 export function unsignedBootTransaction(payload: Uint8Array, network: Network, signers?: Uint8Array): Uint8Array {
   if (signers === undefined) return bootTransaction(network.name === 'mainnet', payload);
@@ -181,19 +180,19 @@ function spendingCondition(
 
 /** Transaction payloads (SIP-005; tenure change and its coinbase: SIP-021), each with its type byte first. */
 
-/** Transfer of micro-STX to a principal; the memo has at most 34 bytes and is padded with zeros. */
+/** Makes a transfer of micro-STX to a principal. The memo has at most 34 bytes and is padded with zeros. */
 export function tokenTransfer(recipient: string, amount: bigint, memo: string): Uint8Array {
   return concat(u8(0x00), clarity.principal(recipient), u64(amount), memoBytes(memo));
 }
 
-/** The 34 bytes of a memo. */
+/** Returns the 34 bytes of a memo. */
 export function memoBytes(memo: string): Uint8Array {
   const bytes = new Uint8Array(34);
   bytes.set(utf8Bytes(memo).subarray(0, 34));
   return bytes;
 }
 
-/** A deployment without a Clarity version, for which the epoch's is used. */
+/** Returns a deployment without a Clarity version, which uses the epoch's version. */
 export function smartContract(name: string, source: string): Uint8Array {
   return concat(u8(0x01), shortText(name), longText(source));
 }
@@ -202,18 +201,20 @@ export function versionedSmartContract(clarityVersion: number, name: string, sou
   return concat(u8(0x06), u8(clarityVersion), shortText(name), longText(source));
 }
 
-/** A call of a public function; the arguments are serialized Clarity values. */
+/** Returns a call of a public function. The arguments are serialized Clarity values. */
 export function contractCall(contract: string, functionName: string, args: readonly Uint8Array[]): Uint8Array {
   return concat(u8(0x02), principalBytes(contract)!, shortText(functionName), encodeArguments([...args]));
 }
 
-/** The coinbase of a Nakamoto tenure: 32 bytes of the miner's choice, the receiver, and the 80-byte VRF proof. */
+/**
+ * Returns the coinbase of a Nakamoto tenure: 32 bytes that the miner chose, the recipient, and the 80-byte VRF proof.
+ */
 export function nakamotoCoinbase(data: Uint8Array, recipient: string | undefined, vrfProof: Uint8Array): Uint8Array {
   const to = recipient === undefined ? clarity.none() : clarity.some(clarity.principal(recipient));
   return concat(u8(0x08), data, to, vrfProof);
 }
 
-/** Causes of tenure changes; 2 to 6 extend one dimension of the budget each (SIP-034). */
+/** Causes of tenure changes. Causes 2 to 6 extend one dimension of the budget each (SIP-034). */
 export const tenureChangeCauses = {
   blockFound: 0,
   extended: 1,
@@ -225,13 +226,15 @@ export const tenureChangeCauses = {
 } as const;
 
 interface TenureChange {
-  /** Consensus hashes, 20 bytes each: of this tenure, the one before, and the burn block that the miner sees. */
+  /**
+   * Consensus hashes, 20 bytes each: of this tenure, of the previous tenure, and of the burn block that the miner sees.
+   */
   readonly tenure: Uint8Array;
   readonly previousTenure: Uint8Array;
   readonly burnView: Uint8Array;
   /** Index block hash of the parent block. */
   readonly previousTenureEnd: Uint8Array;
-  /** Number of blocks of the tenure that ends, or, for an extension, of this tenure so far. */
+  /** Number of blocks of the ending tenure, or, for an extension, of this tenure so far. */
   readonly previousTenureBlocks: number;
   readonly cause: (typeof tenureChangeCauses)[keyof typeof tenureChangeCauses];
   /** Hash160 of the miner's key. */
@@ -251,7 +254,7 @@ export function tenureChange(change: TenureChange): Uint8Array {
   );
 }
 
-/** Comparison codes of the amount sent with the amount in the condition (SIP-005). */
+/** Codes for comparing the sent amount with the condition's amount (SIP-005). */
 export const amountCodes = {
   equal: 0x01,
   greater: 0x02,
@@ -268,22 +271,22 @@ const nftCodes = { sent: 0x10, notSent: 0x11 } as const;
 /** Mode `allow` without conditions: all transfers are allowed. */
 const noPostConditions: PostConditions = concat(u8(ALLOW), u32(0));
 
-/** Serializes the conditions; other assets may not be transferred. */
+/** Serializes the conditions. Other assets may not be transferred. */
 export function postConditions(items: readonly Uint8Array[]): PostConditions {
   return concat(u8(DENY), u32(items.length), ...items);
 }
 
-/** Condition on the micro-STX that `principal` sends. */
+/** Makes a condition on the micro-STX that `principal` sends. */
 export function stxCondition(principal: string, code: AmountCode, amount: bigint): Uint8Array {
   return concat(u8(0x00), conditionPrincipal(principal), u8(code), u64(amount));
 }
 
-/** Condition on the smallest units of `asset` (`ADDRESS.contract::token`) that `principal` sends. */
+/** Makes a condition on the smallest units of `asset` (`ADDRESS.contract::token`) that `principal` sends. */
 export function fungibleCondition(principal: string, asset: string, code: AmountCode, amount: bigint): Uint8Array {
   return concat(u8(0x01), conditionPrincipal(principal), assetInfo(asset), u8(code), u64(amount));
 }
 
-/** Condition that `principal` sends, or keeps, the token `id` (a serialized Clarity value) of `asset`. */
+/** Makes a condition that `principal` sends, or keeps, the token `id` (a serialized Clarity value) of `asset`. */
 export function nonFungibleCondition(
   principal: string,
   asset: string,

@@ -11,8 +11,8 @@ import { Prng } from './prng.ts';
 
 const { Point } = secp256k1;
 /**
- * The x coordinate of the base point, whose y is even. So the recovery id of a signature is 0, or 1 if its s was
- * negated.
+ * The x coordinate of the base point, which has an even y. The recovery id of a signature is therefore 0, or 1 if its s
+ * was negated.
  */
 const BASE_X = Point.BASE.toAffine().x;
 
@@ -26,29 +26,32 @@ export interface Account {
   readonly hash160: Uint8Array;
 }
 
-/** `count` accounts of a group, such as `user` or `miner`; equal seeds and groups give equal accounts. */
+/** Returns `count` accounts of a group, such as `user` or `miner`. Equal seeds and groups give equal accounts. */
 export function accounts(seed: string, group: string, count: number, network: Network): Account[] {
   const keys = new Prng(`${seed}/keys/${group}`);
   return Array.from({ length: count }, () => accountOf(keys.bytes(32), network));
 }
 
 /**
- * An account for which the operator speaks without its key.
- * @param address of a single signature
- * @returns null for an address of another kind
+ * Returns an account that the operator uses without its key.
+ * @param address a single-signature address
+ * @returns null for any other address
  */
 export function impersonated(address: string, network: Network): Account | null {
   const parsed = parseStacksAddress(address);
   if (parsed?.version !== network.addressVersion) return null;
-  // Any key: its signatures are those of nobody.
+  // An arbitrary key: its signatures are invalid for every account.
   const privateKey = new Uint8Array(32).fill(1);
   return { address, privateKey, publicKey: publicKeyOf(privateKey.toHex()), hash160: parsed.hash160 };
 }
 
-/** By the private key in hex. Every chain of a seed has the same accounts, and a key takes a multiplication of points. */
+/**
+ * Cached by the private key in hex. Every chain of a seed has the same accounts, and a key takes a multiplication of
+ * points.
+ */
 const publicKeyOf = memoize((privateKey) => secp256k1.getPublicKey(Uint8Array.fromHex(privateKey)));
 
-/** The account of a private key. */
+/** Returns the account of a private key. */
 export function accountOf(privateKey: Uint8Array, network: Network): Account {
   const publicKey = publicKeyOf(privateKey.toHex());
   const hash160 = ripemd160(sha256(publicKey));
@@ -56,9 +59,9 @@ export function accountOf(privateKey: Uint8Array, network: Network): Account {
 }
 
 /**
- * A recoverable signature over a 32-byte digest in Stacks' format: recovery id, r, s; 65 bytes, low S.
+ * Returns a recoverable signature over a 32-byte digest in Stacks' format: recovery id, r, s; 65 bytes, low S.
  *
- * The nonce of every signature is 1, so that its point is the curve's base point, and signing needs a multiplication of
+ * The nonce of every signature is 1, so its point is the curve's base point, and signing needs a multiplication of
  * numbers instead of points. The private key can be computed from such a signature, but the keys come from a seed that
  * anybody can guess anyway. Signing with real nonces took most of the time of making a chain.
  */
@@ -71,7 +74,7 @@ export function sign(digest: Uint8Array, privateKey: Uint8Array): Uint8Array {
 
 const base58check = createBase58check(sha256);
 
-/** The pay-to-public-key-hash address of a hash160, as nodes write reward recipients. */
+/** Returns the pay-to-public-key-hash address of a hash160, in the form of nodes' reward recipients. */
 export function bitcoinAddress(hash160: Uint8Array, network: Network): string {
   return base58check.encode(concat(u8(network.bitcoinVersion), hash160));
 }

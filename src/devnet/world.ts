@@ -4,7 +4,7 @@ import { StakingState } from './staking-state.ts';
 
 /** A deployed contract on a branch. */
 interface DeployedContract {
-  /** `ADDRESS.name`. */
+  /** Identifier: `ADDRESS.name`. */
   readonly id: string;
   readonly template: ContractTemplate;
   /** Height of the block that it was deployed in. */
@@ -14,8 +14,8 @@ interface DeployedContract {
 /**
  * The whole state after a block: balances, owners, nonces, contracts and stacked STX.
  *
- * Balances change only by events, fees and rewards, as for indexers of the chain. Overdrawing a balance is a mistake of the
- * simulation and throws.
+ * Balances change only by events, fees and rewards, as indexers of the chain see them. Overdrawing a balance is a
+ * mistake of the simulation and throws.
  */
 export class World implements WorldView {
   readonly #stx: LayeredMap<bigint>;
@@ -35,8 +35,8 @@ export class World implements WorldView {
   #supply: bigint;
 
   /**
-   * @param parent the state before; undefined before block 0
-   * @param pox5Height burn height from which pox-5 replaces pox-4; undefined if both are always active
+   * @param parent the previous state; undefined before block 0
+   * @param pox5Height burn height at which pox-5 replaces pox-4; undefined if both are always active
    */
   constructor(
     parent?: World,
@@ -71,7 +71,7 @@ export class World implements WorldView {
     this.#supply = parent.#supply;
   }
 
-  /** The state for a block on top. This state must not change any more. */
+  /** Returns the state for a child block. This state must not change any more. */
   fork(): World {
     return new World(this);
   }
@@ -81,17 +81,17 @@ export class World implements WorldView {
     return burnHeight >= this.pox5Height === (contract === 'pox-5');
   }
 
-  /** Micro-STX, including locked ones. */
+  /** Returns micro-STX, including locked micro-STX. */
   balance(principal: string): bigint {
     return this.#stx.get(principal) ?? 0n;
   }
 
-  /** Micro-STX of every principal that ever had some. */
+  /** Returns the micro-STX of every principal that ever had some. */
   balances(): Map<string, bigint> {
     return this.#stx.entries();
   }
 
-  /** Micro-STX that came into being, less those that were burnt. Fees count though their miner gets them later. */
+  /** Returns the minted micro-STX minus the burnt micro-STX. It includes fees that their miner receives later. */
   supply(): bigint {
     return this.#supply;
   }
@@ -105,13 +105,13 @@ export class World implements WorldView {
     return this.balance(principal) - (this.locked(principal, burnHeight)?.amount ?? 0n);
   }
 
-  /** Locked micro-STX at a burn height. */
+  /** Returns the locked micro-STX at a burn height. */
   stacked(burnHeight: number): bigint {
     const locks = [...this.#locks.entries().values()].filter(({ unlockHeight }) => unlockHeight > burnHeight);
     return locks.reduce((sum, { amount }) => sum + amount, 0n);
   }
 
-  /** The next nonce of an account. */
+  /** Returns the next nonce of an account. */
   nonce(address: string): number {
     return this.#nonces.get(address) ?? 0;
   }
@@ -124,17 +124,17 @@ export class World implements WorldView {
     return this.#supplies.get(asset) ?? 0n;
   }
 
-  /** Undefined if the token was never minted, or was burnt. */
+  /** Returns the owner of a token; undefined if it was never minted, or was burnt. */
   ownerOf(asset: string, value: Uint8Array): string | undefined {
     return this.#owners.get(`${asset} ${value.toHex()}`) || undefined;
   }
 
-  /** Number of tokens of an asset that were ever minted. */
+  /** Returns the number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number {
     return this.#minted.get(asset) ?? 0;
   }
 
-  /** A contract's stored value. */
+  /** Returns a contract's stored value. */
   stored(contract: string, key: string): string | undefined {
     return this.#stored.get(`${contract} ${key}`);
   }
@@ -176,7 +176,7 @@ export class World implements WorldView {
     this.#stx.set(principal, rest);
   }
 
-  /** Pays a coinbase, which comes into being with it. */
+  /** Pays a coinbase, which mints the STX. */
   mint(principal: string, amount: bigint): void {
     this.credit(principal, amount);
     this.#supply += amount;

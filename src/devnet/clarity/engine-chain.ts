@@ -1,4 +1,4 @@
-/** Keeps the engine at a block of the chain: what has to be undone is undone by making the chain anew up to the block. */
+/** Keeps the engine at a block of the chain. To undo a block, it builds the chain again up to another block. */
 import type { ClarityEngine } from './engine.ts';
 import type {
   Credit,
@@ -9,42 +9,42 @@ import type {
   EngineSession,
 } from './engine-messages.ts';
 
-/** The beginning of the chain. */
+/** The start of the chain. */
 export interface EngineStart {
   /** Stacks epoch, such as 3.4. */
   epoch: string;
   /** Unix seconds. */
   time: number;
-  /** What accounts have. */
+  /** Balances of the accounts. */
   funds: Credit[];
 }
 
 interface MadeBlock {
   /** Id of the parent; null for block 1. */
   parent: string | null;
-  /** What the engine makes for it; null for block 1, with which it begins. */
+  /** The block in the engine's form; null for block 1, which the engine starts with. */
   block: EngineBlock | null;
 }
 
-/** What the engine came to. */
+/** Result and position of the engine after a block. */
 export interface Attempt extends EnginePosition {
   outcome: EngineOutcome | null;
 }
 
-/** What came of a contract that was deployed to be looked at. */
+/** The result of deploying a contract to inspect it. */
 export interface Probed {
   outcome: EngineOutcome | null;
-  /** Constants by name. */
+  /** Values of constants, by name. */
   values: ReadonlyMap<string, string>;
 }
 
-/** How the names of functions begin that return constants; a number follows. */
+/** Start of the names of functions that return constants; a number follows. */
 const PROBE = 'stackside-constant-';
 
-/** Whether a function of an interface is one that was added to return a constant. */
+/** Reports whether a function of an interface was added to return a constant. */
 export const isProbe = (functionName: string): boolean => functionName.startsWith(PROBE);
 
-/** A block whose deployment has functions, too, that return constants. */
+/** Returns a block that also deploys functions that return the contract's constants. */
 function withProbes(block: EngineBlock, constants: readonly string[]): EngineBlock {
   if (block.kind !== 'block' || block.action?.kind !== 'deploy') return block;
   const probes = constants.map((name, at) => `(define-read-only (${PROBE}${at}) ${name})`);
@@ -55,13 +55,13 @@ function withProbes(block: EngineBlock, constants: readonly string[]): EngineBlo
 export class EngineChain {
   readonly #engine: ClarityEngine;
   readonly #start: EngineStart;
-  /** Every block that the chain has, by its id. */
+  /** All blocks of the chain, by id. */
   readonly #made = new Map<string, MadeBlock>();
-  /** The block that each of the engine's chains is at; null where it has to begin. */
+  /** The current block of each of the engine's chains; null if the chain must be built again. */
   readonly #at: Record<EngineSession, string | null> = { counting: null, quick: null, aside: null };
-  /** Values of constants by the block that deployed their contract and its id. */
+  /** Values of constants, by the block that deployed their contract and the contract's id. */
   readonly #constants = new Map<string, ReadonlyMap<string, string>>();
-  /** The chain that made a block last. */
+  /** The chain that made the last block. */
   #last: EngineSession = 'quick';
 
   constructor(engine: ClarityEngine, start: EngineStart) {
@@ -69,7 +69,7 @@ export class EngineChain {
     this.#start = start;
   }
 
-  /** Begins the chain. The caller keeps block 1 with {@link keep}. @throws as the engine does */
+  /** Starts the chain. The caller must then call {@link keep} for block 1. @throws any error of the engine */
   async begin(session: EngineSession = 'quick'): Promise<EnginePosition> {
     this.#at[session] = null;
     this.#last = session;
@@ -79,7 +79,9 @@ export class EngineChain {
     return answer;
   }
 
-  /** Reads from where a chain is. @returns null where there is no such thing @throws as the engine does */
+  /**
+   * Reads from the current state of a chain. @returns null if the value doesn't exist @throws any error of the engine
+   */
   async readNow(read: EngineRead, session: EngineSession = 'quick'): Promise<string | null> {
     const answer = await this.#engine.ask({ session, kind: 'read', read });
     if (answer.kind !== 'value') throw new Error(`the engine answered ${answer.kind}`);
@@ -87,12 +89,12 @@ export class EngineChain {
   }
 
   /**
-   * Deploys a contract where the engine is, in a block that the chain never has, and reads its constants.
-   * @param session is nowhere afterwards
+   * Deploys a contract on the current state, in a block that the chain never contains, and reads its constants.
+   * @param session has no position afterwards
    * @param block deploys the contract
    * @param names of constants
-   * @returns what came of the deployment, and the values
-   * @throws as the engine does
+   * @returns the result of the deployment, and the values
+   * @throws any error of the engine
    */
   async probe(session: EngineSession, block: EngineBlock, names: readonly string[]): Promise<Probed> {
     this.#at[session] = null;
@@ -110,10 +112,10 @@ export class EngineChain {
   }
 
   /**
-   * Makes blocks on another one, which the chain never has, up to the first one whose action fails.
-   * @param isSought whether an error counts; the others are passed over
-   * @returns its place and error; null where none fails
-   * @throws as the engine does
+   * Makes blocks that the chain never contains on a parent, up to the first block with a failing action.
+   * @param isSought whether an error counts; other errors are ignored
+   * @returns index and error of the block; null if none fails
+   * @throws any error of the engine
    */
   async firstFailing(
     parent: string,
@@ -130,11 +132,12 @@ export class EngineChain {
   }
 
   /**
-   * The values of constants of a contract on the branch of a block, as its deployment made them. Nothing but the contract itself can read
-   * them, so the contract is deployed once more, aside, on the block below that of its deployment, with functions that return them.
+   * Returns the values of a contract's constants on the branch of a block. Only the contract can read them. The
+   * contract is therefore deployed again, in the chain `aside`, on the parent of its block, with additional functions
+   * that return them.
    * @param names of all constants
-   * @returns null for a contract that no block deployed
-   * @throws as the engine does
+   * @returns null if no block deployed the contract
+   * @throws any error of the engine
    */
   async constants(id: string, contract: string, names: readonly string[]): Promise<ReadonlyMap<string, string> | null> {
     const deployed = this.#deploymentOf(id, contract);
@@ -148,7 +151,7 @@ export class EngineChain {
     return values;
   }
 
-  /** The block of a branch that deployed a contract, and the one below; null where none did. */
+  /** Returns the block of a branch that deployed a contract, and its parent; null if there is none. */
   #deploymentOf(id: string, contract: string): { id: string; parent: string; block: EngineBlock } | null {
     for (let at: string | null = id; at !== null; ) {
       const { parent, block }: MadeBlock = this.#block(at);
@@ -165,7 +168,7 @@ export class EngineChain {
     return null;
   }
 
-  /** Makes a block on another one. The engine is nowhere until it is kept. @throws as the engine does */
+  /** Makes a block on a parent. The engine has no position until {@link keep}. @throws any error of the engine */
   async attempt(parent: string, block: EngineBlock): Promise<Attempt> {
     const session = block.kind === 'block' && block.action !== null ? 'counting' : 'quick';
     await this.#goTo(session, parent);
@@ -175,7 +178,7 @@ export class EngineChain {
   }
 
   /**
-   * Keeps the block that the engine has made just now.
+   * Keeps the last block that the engine made.
    * @param parent null for block 1
    */
   keep(id: string, parent: string | null, block: EngineBlock | null): void {
@@ -183,7 +186,7 @@ export class EngineChain {
     this.#at[this.#last] = id;
   }
 
-  /** Reads from the state after a block. @returns null where there is no such thing @throws as the engine does */
+  /** Reads from the state after a block. @returns null if the value doesn't exist @throws any error of the engine */
   async read(id: string, read: EngineRead): Promise<string | null> {
     await this.#goTo('quick', id);
     return this.readNow(read);
@@ -196,7 +199,7 @@ export class EngineChain {
   }
 
   async #goTo(session: EngineSession, id: string): Promise<void> {
-    // Another process knows nothing of either chain.
+    // A new process has neither chain.
     if (!this.#engine.isRunning) [this.#at.counting, this.#at.quick] = [null, null];
     const at = this.#at[session];
     if (at === id) return;

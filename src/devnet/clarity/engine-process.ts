@@ -1,9 +1,9 @@
 /**
- * The process of the Clarity engine: it loads the project's own @stacks/clarinet-sdk and makes what it is told to. Its text is
- * written to a file and run from there, so that it must import nothing of this program's but types.
+ * The process of the Clarity engine. It loads the project's @stacks/clarinet-sdk and follows the server's messages. Its
+ * source is written to a file and run from there, so it must import only types from this program.
  *
- * The engine is loaded from the directory in the first argument. What it prints is nobody's: messages go through the channel of
- * the parent process.
+ * The first argument is the directory to load the engine from. Its output is ignored: messages use the channel of the
+ * parent process.
  */
 import { dirname, join } from 'node:path';
 import type {
@@ -39,7 +39,7 @@ interface Engine {
   CallFnArgs: new (contract: string, functionName: string, args: Uint8Array[], sender: string) => object;
 }
 
-/** Who gets the fees, which the chain pays to its miners later. */
+/** Recipient of the fees. The chain pays them to its miners later. */
 const FEES = 'ST000000000000000000002AMW42H';
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -48,7 +48,7 @@ const send = (message: EngineReady | ({ id: number } & EngineAnswer)): void => {
   process.send?.(message);
 };
 
-/** Maps come as such from the engine, and bigints, which JSON has neither. */
+/** The engine returns maps and bigints, which JSON doesn't support. */
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) =>
     typeof part === 'bigint' ? String(part) : part instanceof Map ? Object.fromEntries(part) : part,
@@ -122,7 +122,7 @@ function readFrom(engine: Engine, session: Session, read: EngineRead): string | 
   }
 }
 
-/** What the engine says of a snippet: its value, or `error:` and why it failed, in which case it has changed nothing. */
+/** Runs a snippet. Returns its value, or `error:` and the reason if it failed. A failed snippet has changed nothing. */
 function saidOf(session: Session, snippet: string): string {
   try {
     return session.runSnippet(snippet);
@@ -135,7 +135,7 @@ function implementsTrait(
   session: Session,
   { contract, definedIn, trait }: EngineRead & { kind: 'trait' },
 ): 'true' | 'false' | null {
-  // The division fails once the analysis has found that the contract can stand for the trait.
+  // The snippet reaches the division only if the analysis accepts the contract for the trait.
   const said = saidOf(
     session,
     `(use-trait asked '${definedIn}.${trait})
@@ -147,7 +147,7 @@ function implementsTrait(
   return /unresolved contract|undeclared trait/.test(said) ? null : 'false';
 }
 
-/** Lets the engine's clock stand, so that a chain that is made again has the same times. @param time Unix seconds */
+/** Stops the engine's clock, so that a chain that is built again has the same times. @param time Unix seconds */
 function standStill(time: number): void {
   const Running = globalThis.Date;
   globalThis.Date = class extends Running {
@@ -201,7 +201,7 @@ try {
       send({ id, ...answer });
     });
   });
-  // The parent process is gone.
+  // The parent process has ended.
   process.on('disconnect', () => process.exit(0));
   send({ kind: 'ready', version });
 } catch (error) {

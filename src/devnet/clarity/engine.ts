@@ -1,6 +1,6 @@
 /**
- * The Clarity engine: the project's own @stacks/clarinet-sdk, in a process of its own. It is not part of this program, whose
- * licence is another; the two speak by messages.
+ * The Clarity engine: the project's @stacks/clarinet-sdk, in a separate process. It has another licence and isn't part
+ * of this program. Both communicate by messages.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,32 +13,32 @@ import type { EngineAnswer, EngineReady, ToEngine } from './engine-messages.ts';
 
 /** The package that a project installs. */
 const PACKAGE = '@stacks/clarinet-sdk';
-/** Major version whose interface is known. */
+/** The supported major version. */
 const KNOWN_MAJOR = '3';
 const INSTALL = `Install it in that directory: npm install --save-dev ${PACKAGE}@${KNOWN_MAJOR}`;
 
-/** Milliseconds for loading the engine, and for an answer, in which the chain may be made anew. */
+/** Milliseconds for loading the engine, and for an answer, which may include building the chain again. */
 const LOADING_MS = 60_000;
 const ANSWER_MS = 60_000;
 
-/** The engine ended, or didn't answer in time and was ended. It begins anew with the next request. */
+/** Thrown if the engine ended, or was ended because its answer was late. The next request starts it again. */
 export class EngineEndedError extends Error {
   override readonly name = 'EngineEndedError';
 }
 
-/** The engine refused a message. */
+/** Thrown if the engine refused a message. */
 export class EngineRefusedError extends Error {
   override readonly name = 'EngineRefusedError';
 }
 
-/** The module of the process in a file: the compiled executable holds it, where no other process can read it. */
+/** Writes the module of the process to a file, because another process can't read it from the compiled executable. */
 async function moduleFile(module: URL): Promise<{ path: string; remove(): void }> {
   const path = fileURLToPath(module);
   if (!path.includes('$bunfs')) return { path, remove: () => {} };
   const text = await Bun.file(path.replace(/\.ts$/, '.js')).text();
   const directory = mkdtempSync(join(tmpdir(), 'stackside-clarity-'));
   const file = join(directory, 'engine.js');
-  // Without the line that sends Bun to look for compiled code beside the file.
+  // Removes the line that makes Bun look for compiled code next to the file.
   writeFileSync(file, text.replace(/^\/\/ @bun.*\n/, ''));
   return { path: file, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
@@ -49,14 +49,14 @@ interface Waiting {
 }
 
 interface EngineOptions {
-  /** The directory of the project whose engine is loaded. */
+  /** Directory of the project with the engine. */
   directory: string;
-  /** The module that its process runs. */
+  /** Module that the engine's process runs. */
   module: URL;
   clock?: Clock;
 }
 
-/** An engine's process, which is started anew after it ended. */
+/** The process of an engine. It is started again after it ended. */
 export class ClarityEngine {
   readonly #directory: string;
   readonly #module: URL;
@@ -71,7 +71,7 @@ export class ClarityEngine {
     this.#clock = clock;
   }
 
-  /** Whether a process runs, with what it was told. */
+  /** Whether a process runs, with the state that it was sent. */
   get isRunning(): boolean {
     return this.#process !== null;
   }
@@ -79,7 +79,7 @@ export class ClarityEngine {
   /**
    * Starts the process.
    * @returns the version of the engine
-   * @throws OperatorError where the directory has no engine, or one of another version
+   * @throws OperatorError if the directory has no engine, or an unsupported version
    */
   async start(): Promise<string> {
     const file = await moduleFile(this.#module);
@@ -96,7 +96,7 @@ export class ClarityEngine {
     const child = Bun.spawn([process.execPath, '--no-install', path, this.#directory], {
       cwd: this.#directory,
       env: { ...process.env, BUN_BE_BUN: '1' },
-      // It prints what contracts print. A package that isn't there is not fetched: --no-install.
+      // The process prints the output of contracts. --no-install: a missing package isn't fetched.
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'json',
       ipc: (message: EngineReady | ({ id: number } & EngineAnswer)) => {
@@ -130,8 +130,8 @@ export class ClarityEngine {
   }
 
   /**
-   * Sends a message, and starts the process where none runs.
-   * @throws EngineEndedError, EngineRefusedError; OperatorError where it can't be started
+   * Sends a message, and starts the process if none runs.
+   * @throws EngineEndedError, EngineRefusedError; OperatorError if it can't be started
    */
   async ask(message: ToEngine): Promise<EngineAnswer> {
     if (this.#isStopped) throw new EngineEndedError('The Clarity engine was stopped.');
@@ -146,7 +146,7 @@ export class ClarityEngine {
     return answer;
   }
 
-  /** Waits for the process, and ends it where it is late. @throws EngineEndedError */
+  /** Waits for the process, and ends it if it is late. @throws EngineEndedError */
   async #within<T>(most: number, answer: Promise<T>, child: Subprocess): Promise<T> {
     const answered = new AbortController();
     void pause(this.#clock, most, answered.signal).then(() => {

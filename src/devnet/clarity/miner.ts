@@ -1,6 +1,6 @@
 /**
- * Mines blocks whose transactions a Clarity engine executes. Each transaction has a block of its own, so that it fails alone; the
- * engine and the chain have the same heights, times and STX.
+ * Mines blocks with transactions that a Clarity engine executes. Each transaction gets a separate block, so that it
+ * fails without affecting others. The engine and the chain have the same heights, times and STX.
  */
 import { atMost } from '../../base/turns.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
@@ -18,9 +18,9 @@ import { type Attempt, EngineChain, isProbe } from './engine-chain.ts';
 import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
 import { executedOf, vmErrorOf } from './outcome.ts';
 
-/** The epoch of the chain: the last one in which pox-4 is active. */
+/** Epoch of the chain: the last one with an active pox-4. */
 const EPOCH = '3.4';
-/** Contracts of the boot address that the engine has, with their versions of Clarity. */
+/** Contracts of the boot address in the engine, with their Clarity versions. */
 const BOOT_CONTRACTS = {
   ...{
     pox: 1,
@@ -37,11 +37,11 @@ const BOOT_CONTRACTS = {
   ...{ 'cost-voting': 1, signers: 2, 'signers-voting': 2 },
 };
 
-/** Seconds by which the engine moves the time with a block, and from a Bitcoin block to the next one at least. */
+/** Seconds that the engine adds per block, and minimum seconds between two Bitcoin blocks. */
 const BLOCK_SECONDS = 10;
 const BITCOIN_SECONDS = 600;
 
-/** Blocks of a tenure that are mined by the clock. */
+/** Number of a tenure's blocks, if blocks are mined at intervals. */
 const BLOCKS_IN_TENURE = 4;
 
 const creditOf = ({ recipient, amount }: { recipient: string; amount: bigint }): Credit => ({
@@ -68,7 +68,7 @@ function actionOf({ origin, action }: SignedTransaction): EngineAction {
   }
 }
 
-/** The transaction with what came of it, in the form in which the chain mines it. */
+/** Returns the transaction with its result, in the form that the chain mines. */
 function executed(transaction: SignedTransaction, result: Executed): SignedTransaction {
   const { action, origin } = transaction;
   const isDeployed = action.kind === 'deploy' && result.status === 'success' && result.abi !== null;
@@ -79,8 +79,9 @@ function executed(transaction: SignedTransaction, result: Executed): SignedTrans
 }
 
 /**
- * The boot contracts, as the engine's analysis describes them. It tells of contracts that are deployed alone, so a copy of each is.
- * @param chain has begun, and has to begin again
+ * Returns the boot contracts with the engine's analysis. The engine analyses only deployed contracts, so it deploys a
+ * copy of each.
+ * @param chain must be started; it must be started again afterwards
  */
 async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']> {
   const { boot } = networks.testnet;
@@ -98,7 +99,7 @@ async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']
       constants.filter((one) => !Object.hasOwn(template.constants ?? {}, one)),
     );
     const made = outcome === null ? null : executedOf(outcome, true).abi;
-    // A source that the engine of another version doesn't take as it is has what can be read of it without an analysis.
+    // If another engine version rejects the source, only the parts that don't need an analysis are available.
     const abi =
       made === null ? template.abi : { ...made, functions: made.functions.filter((one) => !isProbe(one.name)) };
     const known = Object.fromEntries([...values].map(([constant, value]) => [constant, fromHex(value)]));
@@ -114,7 +115,7 @@ async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']
   return contracts;
 }
 
-/** The reward cycles of the engine's stacking contract. @param chain has begun */
+/** Returns the reward cycles of the engine's stacking contract. @param chain must be started */
 async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
   const contract = `${networks.testnet.boot}.pox-4`;
   const call = {
@@ -130,7 +131,7 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
   return rewardCycles(blocks('reward-cycle-length'), blocks('prepare-cycle-length'));
 }
 
-/** A transaction of a block as it was before it was executed. */
+/** Returns a transaction of a block in its form before the execution. */
 export const askedOf = (transaction: SignedTransaction): SignedTransaction =>
   transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.asked } : transaction;
 
@@ -138,14 +139,14 @@ type Deployment = EngineAction & { kind: 'deploy' };
 
 export class ClarityMiner {
   readonly #engine: EngineChain;
-  /** Mining and reading, one at a time: the engine is at one block. */
+  /** Mining and reading, one at a time, because the engine has one position. */
   readonly #turns = atMost(1);
-  /** What each block paid to miners, by its id. */
+  /** Rewards that each block paid to miners, by block id. */
   readonly #rewards = new Map<string, MinedBlock['rewards']>();
   #chain: SimulatedChain | null = null;
-  /** Unix seconds of the block that is mined now. */
+  /** Time of the block that is being mined, in Unix seconds. */
   #time: number;
-  /** What the block that is mined now has. */
+  /** Transactions of the block that is being mined. */
   #included: SignedTransaction[] = [];
 
   private constructor(
@@ -158,10 +159,10 @@ export class ClarityMiner {
   }
 
   /**
-   * Begins a chain.
-   * @param funds micro-STX of all accounts, the faucet's too
-   * @param time of its beginning, in Unix seconds
-   * @throws OperatorError where the engine can't be started
+   * Starts a chain.
+   * @param funds micro-STX of all accounts, including the faucet
+   * @param time of its start, in Unix seconds
+   * @throws OperatorError if the engine can't be started
    */
   static async begin(engine: ClarityEngine, funds: Beginning['funds'], time: number): Promise<ClarityMiner> {
     const credits = funds.map(({ address: recipient, amount }) => creditOf({ recipient, amount }));
@@ -172,22 +173,22 @@ export class ClarityMiner {
     return new ClarityMiner(chain, time, { firstBurnHeight: 0, cycles, contracts, funds });
   }
 
-  /** The time of the block that is mined now, in Unix seconds. */
+  /** Time of the block that is being mined, in Unix seconds. */
   get time(): number {
     return this.#time;
   }
 
-  /** The time of the Bitcoin block with which the block that is mined now begins a tenure, in Unix seconds. */
+  /** Time of the Bitcoin block that starts the tenure of the block that is being mined, in Unix seconds. */
   get bitcoinTime(): number {
     return this.#time - BLOCK_SECONDS;
   }
 
-  /** The time of a tenure's first block on another block, in Unix seconds. */
+  /** Returns the time of a tenure's first block on a parent, in Unix seconds. */
   tenureTime({ time, burnView }: Block): number {
     return Math.max(burnView.time + BITCOIN_SECONDS, time + BLOCK_SECONDS) + BLOCK_SECONDS;
   }
 
-  /** The transactions of the block that is mined now. */
+  /** Transactions of the block that is being mined. */
   get included(): readonly SignedTransaction[] {
     return this.#included;
   }
@@ -196,12 +197,15 @@ export class ClarityMiner {
     this.#chain = chain;
   }
 
-  /** Whether the next block by the clock begins a tenure. */
+  /** Reports whether the next block at an interval starts a tenure. */
   endsTenure({ blocksInTenure }: Block): boolean {
     return blocksInTenure >= BLOCKS_IN_TENURE;
   }
 
-  /** Mines a block: the first of a tenure, which has no transactions, or one with the first transaction that can be mined. */
+  /**
+   * Mines a block: the first block of a tenure, without transactions, or a block with the first transaction that can be
+   * mined.
+   */
   mine(parent: Block, newTenure: boolean, pending: readonly SignedTransaction[]): Promise<MinedBlock> {
     return this.#turns(async () => {
       if (newTenure || parent.parent === null) return this.#mineTenure(parent);
@@ -216,8 +220,8 @@ export class ClarityMiner {
   }
 
   /**
-   * Executes transactions on a block, each in a block of its own, which the chain never has.
-   * @returns the error of the first one that makes no result, with its place; null where all do
+   * Executes transactions on a block, each in a separate block that the chain never contains.
+   * @returns error and index of the first transaction without a result; null if all have one
    * @throws EngineEndedError, EngineRefusedError
    */
   firstFlaw(parent: Block, transactions: readonly SignedTransaction[]): Promise<{ at: number; error: string } | null> {
@@ -231,9 +235,9 @@ export class ClarityMiner {
   }
 
   /**
-   * The value of a constant of a contract that was deployed on the branch of a block.
+   * Returns the value of a constant of a contract that was deployed on the branch of a block.
    * @param names of all its constants
-   * @returns null where the contract has none of this name
+   * @returns null if the contract has no constant with this name
    * @throws EngineEndedError, EngineRefusedError
    */
   constant(block: Block, contract: string, name: string, names: readonly string[]): Promise<string | null> {
@@ -244,10 +248,10 @@ export class ClarityMiner {
   }
 
   /**
-   * The line at which a deployment failed: where the first definition begins with which the source has the error.
-   * @param parent id of the block below the deployment
+   * Returns the line at which a deployment failed: the first line of the first definition that causes the error.
+   * @param parent id of the parent of the deployment's block
    * @param vmError of the deployment
-   * @returns null where no definition makes the error, or the engine ended with it
+   * @returns null if no definition causes the error, or the engine ended while it looked
    */
   mistakeLine(parent: string, deployment: Deployment, vmError: string): Promise<number | null> {
     const places = formPlaces(deployment.source);
@@ -298,17 +302,18 @@ export class ClarityMiner {
       result.status === 'success'
         ? brokenPostCondition(transaction.postConditions, result.events, transaction.origin.account.address)
         : null;
-    // The engine has done what it reports in a way that isn't known.
+    // The engine executed the transaction, but reported something unsupported.
     const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
     const isUndone = attempt === null || isUnknown || broken !== null;
     const made: EngineBlock = isUndone ? { ...block, action: null } : block;
     const at = isUndone ? await this.#engine.attempt(parent.indexBlockHash, made) : attempt;
     const reported =
       broken === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: broken };
-    // The memo of a transfer is in the transaction alone.
+    // Only the transaction contains the memo of a transfer.
     this.#included = [isTransfer ? transaction : executed(transaction, reported)];
     try {
-      // What failed changed nothing, and without a count of costs it might succeed when the chain is made anew.
+      // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
+      // costs it might succeed.
       const kept: EngineBlock = reported.status === 'success' ? made : { ...made, action: null };
       return this.#assemble(parent, kept, at, {});
     } finally {
@@ -316,7 +321,7 @@ export class ClarityMiner {
     }
   }
 
-  /** Executes a transaction. An engine that ended with it has failed it. @returns a null attempt then */
+  /** Executes a transaction. If the engine ends, the transaction failed. @returns a null attempt in this case */
   async #tried(parent: Block, block: EngineBlock): Promise<{ attempt: Attempt | null; outcome: EngineOutcome }> {
     try {
       const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
@@ -328,7 +333,7 @@ export class ClarityMiner {
     }
   }
 
-  /** Makes the chain's block of what the engine made. */
+  /** Makes the chain's block that matches the engine's block. */
   #assemble(parent: Block, block: EngineBlock | null, attempt: Attempt, options: MineOptions): MinedBlock {
     const { height, burnHeight, time } = attempt;
     this.#time = time;

@@ -1,4 +1,4 @@
-/** A network whose contracts run for real: a Clarinet project's accounts and contracts, and a node that mines for them. */
+/** A network that executes contracts: a Clarinet project's accounts and contracts, and a node that mines for them. */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
@@ -13,39 +13,39 @@ import { type ClarinetProject, clarinetProject, type ProjectContract } from './p
 interface RealNetworkOptions {
   /** Directory of the project. */
   clarity: string | null;
-  /** Whether its contracts are deployed anew when they change. */
+  /** Whether to deploy changed contracts again. */
   watch: boolean;
   seed: number;
   interval: number;
   automine: boolean;
   unsafeImpersonate: boolean;
-  /** Another observer of the node. */
+  /** A second observer of the node. */
   otherObserver?: ObserverOptions;
 }
 
-/** A network whose contracts run for real. */
+/** A network that executes contracts. */
 export interface RealNetwork {
   readonly node: SimulatedNode;
   readonly project: ClarinetProject;
-  /** Deploys the project's contracts, once the node has started. @throws OperatorError */
+  /** Deploys the project's contracts, after the node has started. @throws OperatorError */
   begun(): Promise<void>;
   /**
-   * Reads the project again, and deploys its contracts anew if they are others.
-   * @param files gets the paths of the project's files
-   * @returns what came of it; null where nothing changed
-   * @throws OperatorError where the project has a mistake; then the chain is as it was
+   * Reads the project again, and deploys its contracts again if they changed.
+   * @param files receives the paths of the project's files
+   * @returns the result; null if nothing changed
+   * @throws OperatorError if the project has an error; the chain is then unchanged
    */
   changed(files: string[]): Promise<ContractsEvent | null>;
 }
 
-/** What the watch of a project's files logs. */
+/** Log events of the watch on a project's files. */
 export type ContractsEvent =
-  /** `mined` transactions were mined again after the contracts, and `dropped` could not be. */
+  /** `mined` transactions were mined again after the contracts; `dropped` transactions could not be. */
   | { event: 'contracts_deployed'; contracts: readonly string[]; mined: number; dropped: number }
-  /** The project has a mistake, and the chain goes on as it was. */
+  /** The project has an error. The chain is unchanged. */
   | { event: 'contracts_refused'; problem: string; remedy: string };
 
-/** The transaction that deploys a contract. */
+/** Returns the transaction that deploys a contract. */
 function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
   const { name, source, clarityVersion, deployer } = contract;
   const account = accounts.find(({ address }) => address === deployer)!;
@@ -54,7 +54,7 @@ function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract):
   return { account, payload };
 }
 
-/** The error for a contract that isn't deployed. */
+/** Returns the error for a contract that isn't deployed. */
 const refusedContract = ({ directory }: ClarinetProject, { name }: ProjectContract, why: string, cause?: unknown) =>
   new OperatorError(
     `The contract ${name} of ${directory} can't be deployed: ${why}`,
@@ -62,7 +62,9 @@ const refusedContract = ({ directory }: ClarinetProject, { name }: ProjectContra
     { cause },
   );
 
-/** Deploys a contract in a block of its own. @returns the id of the transaction @throws OperatorError where it isn't deployed */
+/**
+ * Deploys a contract in a separate block. @returns the id of the transaction @throws OperatorError if it isn't deployed
+ */
 async function deploy(node: SimulatedNode, project: ClarinetProject, contract: ProjectContract): Promise<string> {
   const { account, payload } = deploymentOf(project, contract);
   try {
@@ -82,7 +84,7 @@ async function deploy(node: SimulatedNode, project: ClarinetProject, contract: P
 
 /**
  * Makes the network of a project.
- * @throws OperatorError where the project or the engine can't be loaded
+ * @throws OperatorError if the project or the engine can't be loaded
  */
 export async function realNetwork(
   { clarity, watch, seed, interval, automine, unsafeImpersonate: impersonates, otherObserver }: RealNetworkOptions,

@@ -1,4 +1,4 @@
-/** What the engine said of a transaction, as the node reports it. */
+/** Converts the engine's result of a transaction to the node's report. */
 import { PREFIX } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex } from '../../codec/hex.ts';
@@ -6,12 +6,12 @@ import type { ChainEvent, ContractInterface, Cost, Executed } from '../contract.
 import { noCost } from '../execute.ts';
 import type { EngineOutcome } from './engine-messages.ts';
 
-/** The engine reported something that isn't known. */
+/** Thrown if the engine reported something unsupported. */
 class UnknownReportError extends Error {
   override readonly name = 'UnknownReportError';
 }
 
-/** An event as the engine reports it: the node's type, and its fields. */
+/** An event in the engine's report: the node's type, and its fields. */
 interface Reported {
   event: string;
   data: Record<string, string>;
@@ -64,7 +64,7 @@ function eventOf(text: string): ChainEvent {
   }
 }
 
-/** The cost of a transaction in the engine's report, which has limits beside it. */
+/** Returns the cost of a transaction from the engine's report, which also contains limits. */
 function costOf(text: string): Cost {
   const total = (JSON.parse(text) as { total?: Cost } | null)?.total;
   if (total === undefined) return noCost;
@@ -72,23 +72,26 @@ function costOf(text: string): Cost {
   return { read_count, read_length, runtime, write_count, write_length };
 }
 
-/** The engine's words for an error of execution, such as `Runtime(DivisionByZero, Some([…]))`; the node has its name alone. */
+/**
+ * The engine's text for an execution error, such as `Runtime(DivisionByZero, Some([…]))`; the node reports only its
+ * name.
+ */
 const RUNTIME = /\bRuntime\((\w+)|\b(CostBalanceExceeded|MemoryBalanceExceeded)\(/;
-/** What the engine says before the words of the analysis or of the runtime. */
+/** The engine's text before the message of the analysis or of the runtime. */
 const BEFORE = /^(?:Contract deployment runtime error|Call contract function error): \S+ -> (?:Runtime Error: )?/;
 
-/** The node's `vm_error` in the engine's words. */
+/** Converts the engine's error to the node's `vm_error`. */
 export function vmErrorOf(error: string): string {
   const [, runtime, exceeded] = RUNTIME.exec(error) ?? [];
   return runtime ?? exceeded ?? error.replace(BEFORE, '');
 }
 
-/** What the node reports of a transaction that made no result. */
+/** The node's report of a transaction without a result. */
 const nothing = {
   ...{ status: 'abort_by_response', result: clarity.err(clarity.none()), events: [], cost: noCost, abi: null },
 } satisfies Partial<Executed>;
 
-/** @param isDeployment its result is (ok true), whatever its last expression returned */
+/** Converts an outcome. @param isDeployment the result is then (ok true), not the value of the last expression */
 export function executedOf(outcome: EngineOutcome, isDeployment: boolean): Executed {
   if (outcome.kind === 'failed') {
     return { ...nothing, vmError: vmErrorOf(outcome.error) };

@@ -1,4 +1,4 @@
-/** A Clarinet project: its contracts in the order in which they can be deployed, and its accounts. */
+/** A Clarinet project: its contracts in an order in which they can be deployed, and its accounts. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { HDKey } from '@scure/bip32';
@@ -11,10 +11,10 @@ import { onFile } from '../../base/system-errors.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
 
-/** An account of a project, with what it has at the start. */
+/** An account of a project, with its balance at the start. */
 interface ProjectAccount extends Account {
   name: string;
-  /** What the user types into a wallet: the mnemonic, or the private key in hex. */
+  /** The secret for a wallet: the mnemonic, or the private key in hex. */
   secret: string;
   /** Micro-STX. */
   balance: bigint;
@@ -23,19 +23,19 @@ interface ProjectAccount extends Account {
 export interface ProjectContract {
   name: string;
   source: string;
-  /** Null for that of the epoch. */
+  /** Null for the epoch's version. */
   clarityVersion: number | null;
-  /** Address of the account that deploys it. */
+  /** Address of the account that deploys the contract. */
   deployer: string;
 }
 
 export interface ClarinetProject {
-  /** The directory of Clarinet.toml, or the one that was given where there is none. */
+  /** Directory of Clarinet.toml; without a project, the given directory. */
   directory: string;
   accounts: ProjectAccount[];
-  /** Each after those that it names. */
+  /** Contracts, each after the contracts that it names. */
   contracts: ProjectContract[];
-  /** Paths of the files that it was read from, or would be. */
+  /** Paths of the files that the project was read from, or would be read from. */
   files: string[];
 }
 
@@ -43,9 +43,9 @@ const MANIFEST = 'Clarinet.toml';
 const ACCOUNTS = join('settings', 'Devnet.toml');
 /** The first account of a wallet (SLIP-44: 5757 is Stacks). */
 const DERIVATION = "m/44'/5757'/0'/0/0";
-/** What an account has that names no balance: 100 million STX. */
+/** Default balance of an account: 100 million STX. */
 const BALANCE = 100_000_000_000_000n;
-/** Accounts of a directory without a project, whose first one deploys. */
+/** Accounts of a directory without a project. The first one deploys. */
 const OWN_ACCOUNTS = ['deployer', 'wallet_1', 'wallet_2', 'wallet_3', 'wallet_4', 'wallet_5'];
 
 const Manifest = Type.Object({
@@ -73,7 +73,7 @@ const Devnet = Type.Object({
   ),
 });
 
-/** @throws OperatorError where the file can't be read, or is not of this form */
+/** @throws OperatorError if the file can't be read, or has another form */
 function read<T extends typeof Manifest | typeof Devnet>(path: string, type: T): Static<T> {
   const text = onFile(path, () => readFileSync(path, 'utf8'));
   let value: unknown;
@@ -114,13 +114,13 @@ const ownAccounts = (seed: number): ProjectAccount[] =>
     balance: BALANCE,
   }));
 
-/** Names of contracts of the same deployer that a source names: `.name`, but for comments and texts. */
+/** Returns the names of contracts of the same deployer that a source names: `.name`, except in comments and strings. */
 function namedIn(source: string): Set<string> {
   const code = source.replace(/"(?:[^"\\]|\\.)*"|;.*/g, ' ');
   return new Set([...code.matchAll(/(?<![\w-])\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name!));
 }
 
-/** Contracts with each after those that it names. @throws OperatorError where they name each other */
+/** Sorts contracts so that each follows the contracts that it names. @throws OperatorError if they name each other */
 function inOrder(contracts: readonly ProjectContract[], path: string): ProjectContract[] {
   const byName = new Map(contracts.map((contract) => [contract.name, contract]));
   const ordered = new Set<ProjectContract>();
@@ -168,7 +168,7 @@ function sourceAt(directory: string, name: string, file: string): string {
   });
 }
 
-/** @param files gets the paths of the contracts, before they are read */
+/** Reads the contracts. @param files receives the paths of the contracts, before they are read */
 function contractsIn(directory: string, all: readonly ProjectAccount[], files: string[]): ProjectContract[] {
   const path = join(directory, MANIFEST);
   const { project, contracts = {} } = read(path, Manifest);
@@ -196,10 +196,11 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
 }
 
 /**
- * Finds the project of a directory or of one above it. A directory without a project has accounts of its own and no contracts.
+ * Finds the project of a directory or of a parent directory. A directory without a project gets generated accounts and
+ * no contracts.
  * @param seed of these accounts
- * @param files gets the paths of the project's files, those that can't be read included
- * @throws OperatorError where its files can't be read, or are not of this form
+ * @param files receives the paths of the project's files, including unreadable ones
+ * @throws OperatorError if its files can't be read, or have another form
  */
 export function clarinetProject(from: string, seed: number, files: string[] = []): ClarinetProject {
   const start = resolve(from);

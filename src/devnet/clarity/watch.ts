@@ -1,11 +1,13 @@
-/** Watches files by what the file system says of them, whichever way an editor writes: in place, by renaming, or not at all. */
+/**
+ * Watches files by their metadata, so it works for every editor: editors write in place, rename, or don't write at all.
+ */
 import { statSync } from 'node:fs';
 import { type Clock, pause } from '../../base/clock.ts';
 
-/** Milliseconds between two looks. Changes are reported once a look finds no more of them. */
+/** Milliseconds between two looks. Changes are reported when a look finds no further changes. */
 const LOOK_MS = 250;
 
-/** What tells a file from what it was; the error's code for one that can't be looked at. */
+/** Returns a text that changes with the file; the error's code if the file can't be read. */
 function stampOf(path: string): string {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -20,16 +22,16 @@ function stampOf(path: string): string {
 const stampsOf = (paths: readonly string[]): string => paths.map((path) => `${path} ${stampOf(path)}`).join('\n');
 
 interface Watched {
-  /** The files, which may be others after a change. */
+  /** Returns the files, which may differ after a change. */
   readonly paths: () => readonly string[];
   readonly clock: Clock;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Called for changes; the next ones are looked for once it is done. */
+  /** Called for changes. The watch continues after it is done. */
   readonly changed: () => Promise<void>;
 }
 
-/** Watches files until the signal. @throws as `changed` does */
+/** Watches files until the signal. @throws any error of `changed` */
 export async function watchFiles({ paths, clock, signal, changed }: Watched): Promise<void> {
   const look = async (): Promise<string> => {
     await pause(clock, LOOK_MS, signal);

@@ -61,14 +61,14 @@ const exponentTypes = Object.fromEntries(
 const discounts = { 'p-func-non-alpha-discount': 'uint128', 'p-func-no-vowel-discount': 'uint128' } as const;
 const prices = { 'p-func-base': 'uint128', 'p-func-coeff': 'uint128', ...exponentTypes, ...discounts } as const;
 
-/** Namespaces in the order in which they are opened. */
+/** Namespaces in the order in which they are launched. */
 const namespaces = ['btc', 'id', 'app'] as const;
 /** Lifetimes in blocks; 0 for no end. */
 const lifetimes: Readonly<Record<string, bigint>> = { btc: 5_000n, id: 52_595n, app: 0n };
 const labels = ['alice', 'bob', 'satoshi', 'a_b', 'x-1', 'muneeb', 'zk'] as const;
 const subdomainLabels = ['joe', 'mail', 'shop', 'www'] as const;
 
-/** Number of recent names to search for one that the account owns. */
+/** Number of recent names to search for a name of the account. */
 const REMEMBERED = 24;
 
 /** The simulated functions of the boot contract `bns`. */
@@ -128,7 +128,7 @@ export const bns: ContractTemplate = {
     'name-register': ([namespace, label, salt, zonefile]) => ({
       run: (at) => registerPaid(at, fullName(namespace, label), { hash: bufferOf(zonefile) }, bufferOf(salt)),
     }),
-    // As on the networks, the contract reads another owner's name here without giving anything.
+    // As on the networks, the contract reads the new owner but doesn't transfer the name.
     'name-renewal': ([namespace, label, cost, , zonefile]) => ({
       run: (at) => renewPaid(at, fullName(namespace, label), uintOf(cost), hashOf(zonefile)),
     }),
@@ -192,13 +192,13 @@ export const bns: ContractTemplate = {
     const own = ownName(scene);
     if (own !== undefined && prng.chance(0.8)) return withOwn(scene, own);
     const namespace = prng.pick(open);
-    // Sometimes another account tries what only the owner may do, and fails.
+    // Sometimes another account tries an operation that only the owner may do, and fails.
     const foreign = prng.chance(0.08) ? someName(world, contract, prng) : undefined;
     return foreign === undefined ? preorderName(scene, namespace) : revokeName(foreign);
   },
 };
 
-/** The bytes of a name as text, one character each; so invalid names stay distinct. */
+/** Returns the bytes of a name as text, one character each, so that invalid names stay distinct. */
 const labelOf = (value: ClarityValue | undefined): string => Buffer.from(bufferOf(value)).toString('latin1');
 
 const fullName = (namespace: ClarityValue | undefined, label: ClarityValue | undefined): FullName =>
@@ -214,7 +214,7 @@ const preordered =
   (at) =>
     uintOf(cost) === 0n ? refused(errors.namespaceBurntTooLittle) : preorder(at, bufferOf(ordered), uintOf(cost));
 
-/** The prices among a call's arguments, from the base on. */
+/** Returns the prices among a call's arguments, from the base on. */
 function givenPrices(values: readonly ClarityValue[]): Omit<NamespaceTerms, 'lifetime'> {
   const [base = 0n, coefficient = 0n, ...rest] = values.slice(0, 20).map(uintOf);
   const [nonalphaDiscount = 1n, noVowelDiscount = 1n] = rest.slice(16);
@@ -222,14 +222,14 @@ function givenPrices(values: readonly ClarityValue[]): Omit<NamespaceTerms, 'lif
 }
 
 /**
- * The name that an account wants to preorder. It is derived from the account and a counter, so that it need not be stored.
+ * Returns the name that an account wants to preorder. It is derived from the account and a counter, so it isn't stored.
  */
 const wishOf = (sender: string, namespace: string, have: number): FullName => {
   const spread = hash160(utf8Bytes(`${sender} ${namespace} ${have}`));
   return `${labels[spread[0]! % labels.length]!}${spread[1]! % 100}.${namespace}`;
 };
 
-/** A counter that grows with the registered names, so that accounts want other names. */
+/** Returns a counter that grows with the number of registered names, so that accounts want other names. */
 const wishes = (world: WorldView, contract: string): number => Math.floor(namesOf(world, contract) / 8);
 
 function someOrdered({ world, contract, sender }: Scene, open: readonly string[]): FullName | undefined {
@@ -239,7 +239,7 @@ function someOrdered({ world, contract, sender }: Scene, open: readonly string[]
     .find((name) => isPreordered(world, contract, sender, name));
 }
 
-/** Picks one of the latest names; undefined before the first. */
+/** Picks a recent name; returns undefined before the first. */
 function someName(world: WorldView, contract: string, prng: Prng): FullName | undefined {
   const count = namesOf(world, contract);
   return count === 0 ? undefined : nameAt(world, contract, count - prng.below(Math.min(count, REMEMBERED)));
@@ -254,7 +254,7 @@ function ownName({ world, contract, sender }: Scene): FullName | undefined {
   return undefined;
 }
 
-/** The next call of the caller for opening a namespace. */
+/** Returns the caller's next call to launch a namespace. */
 function openingCall({ prng, world, contract, sender, recipient }: Scene, namespace: string): ContractCall | undefined {
   const known = namespaceOf(world, contract, namespace);
   if (known === undefined) {
@@ -288,7 +288,7 @@ const contentOf = (zonefile: string | undefined) => (zonefile === undefined ? un
 const plainZonefile = (name: FullName, prng: Prng): string =>
   `$ORIGIN ${name}\n$TTL 3600\n_http._tcp\tIN\tURI\t10\t1\t"https://gaia.example.com/hub/${prng.bytes(6).toHex()}/profile.json"\n\n`;
 
-/** A zonefile that declares subdomains, and mostly their resolver. */
+/** Returns a zonefile that declares subdomains, and usually their resolver. */
 function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): string {
   const records = subdomainLabels
     .filter(() => prng.chance(0.5))
@@ -300,7 +300,7 @@ function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): str
   return `${plainZonefile(name, prng).slice(0, -1)}${records.join('')}${resolver}\n`;
 }
 
-/** The terms of a namespace, which are the same on every branch. */
+/** Returns the terms of a namespace, which are the same on every branch. */
 const termsOf = (namespace: string): NamespaceTerms => ({
   lifetime: lifetimes[namespace] ?? 0n,
   base: 4n,
@@ -378,7 +378,7 @@ const revokeName = (name: FullName): ContractCall => ({
   run: (at) => revoke(at, name),
 });
 
-/** A random call of an owner with a name. */
+/** Returns a random call by an owner of a name. */
 function withOwn(scene: Scene, name: FullName): ContractCall {
   const { prng, recipient } = scene;
   switch (

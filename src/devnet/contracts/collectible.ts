@@ -20,7 +20,7 @@ const notOwned = 1n;
 const toItself = 2n;
 const unknownToken = 3n;
 
-/** The document about each token (SIP-016); readers replace `{id}`. */
+/** The document of each token (SIP-016). Readers replace `{id}`. */
 const tokenUri = `data:application/json,${JSON.stringify({
   sip: 16,
   name: 'Card {id}',
@@ -83,7 +83,7 @@ export const collectible: ContractTemplate = {
     if (owned !== undefined && prng.chance(0.7)) {
       return prng.chance(0.2) ? burn(owned.id) : transfer(contract, owned.id, sender, recipient());
     }
-    // Sometimes an account tries to move another's token, and fails.
+    // Sometimes an account tries to move another account's token, and fails.
     const foreign = prng.chance(0.1) ? someToken(world, asset, prng) : undefined;
     return foreign === undefined ? mint(sender) : transfer(contract, foreign.id, sender, recipient());
   },
@@ -109,7 +109,7 @@ export const collectible: ContractTemplate = {
   variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(`${contract}::${tokenName}`)) },
 };
 
-/** Picks a recent token that isn't burnt; of `owner`, if given. */
+/** Picks a recent token that isn't burnt; a token of `owner`, if given. */
 function someToken(
   world: WorldView,
   asset: string,

@@ -15,7 +15,7 @@ import {
 
 const notTokenOwner = 4n;
 const insufficientBalance = 1n;
-/** Different gems; anybody may mint some of each. */
+/** Number of different gems. Anybody may mint some of each. */
 const KINDS = 5;
 
 const tokenUri = `data:application/json,${JSON.stringify({ sip: 16, name: 'Gem {id}', description: 'Kind {id}' })}`;
@@ -28,11 +28,11 @@ const balanceOf = (world: WorldView, contract: string, id: bigint, who: string):
   numberIn(world, contract, `balance:${id}:${who}`);
 const supplyOf = (world: WorldView, contract: string, id: bigint): bigint => numberIn(world, contract, `supply:${id}`);
 
-/** Sums over all kinds. */
+/** Sums a value over all kinds. */
 const all = (of: (id: bigint) => bigint): bigint =>
   Array.from({ length: KINDS }, (_, at) => of(BigInt(at + 1))).reduce((sum, one) => sum + one, 0n);
 
-/** A semi-fungible token (SIP-013), of which every id has its own supply. */
+/** A semi-fungible token (SIP-013). Every id has a separate supply. */
 export const gems: ContractTemplate = {
   name: 'gems',
   clarityVersion: 3,

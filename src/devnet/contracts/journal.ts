@@ -13,7 +13,7 @@ import type { Prng } from '../prng.ts';
 const notes = ['sunrise', 'tide "high"', 'three\nlines\nof text', "it's late", 'back\\slash'];
 const translations = ['grüße', '空', 'ok ⭐', 'naïve café', 'plain'];
 
-/** A contract that only prints values, of every type. */
+/** A contract that only prints values of all types. */
 export const journal: ContractTemplate = {
   name: 'journal',
   clarityVersion: undefined,

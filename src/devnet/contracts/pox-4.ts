@@ -43,7 +43,7 @@ const delegationType = tuple({
   'until-burn-ht': { optional: 'uint128' },
 });
 
-/** Errors of this contract are signed integers. */
+/** Returns a function's entry in the interface. Errors of this contract are signed integers. */
 function poxFunction(name: string, args: Record<string, AbiType>, okType: AbiType = 'bool') {
   const declared = publicFunction(name, args, okType);
   return { ...declared, outputs: { type: { response: { ok: okType, error: 'int128' as const } } } };
@@ -192,7 +192,7 @@ const functions: ContractInterface['functions'] = [
 
 type Values = readonly (ClarityValue | undefined)[];
 
-/** The signer's authorization: the last four arguments of calls that need one. */
+/** Returns the signer's authorization: the last four arguments of calls that need one. */
 function authorizationOf([signature, signerKey, maximum, authorization]: Values): Authorization {
   const given = someOf(signature);
   return {
@@ -203,9 +203,9 @@ function authorizationOf([signature, signerKey, maximum, authorization]: Values)
   };
 }
 
-/** A period, limited, since all invalid periods fail alike. */
+/** Returns a period, limited because all invalid periods fail in the same way. */
 const periodOf = (value: ClarityValue | undefined): number => Number(uintOf(value) > 1_000n ? 1_000n : uintOf(value));
-/** A cycle; -1 for unreachable ones, which have no entries. */
+/** Returns a cycle; -1 for unreachable cycles, which have no entries. */
 const cycleOf = (value: ClarityValue | undefined): number => Number(uintOf(value) > 0xffff_ffffn ? -1n : uintOf(value));
 
 const committed =

@@ -1,6 +1,4 @@
-/**
- * pox-5: its interface, calls that users make up, and the simulated functions. Amounts are micro-STX or sats.
- */
+/** pox-5: its interface, made-up calls of users, and the simulated functions. Amounts are micro-STX or sats. */
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
   type CallContext,
@@ -34,11 +32,11 @@ const call = (
   run: (context: CallContext) => Outcome,
 ): ContractCall => ({ functionName, args, run });
 
-/** Bonds before their first cycle. */
+/** Returns the bonds before their first cycle. */
 const openBonds = ({ world, burnHeight }: Scene) =>
   world.staking.bonds.filter(({ firstCycle }) => burnHeight < cycles.startOf(firstCycle));
 
-/** Picks a bond in which the sender takes part, if any. */
+/** Picks a bond that the sender takes part in, if there is one. */
 function someBond({ world, prng, sender }: Scene): number {
   const own = world.staking.positions.filter(({ staker }) => staker === sender);
   return own.length === 0 ? prng.below(world.staking.bonds.length + 1) : prng.pick(own).bond;
@@ -112,7 +110,7 @@ const proposals = {
   },
 };
 
-/** The pox-5 contract. Its functions have fewer arguments than the real ones, but the same prints. */
+/** The pox-5 contract. Its functions have fewer arguments than the real contract, but the same prints. */
 export const pox5: ContractTemplate = {
   name: 'pox-5',
   clarityVersion: undefined,
@@ -229,7 +227,7 @@ const unlock = (unlockCycle: number): Fields => ({
   'unlock-burn-height': clarity.uint(cycles.startOf(unlockCycle)),
 });
 
-/** Sets up a bond that begins with the next cycle. @param allowed sats by staker */
+/** Sets up a bond that starts with the next cycle. @param allowed sats by staker */
 function setUpBond(allowed: ReadonlyMap<string, bigint>, { world, contract, burnHeight }: CallContext): Outcome {
   const { bonds } = world.staking;
   const firstCycle = cycles.of(burnHeight) + 1;
@@ -315,7 +313,7 @@ const bondKey = ({ bond, staker }: Pick<SimulatedPosition, 'bond' | 'staker'>): 
   staker: clarity.principal(staker),
 });
 
-/** The first cycle in which units that leave a bond no longer count. */
+/** Returns the first cycle without the units that leave a bond. */
 const outFrom = (position: SimulatedPosition, burnHeight: number): number =>
   Math.max(cycles.of(burnHeight), position.units[0]?.from ?? 0);
 
@@ -346,7 +344,7 @@ function changeSigner(index: number, signer: string, { world, contract, sender, 
   const position = world.staking.position(index, sender);
   const bond = world.staking.bond(index);
   const next = cycles.of(burnHeight) + 1;
-  // An empty position has nothing for another signer to sign.
+  // An empty position has nothing that another signer could sign.
   if (position === undefined || position.units.length > 1 || bond === undefined || next >= bond.unlockCycle) {
     return refused;
   }
@@ -396,7 +394,7 @@ function stakeStx(
   return ok(done, staked, lock(contract, sender, stx, cycles.startOf(unlockCycle)));
 }
 
-/** Extends and increases a stake, or ends it with the present cycle if `more` is 0. */
+/** Extends and increases a stake, or ends it with the current cycle if `more` is 0. */
 function changeStake(increase: bigint, more: number, { world, contract, sender, burnHeight }: CallContext): Outcome {
   const stake = world.staking.stake(sender);
   const next = cycles.of(burnHeight) + 1;
@@ -436,7 +434,7 @@ function changeStake(increase: bigint, more: number, { world, contract, sender, 
   );
 }
 
-/** A signer's contract registers a key that was granted to it. */
+/** Registers a granted key for a signer's contract. */
 function registerSigner(key: Uint8Array, authId: bigint, { contract, sender }: CallContext): Outcome {
   const signer = signerOf(sender);
   const signerKey = { 'signer-key': clarity.buffer(key) };
@@ -460,11 +458,11 @@ function revokeKey(signer: string, key: Uint8Array, { contract }: CallContext): 
 
 const signerOf = (address: string): string => `${address}.signer-manager`;
 
-/** Calculates the rewards of a half cycle: a sat per thousand sats, and a sat per million micro-STX. */
+/** Calculates the rewards of a half cycle: one sat per thousand sats, and one sat per million micro-STX. */
 function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome {
   const { staking } = world;
   const half = cycles.halfOf(burnHeight);
-  // The half that has ended may be in the cycle before.
+  // The half cycle that has ended may be in the previous cycle.
   const cycle = cycles.of(cycles.startOfHalf(half) - 1);
   if (staking.isCalculated(half)) return refused;
   const owed = new Map<string, bigint>();

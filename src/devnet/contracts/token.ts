@@ -19,7 +19,7 @@ import {
 import { amountCodes, fungibleCondition, postConditions } from '../transaction.ts';
 
 const tokenName = 'coin';
-/** Error of `ft-transfer?`; the others return it for an amount of 0. */
+/** Error of `ft-transfer?`. The other functions return it for an amount of 0. */
 const insufficientBalance = 1n;
 const toItself = 2n;
 const nothing = 3n;
@@ -27,7 +27,7 @@ const notTokenOwner = 4n;
 
 const response = (ok: AbiType): AbiType => ({ response: { ok, error: 'none' } });
 
-/** The document about the token, which needs no other server (SIP-016). */
+/** The document of the token, which needs no server (SIP-016). */
 const tokenUri = `data:application/json,${JSON.stringify({
   sip: 16,
   name: 'Demo Coin',
@@ -180,7 +180,7 @@ function transfer(
   };
 }
 
-/** `transfer` of SIP-010. @param token the name of the contract's token */
+/** Makes the function `transfer` of SIP-010. @param token name of the contract's token */
 const transferred =
   (token: string, amount: bigint, from: string, recipient: string, memo: Uint8Array | undefined): ContractCall['run'] =>
   ({ world, contract, sender }) => {
@@ -194,10 +194,10 @@ const transferred =
     return ok(clarity.bool(true), ...events);
   };
 
-/** Deployer of the sBTC contracts in sBTC's own development environment, the default of the npm package `sbtc`. */
+/** Deployer of the sBTC contracts in the development environment of sBTC, the default of the npm package `sbtc`. */
 export const SBTC_DEPLOYER = 'SN3R84XZYA63QS28932XQF3G1J8R9PC3W76P9CSQS';
 const TOKEN = 'sbtc-token';
-/** The token's asset identifier. */
+/** Asset identifier of the token. */
 export const SBTC_ASSET = `${SBTC_DEPLOYER}.${TOKEN}::${TOKEN}`;
 
 const common = {
@@ -247,7 +247,7 @@ export const sbtcToken: ContractTemplate = {
   },
 };
 
-/** The registry of sBTC's signers. @param signersKey their public key, 33 bytes */
+/** Returns the registry of sBTC's signers. @param signersKey the signers' public key, 33 bytes */
 export const sbtcRegistry = (signersKey: Uint8Array): ContractTemplate => ({
   ...common,
   name: 'sbtc-registry',

@@ -165,7 +165,7 @@ function share(payments: readonly Payment[]): ContractCall {
   return { functionName: 'share', args: [clarity.list(list)], run: shared(payments) };
 }
 
-/** Makes payments in order; if one fails, all are undone. */
+/** Makes payments in order. If one fails, all are undone. */
 const shared =
   (payments: readonly Payment[]): ContractCall['run'] =>
   ({ world, sender, burnHeight }) => {
