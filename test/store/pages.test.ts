@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
-import { keysetPage, numberAt } from '../../src/store/queries/page.ts';
+import { numberAt, readPage } from '../../src/store/queries/page.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** A list of numbers, in their order. */
@@ -21,17 +21,15 @@ class Numbers {
 
   page(limit: number, at: Cursor | null): Page<number> {
     const rows = this.rows();
-    return keysetPage({
+    return readPage({
       limit,
       at,
       total: rows.length,
-      rowsFrom: (key, count) => rows.filter((row) => key === null || row >= numberAt(key, 0)).slice(0, count),
-      rowsBefore: (key, count) =>
-        rows
-          .filter((row) => row < numberAt(key, 0))
-          .reverse()
+      rows: (key, isBackward, count) =>
+        (isBackward ? rows.toReversed() : rows)
+          .filter((row) => key === null || (isBackward ? row <= numberAt(key, 0) : row >= numberAt(key, 0)))
           .slice(0, count),
-      keyOf: (row) => [row],
+      keyOf: (row: number) => [row],
       itemOf: (row: number) => row,
     });
   }

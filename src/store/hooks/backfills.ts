@@ -1,7 +1,8 @@
 /** Backfills: jobs that deliver past blocks to a hook. */
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
-import { keysetPage, numberAt } from '../queries/page.ts';
+import { down, lister, ordered, statementsOf } from '../queries/list.ts';
+import { readPage } from '../queries/page.ts';
 import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
@@ -14,22 +15,22 @@ const CANCELLED = storedBackfillState.numberOf('cancelled');
 /** Condition for backfills that are not done, which have an index. */
 const isOpen = `state <= ${RUNNING}`;
 
-/** Greater than every id. */
-const NEWEST = Number.MAX_SAFE_INTEGER;
-
 type Row = Stored<'hook_backfills'>;
 
 const columns = Object.keys(hookBackfillsTable.columns).join(', ');
 
+const lists = {
+  newest: ordered({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
+};
+
 /** Statements by name; the plan test reads them. */
 export const sql = {
+  ...statementsOf(lists),
   byUuid: `SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: `SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
   // The oldest of each hook: a hook's backfills run one after the other.
   next: `SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
   openOf: `SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
-  page: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
-  newer: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3`,
   total: 'SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1',
 };
 
@@ -58,8 +59,7 @@ export function backfillReads(db: Database) {
   const byId = prepared<Row, [number]>(db, sql.byId);
   const next = db.prepare<Pick<Row, 'id'>, []>(sql.next);
   const openOf = prepared<{ count: number }, [number]>(db, sql.openOf);
-  const page = prepared<Row, [number, number, number]>(db, sql.page);
-  const newer = prepared<Row, [number, number, number]>(db, sql.newer);
+  const newest = lister<Row>(db, lists.newest);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
   return {
     find: (uuid: string, hookId: number): Backfill | undefined => {
@@ -76,15 +76,7 @@ export function backfillReads(db: Database) {
     openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
     /** Backfills of a hook, newest first. */
     page: (hookId: number, limit: number, at: Cursor | null): Page<Backfill> =>
-      keysetPage({
-        limit,
-        at,
-        total: total.get(hookId)?.total ?? 0,
-        rowsFrom: (key, count) => page.all(hookId, key === null ? NEWEST : numberAt(key, 0), count),
-        rowsBefore: (key, count) => newer.all(hookId, numberAt(key, 0), count),
-        keyOf: ({ id }) => [id],
-        itemOf: backfillOf,
-      }),
+      readPage({ limit, at, total: total.get(hookId)?.total ?? 0, ...newest([hookId]), itemOf: backfillOf }),
   };
 }
 

@@ -1,8 +1,9 @@
 /** Reads deliveries, their states and attempts, newest first or in order. */
 import type { Database } from 'bun:sqlite';
 import { decompressed } from '../log/entry.ts';
-import type { Cursor, Page } from '../model/page.ts';
-import { keysetPage, numberAt } from '../queries/page.ts';
+import type { Cursor, CursorKey, Page } from '../model/page.ts';
+import { down, lister, ordered, statementsOf } from '../queries/list.ts';
+import { readPage } from '../queries/page.ts';
 import {
   type DeliveryState,
   deliveryStates,
@@ -77,15 +78,19 @@ const isNarrowed = ({ states: _, ...others }: DeliveryFilter): boolean =>
 const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >= ?3 AND min_height <= ?4
               AND created_at BETWEEN ?5 AND ?6`;
 
+const lists = {
+  ofState: ordered({ select: `SELECT ${deliveryColumns} FROM hook_deliveries`, where: `${narrowed} AND state = ?7` }, [
+    down('id'),
+  ]),
+};
+
 /** Statements by name; the plan test reads them. */
 export const sql = {
+  ...statementsOf(lists),
   byWebhookId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
   byId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE id = ?1`,
   firstOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id LIMIT 1`,
   lastOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
-  page: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id <= ?8
-          ORDER BY id DESC LIMIT ?9`,
-  newer: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id > ?8 ORDER BY id LIMIT ?9`,
   total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
   // The deliveries of a state are counted in the index alone.
   totalOfState: 'SELECT count(*) AS total FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2',
@@ -94,9 +99,6 @@ export const sql = {
   body: 'SELECT body FROM hook_bodies WHERE delivery_id = ?1',
   hasBody: 'SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1',
 };
-
-/** Greater than every id. */
-const NEWEST = Number.MAX_SAFE_INTEGER;
 
 type Narrowing = [number, number | null, number, number, number, number, number];
 
@@ -116,26 +118,22 @@ export function deliveryLog(db: Database) {
   const byId = prepared<DeliveryRow, [number]>(db, sql.byId);
   const firstOfState = prepared<DeliveryRow, [number, number]>(db, sql.firstOfState);
   const lastOfState = prepared<DeliveryRow, [number, number]>(db, sql.lastOfState);
-  const page = db.prepare<DeliveryRow, [...Narrowing, number, number]>(sql.page);
-  const newer = db.prepare<DeliveryRow, [...Narrowing, number, number]>(sql.newer);
+  const ofState = lister<DeliveryRow>(db, lists.ofState);
   const total = db.prepare<{ total: number }, Narrowing>(sql.total);
   const totalOfState = prepared<{ total: number }, [number, number]>(db, sql.totalOfState);
   const attempts = prepared<Attempt, [number, number]>(db, sql.attempts);
   const body = prepared<Stored<'hook_bodies', 'body'>, [number]>(db, sql.body);
   const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
 
-  /** Deliveries down from an id. Each state has a range of the index, in the order of ids. */
-  const descending = (hookId: number, filter: DeliveryFilter, from: number, limit: number): DeliveryRow[] =>
-    filter.states
-      .flatMap((word) => page.all(...narrowing(hookId, filter, word), from, limit))
-      .sort((a, b) => b.id - a.id)
-      .slice(0, limit);
-
-  const ascending = (hookId: number, filter: DeliveryFilter, after: number, limit: number): DeliveryRow[] =>
-    filter.states
-      .flatMap((word) => newer.all(...narrowing(hookId, filter, word), after, limit))
-      .sort((a, b) => a.id - b.id)
-      .slice(0, limit);
+  /** Deliveries of a hook, newest first. Each state has a range of the index, in the order of ids. */
+  const newest = (hookId: number, filter: DeliveryFilter) => ({
+    rows: (key: CursorKey | null, isBackward: boolean, count: number): DeliveryRow[] =>
+      filter.states
+        .flatMap((word) => ofState(narrowing(hookId, filter, word)).rows(key, isBackward, count))
+        .sort((a, b) => (isBackward ? a.id - b.id : b.id - a.id))
+        .slice(0, count),
+    keyOf: ({ id }: DeliveryRow): CursorKey => [id],
+  });
 
   function countOf(hookId: number, filter: DeliveryFilter, word: DeliveryState): number {
     const row = isNarrowed(filter)
@@ -165,18 +163,18 @@ export function deliveryLog(db: Database) {
     },
     /** Deliveries of a hook, newest first. */
     page: (hookId: number, filter: DeliveryFilter, limit: number, at: Cursor | null): Page<Delivery> =>
-      keysetPage({
+      readPage({
         limit,
         at,
         total: filter.states.reduce((sum, word) => sum + countOf(hookId, filter, word), 0),
-        rowsFrom: (key, count) => descending(hookId, filter, key === null ? NEWEST : numberAt(key, 0), count),
-        rowsBefore: (key, count) => ascending(hookId, filter, numberAt(key, 0), count),
-        keyOf: ({ id }) => [id],
+        ...newest(hookId, filter),
         itemOf: deliveryOf,
       }),
     /** Deliveries in the order of creation, after the id `after`. */
     inOrder: (hookId: number, filter: DeliveryFilter, after: number, limit: number): Delivery[] =>
-      ascending(hookId, filter, after, limit).map(deliveryOf),
+      newest(hookId, filter)
+        .rows([after + 1], true, limit)
+        .map(deliveryOf),
     /** Attempts of a delivery, newest first. */
     attempts: (id: number, limit = MOST_ATTEMPTS): Attempt[] => attempts.all(id, limit),
     /** The body, JSON text; undefined where it is no longer stored. */

@@ -7,51 +7,54 @@ import { dayOf, isDay } from '../../chain/day.ts';
 import { heightOf } from '../../chain/position.ts';
 import { FT_TOKEN } from '../../chain/token-contracts.ts';
 import type { ContractsFilter, ListedContract } from '../model/contract.ts';
-import type { Cursor, CursorKey, Page } from '../model/page.ts';
+import type { Cursor, Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 import type { FtListing, NftListing, TokensOrder } from '../model/token.ts';
 import { sortable } from '../rows/amounts.ts';
 import { PAYLOAD, STATUS, storedFamily, storedToken } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
-import { filteredPage, MOST_FILTERED_ROWS, numberAt } from './page.ts';
+import { down, type ListedRows, lister, ordered, statementsOf, walked } from './list.ts';
+import { MOST_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
 
-/**
- * A list from a key on, in both directions. ?1 and ?2 are the key. Those that are alike are a list of their own: SQLite finds no
- * place among them by a comparison of both parts where the number is the table's key.
- */
-const ranked = (columns: string, count: string, id: string, rest: string) => {
-  const from = `SELECT ${count} AS count, ${id} AS id${columns} FROM ${rest}`;
-  const walk = (alike: '<=' | '>=', beyond: '<' | '>', down: '' | ' DESC'): string =>
-    `${from} ${count} = ?1 AND ${id} ${alike} ?2 UNION ALL ${from} ${count} ${beyond} ?1 ORDER BY count${down}, id${down}`;
-  return { down: walk('<=', '<', ' DESC'), up: walk('>=', '>', '') };
-};
+/** A list by a count, then by a number, which is the table's key. */
+const ranked = (
+  count: string,
+  id: string,
+  table: string,
+  { columns = '', where }: { columns?: string; where?: string } = {},
+) =>
+  ordered(
+    {
+      select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`,
+      ...(where === undefined ? {} : { where }),
+    },
+    [down(count), down(id)],
+    { isSplit: true },
+  );
 
 const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.contract_id) AS family';
-const deployments = (types: readonly number[], compared: string) =>
-  types
-    .map(
-      (type) =>
-        `SELECT position AS position, contract_id AS id, status FROM transactions INDEXED BY transactions_by_type
-          WHERE type = ${type} AND position ${compared} ?1`,
-    )
-    .join(' UNION ALL ');
-const DEPLOYMENTS = [PAYLOAD.smart_contract, PAYLOAD.versioned_smart_contract];
-const ofFamily = `SELECT position, contract_id AS id, ${STATUS.success} AS status FROM token_contracts WHERE family = ?2`;
+const byPosition = [down('position')];
 
 const lists = {
-  calls: ranked(family, 'd.calls', 'd.contract_id', 'contract_days d WHERE d.day = ?3 AND'),
-  ftHolders: ranked('', 'holders', 'asset_id', 'ft_tokens WHERE'),
-  nftHolders: ranked('', 'holders', 'asset_id', 'nft_tokens WHERE'),
-  transfers: ranked('', 'events', 'asset_id', 'token_days WHERE day = ?3 AND token = ?4 AND'),
-  newest: {
-    down: `${deployments(DEPLOYMENTS, '<=')} ORDER BY position DESC`,
-    up: `${deployments(DEPLOYMENTS, '>=')} ORDER BY position`,
-  },
-  newestOfFamily: {
-    down: `${ofFamily} AND position <= ?1 ORDER BY position DESC`,
-    up: `${ofFamily} AND position >= ?1 ORDER BY position`,
-  },
+  calls: ranked('d.calls', 'd.contract_id', 'contract_days d', { columns: family, where: 'd.day = ?1' }),
+  ftHolders: ranked('holders', 'asset_id', 'ft_tokens'),
+  nftHolders: ranked('holders', 'asset_id', 'nft_tokens'),
+  transfers: ranked('events', 'asset_id', 'token_days', { where: 'day = ?1 AND token = ?2' }),
+  newest: ordered(
+    [PAYLOAD.smart_contract, PAYLOAD.versioned_smart_contract].map((type) => ({
+      select: 'SELECT position, contract_id AS id, status FROM transactions INDEXED BY transactions_by_type',
+      where: `type = ${type}`,
+    })),
+    byPosition,
+  ),
+  newestOfFamily: ordered(
+    {
+      select: `SELECT position, contract_id AS id, ${STATUS.success} AS status FROM token_contracts`,
+      where: 'family = ?1',
+    },
+    byPosition,
+  ),
 };
 
 const ONLY = sortable(String(FT_TOKEN));
@@ -83,12 +86,7 @@ const single = {
 /** All statements; the plan test reads them. */
 export const sql: Readonly<Record<string, string>> = {
   ...single,
-  ...Object.fromEntries(
-    Object.entries(lists).flatMap(([list, { down, up }]) => [
-      [`${list}.down`, down],
-      [`${list}.up`, up],
-    ]),
-  ),
+  ...statementsOf(lists),
 };
 
 interface Ranked {
@@ -106,9 +104,6 @@ type FtRow = Stored<'assets', 'identifier'> &
 type NftRow = Stored<'assets', 'identifier'> &
   Stored<'nft_tokens', 'mints' | 'instances' | 'holders' | 'events'> & { of_day: number };
 
-/** Above every number of a list. */
-const MOST = Number.MAX_SAFE_INTEGER;
-
 /** A page of a directory, with the day that its items tell of. */
 export interface DirectoryPage<Item> extends Page<Item, number | null> {
   day: number;
@@ -116,18 +111,11 @@ export interface DirectoryPage<Item> extends Page<Item, number | null> {
 
 /** @param walkRows rows that a page of contracts reads at most; tests of the bound use fewer than the default */
 export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
-  const directions = <Row, Values extends (number | string)[]>({ down, up }: { down: string; up: string }) => ({
-    down: prepared<Row, Values>(db, down),
-    up: prepared<Row, Values>(db, up),
-  });
-  const calls = directions<RankedContract, [number, number, number]>(lists.calls);
-  const holders = {
-    ft: directions<Ranked, [number, number]>(lists.ftHolders),
-    nft: directions<Ranked, [number, number]>(lists.nftHolders),
-  };
-  const transfers = directions<Ranked, [number, number, number, number]>(lists.transfers);
-  const newest = directions<Deployed, [number]>(lists.newest);
-  const newestOfFamily = directions<Deployed, [number, number]>(lists.newestOfFamily);
+  const calls = lister<RankedContract>(db, lists.calls);
+  const holders = { ft: lister<Ranked>(db, lists.ftHolders), nft: lister<Ranked>(db, lists.nftHolders) };
+  const transfers = lister<Ranked>(db, lists.transfers);
+  const newest = lister<Deployed>(db, lists.newest);
+  const newestOfFamily = lister<Deployed>(db, lists.newestOfFamily);
   const tip = prepared<Stored<'blocks', 'block_time'>, []>(db, single.tip);
   const contract = prepared<ContractRow, [number, number]>(db, single.contract);
   const deployment = prepared<Stored<'transactions', 'position' | 'tx_id'> & { block_time: number }, [number]>(
@@ -179,37 +167,30 @@ export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
     return day;
   }
 
-  const parts = (key: CursorKey | null): [count: number, id: number] =>
-    key === null ? [MOST, MOST] : [numberAt(key, 1), numberAt(key, 2)];
+  /** A list by a count of a day, whose keys begin with the day. */
+  const ofDay = <Row extends Ranked>(day: number, list: ListedRows<Row>): RowSource<Row> => {
+    const { rows } = walked({ ...list, keyOf: ({ count, id }: Row) => [count, id] });
+    return {
+      rows: (key, ...how) => rows(key === null ? null : [numberAt(key, 1), numberAt(key, 2)], ...how),
+      keyOf: ({ count, id }) => [day, count, id],
+    };
+  };
 
   function newestContracts(type: ContractsFilter['family'], day: number, limit: number, at: Cursor | null) {
-    const number = type === null ? null : storedFamily.numberOf(type);
-    return filteredPage<Deployed, ListedContract>({
-      limit,
-      at,
-      total: null,
-      mostRows: walkRows,
-      rows(key, isBackwards) {
-        const from = key === null ? MOST : numberAt(key, 0);
-        const direction = isBackwards ? 'up' : 'down';
-        return number === null ? newest[direction].iterate(from) : newestOfFamily[direction].iterate(from, number);
-      },
+    return readPage<Deployed, ListedContract, number | null>({
+      ...{ limit, at, total: null, mostRows: walkRows },
+      ...walked(type === null ? newest([]) : newestOfFamily([storedFamily.numberOf(type)])),
       meets: ({ status }) => status === STATUS.success,
-      keyOf: ({ position }) => [position],
       itemOf: ({ id }) => listedContract(id, day),
     });
   }
 
   function calledContracts(type: ContractsFilter['family'], day: number, limit: number, at: Cursor | null) {
     const number = type === null ? null : storedFamily.numberOf(type);
-    return filteredPage<RankedContract, ListedContract>({
-      limit,
-      at,
-      total: null,
-      mostRows: walkRows,
-      rows: (key, isBackwards) => calls[isBackwards ? 'up' : 'down'].iterate(...parts(key), day),
+    return readPage<RankedContract, ListedContract, number | null>({
+      ...{ limit, at, total: null, mostRows: walkRows },
+      ...ofDay(day, calls([day])),
       meets: (row) => number === null || row.family === number,
-      keyOf: ({ count, id }) => [day, count, id],
       itemOf: ({ id }) => listedContract(id, day),
     });
   }
@@ -222,19 +203,10 @@ export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
     at: Cursor | null,
   ): DirectoryPage<Item> {
     const day = dayAt(asked, at, true);
-    const page = filteredPage<Ranked, Item>({
-      limit,
-      at,
-      total: null,
-      mostRows: walkRows,
-      rows(key, isBackwards) {
-        const direction = isBackwards ? 'up' : 'down';
-        return order === 'holders'
-          ? holders[kind][direction].iterate(...parts(key))
-          : transfers[direction].iterate(...parts(key), day, storedToken.numberOf(kind));
-      },
-      meets: () => true,
-      keyOf: ({ count, id }) => [day, count, id],
+    const list = order === 'holders' ? holders[kind]([]) : transfers([day, storedToken.numberOf(kind)]);
+    const page = readPage<Ranked, Item, number | null>({
+      ...{ limit, at, total: null },
+      ...ofDay(day, list),
       itemOf: ({ id }) => itemOf(id, day),
     });
     return { ...page, day };

@@ -7,7 +7,7 @@ import { lazy } from '../../base/cache.ts';
 import type { CursorKey } from '../model/page.ts';
 import { prepared } from '../rows/statement.ts';
 import type { Span } from './blocks/windows.ts';
-import { bytesAt, numberAt, textAt } from './page.ts';
+import { bytesAt, numberAt, type RowSource, textAt } from './page.ts';
 
 export type Value = SQLQueryBindings;
 
@@ -32,6 +32,13 @@ export const down = (column: string, form: KeyColumn['form'] = 'number'): KeyCol
   form,
   descends: true,
 });
+/** A column whose least value comes first. */
+export const up = (column: string, form: KeyColumn['form'] = 'number'): KeyColumn => ({
+  column,
+  form,
+  descends: false,
+});
+
 /** The name that a row has for a column. */
 export const nameOf = ({ column }: KeyColumn): string => column.slice(column.indexOf('.') + 1);
 
@@ -46,6 +53,8 @@ export interface Selection {
 interface Options {
   /** Whether the list has an end at a value of the key's first column, in either direction. */
   isEnded?: boolean;
+  /** Whether the rows with the first column's value are sought apart, since no index finds a place among them by both columns. */
+  isSplit?: boolean;
   union?: 'UNION' | 'UNION ALL';
 }
 
@@ -60,7 +69,7 @@ export interface Ordered {
 export function ordered(
   selections: Selection | readonly Selection[],
   key: readonly KeyColumn[],
-  { isEnded = false, union = 'UNION ALL' }: Options = {},
+  { isEnded = false, isSplit = false, union = 'UNION ALL' }: Options = {},
 ): Ordered {
   const parts = [selections].flat();
   const own = Math.max(0, ...[...JSON.stringify(parts).matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
@@ -83,8 +92,8 @@ export function ordered(
   }
 
   if (first === undefined) throw new Error('a list without a key');
-  if (second !== undefined && first.descends !== second.descends) {
-    // No single comparison finds the rows from a key on.
+  // No single comparison finds the rows from a key on if its columns have opposite orders.
+  if (second !== undefined && (isSplit || first.descends !== second.descends)) {
     const beyond = (isBackward: boolean): string =>
       `${first.column} ${first.descends === isBackward ? '>' : '<'} ${parameter(1)}`;
     const equal = (isBackward: boolean): string =>
@@ -120,15 +129,12 @@ export const statementsOf = (lists: Readonly<Record<string, Ordered>>): Record<s
     ),
   );
 
-/** Rows of a list in its order. */
-export interface RowSource<Row> {
-  /**
-   * Returns rows from a key on, which is included, or from the head; in reverse order if it reads backward, then without a key
-   * from the end.
-   * @param count rows that are enough
-   */
-  rows(key: CursorKey | null, isBackward: boolean, count: number): Iterable<Row>;
-  keyOf(row: Row): CursorKey;
+/** The bounds of a list without an end. */
+export const EVERYWHERE: Span = { first: 0, last: Number.MAX_SAFE_INTEGER };
+
+/** Rows of a list, read at once. */
+export interface ListedRows<Row> extends RowSource<Row> {
+  rows(key: CursorKey | null, isBackward: boolean, count: number): Row[];
 }
 
 /** Reads a list. The function takes the list's own parameters, and the bounds of its first column. */
@@ -151,7 +157,7 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
     return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
   }
 
-  return (own: readonly Value[], span: Span = { first: 0, last: Number.MAX_SAFE_INTEGER }) => ({
+  return (own: readonly Value[], span: Span = EVERYWHERE): ListedRows<Row> => ({
     rows(asked: CursorKey | null, isBackward: boolean, count: number): Row[] {
       if (texts.forward === undefined) {
         if (asked === null) return read('head', ...own, count);
@@ -182,18 +188,31 @@ export const reversed = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> =
 const BATCH = 256;
 
 /** A list whose rows are read in batches that grow, for as long as they are asked for. No statement stays open between two. */
-export const walked = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> => ({
+export const walked = <Row>({ rows, keyOf }: ListedRows<Row>): RowSource<Row> => ({
   *rows(key, isBackward, count) {
     let from = key;
     for (let most = Math.min(count, BATCH); ; most = Math.min(2 * most, BATCH)) {
       // A later batch begins with the last row of the one before.
       const known = from === key ? 0 : 1;
-      const batch = [...rows(from, isBackward, most + known)];
+      const batch = rows(from, isBackward, most + known);
       yield* batch.slice(known);
       const last = batch.at(-1);
       if (last === undefined || batch.length < most + known) return;
       from = keyOf(last);
     }
   },
+  keyOf,
+});
+
+/** A list that is in memory, in its order. @param compare a row's key with another, which may come from a cursor */
+export const sortedRows = <Row>(
+  all: readonly Row[],
+  keyOf: (row: Row) => CursorKey,
+  compare: (a: CursorKey, b: CursorKey) => number,
+): ListedRows<Row> => ({
+  rows: (key, isBackward, count) =>
+    (isBackward ? all.toReversed() : all)
+      .filter((row) => key === null || compare(keyOf(row), key) * (isBackward ? -1 : 1) >= 0)
+      .slice(0, count),
   keyOf,
 });

@@ -1,6 +1,5 @@
 /** Transactions of the mempool, pending or dropped: look-ups, lists by type and filter, and their ranks by fee. */
-import type { Database, Statement } from 'bun:sqlite';
-import { memoize } from '../../base/cache.ts';
+import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../base/turns.ts';
 import {
   type Candidate,
@@ -9,7 +8,7 @@ import {
   type Projection,
   projectionOf,
 } from '../../chain/projection.ts';
-import { type Cursor, HEAD, type OffsetPage, type Page } from '../model/page.ts';
+import type { Cursor, OffsetPage, Page } from '../model/page.ts';
 import type {
   FeeRank,
   MempoolProjection,
@@ -31,23 +30,33 @@ import { startingAccountQuery } from './accounts/starting-accounts.ts';
 import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
 import type { ChainQueries } from './blocks/chain.ts';
 import { type ChainCache, noChainCache } from './chain-cache.ts';
-import { bytesAt, filteredPage, keysetPage, MOST_FILTERED_ROWS, numberAt, textAt } from './page.ts';
+import { down, type KeyColumn, lister, ordered, statementsOf } from './list.ts';
+import { readPage } from './page.ts';
+import { searcher, searchOf, walker, walkOf } from './planner.ts';
+import { bitsOf, numbersOf, payloadFilters } from './transactions/payload-filters.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
 /** The columns of {@link PendingRow}. */
 const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
 
+const byReceipt = [down('received_at'), down('tx_id', 'bytes')];
+const lists = {
+  all: ordered(
+    { select: 'SELECT received_at, tx_id FROM mempool_transactions', where: `state = ${MEMPOOL_STATE.pending}` },
+    byReceipt,
+  ),
+  ofPrincipal: ordered(
+    { select: 'SELECT received_at, tx_id FROM pending_principals', where: 'principal_id = ?1' },
+    byReceipt,
+  ),
+};
+
 export const sql = {
+  ...statementsOf(lists),
   total: 'SELECT mempool_pending AS total FROM progress',
   version: 'SELECT mempool_version AS version FROM progress',
   fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
           WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
-  from: `SELECT received_at, tx_id FROM mempool_transactions
-          WHERE state = ${MEMPOOL_STATE.pending} AND (received_at, tx_id) <= (?1, ?2)
-          ORDER BY received_at DESC, tx_id DESC LIMIT ?3`,
-  before: `SELECT received_at, tx_id FROM mempool_transactions
-            WHERE state = ${MEMPOOL_STATE.pending} AND (received_at, tx_id) > (?1, ?2)
-            ORDER BY received_at, tx_id LIMIT ?3`,
   pending: `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   byId: `SELECT ${pendingColumns}, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
@@ -60,12 +69,6 @@ export const sql = {
                        FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
   ofPrincipalAt: `SELECT tx_id FROM pending_principals WHERE principal_id = ?1
                    ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
-  ofPrincipalFrom: `SELECT received_at, tx_id FROM pending_principals
-                     WHERE principal_id = ?4 AND (received_at, tx_id) <= (?1, ?2)
-                     ORDER BY received_at DESC, tx_id DESC LIMIT ?3`,
-  ofPrincipalBefore: `SELECT received_at, tx_id FROM pending_principals
-                       WHERE principal_id = ?4 AND (received_at, tx_id) > (?1, ?2)
-                       ORDER BY received_at, tx_id LIMIT ?3`,
 };
 
 /** A pending transaction as its table has it. */
@@ -84,6 +87,11 @@ const MICROSECONDS = 1_000_000;
 /** Approximate bytes of memory of a cached pending transaction, with the text that is made of it. */
 const BYTES_OF_PENDING = 3_000;
 
+/** A number that no principal has. */
+const NOBODY = 0;
+
+/** Greater than every fee. */
+const HIGHEST_FEE = '~';
 /** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
@@ -102,8 +110,8 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const version = prepared<{ version: number }, []>(db, sql.version);
   const fees = prepared<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }, []>(db, sql.fees);
-  const from = prepared<ReceiptRow, [number, Uint8Array, number]>(db, sql.from);
-  const before = prepared<ReceiptRow, [number, Uint8Array, number]>(db, sql.before);
+  const all = lister<ReceiptRow>(db, lists.all);
+  const ofPrincipal = lister<ReceiptRow>(db, lists.ofPrincipal);
   const pending = prepared<PendingRow, [Uint8Array]>(db, sql.pending);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const minedById = prepared<DetailRow, [Uint8Array]>(db, sql.mined);
@@ -116,8 +124,6 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
     db,
     sql.ofPrincipalAt,
   );
-  const ofPrincipalFrom = prepared<ReceiptRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
-  const ofPrincipalBefore = prepared<ReceiptRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
 
   /** The pending transaction of a row. It is cached by its receipt: once received again, it is another. */
   function pendingAt({ received_at: receivedAt, tx_id: txId }: ReceiptRow): PendingTransaction {
@@ -132,27 +138,6 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
     return found;
   }
 
-  /** A list by receipt, newest first. The two functions find its rows by the two parts of a key. */
-  const byReceipt = (
-    limit: number,
-    at: Cursor | null,
-    count: number,
-    rowsFrom: (receivedAt: number, txId: Uint8Array, count: number) => ReceiptRow[],
-    rowsBefore: (receivedAt: number, txId: Uint8Array, count: number) => ReceiptRow[],
-  ): Page<PendingTransaction> =>
-    keysetPage<ReceiptRow, PendingTransaction>({
-      limit,
-      at,
-      total: count,
-      rowsFrom: (key, rows) =>
-        key === null
-          ? rowsFrom(Number.MAX_SAFE_INTEGER, LAST_ID, rows)
-          : rowsFrom(numberAt(key, 0), bytesAt(key, 1), rows),
-      rowsBefore: (key, rows) => rowsBefore(numberAt(key, 0), bytesAt(key, 1), rows),
-      keyOf: (row) => [row.received_at, row.tx_id.toHex()],
-      itemOf: pendingAt,
-    });
-
   const detailOf = (row: DetailRow): PendingTransactionDetail => ({
     ...pendingOf(row),
     replacedByTxId: row.replaced_by_tx_id,
@@ -165,33 +150,12 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
   }
 
   return {
-    page(limit: number, at: Cursor | null): Page<PendingTransaction> {
-      return byReceipt(
-        limit,
-        at,
-        total.get()?.total ?? 0,
-        (...key) => from.all(...key),
-        (...key) => before.all(...key),
-      );
-    },
+    page: (limit: number, at: Cursor | null): Page<PendingTransaction> =>
+      readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: pendingAt }),
 
     ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PendingTransaction> {
-      const counted = ofPrincipalTotal.get(principal);
-      if (counted === null)
-        return byReceipt(
-          limit,
-          at,
-          0,
-          () => [],
-          () => [],
-        );
-      return byReceipt(
-        limit,
-        at,
-        counted.total,
-        (...key) => ofPrincipalFrom.all(...key, counted.principal_id),
-        (...key) => ofPrincipalBefore.all(...key, counted.principal_id),
-      );
+      const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
+      return readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: pendingAt });
     },
 
     fees: (): OfferedFee[] =>
@@ -258,32 +222,20 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
   };
 }
 
-/** Conditions. ?1 has a bit for each payload type. */
-const meetsConditions = `(?1 IS NULL OR (?1 >> m.type) & 1)
-   AND (?2 IS NULL OR m.sender_id = ?2)
-   AND (?3 IS NULL OR (m.type = ${PAYLOAD.token_transfer} AND m.recipient_id = ?3))
-   AND (?4 IS NULL OR (m.type = ${PAYLOAD.contract_call} AND m.contract_id = ?4))
-   AND (?5 IS NULL OR (m.type = ${PAYLOAD.contract_call} AND m.function_name = ?5))
-   AND (?6 IS NULL OR (m.type = ${PAYLOAD.token_transfer} AND CAST(m.amount AS INTEGER) >= ?6))
-   AND (?7 IS NULL OR (m.type = ${PAYLOAD.token_transfer} AND CAST(m.amount AS INTEGER) <= ?7))`;
+const payload = payloadFilters('m');
+const pending = `m.state = ${MEMPOOL_STATE.pending}`;
 
-/** The orders of the list: the column before the id. Fees are length-prefixed, so that their texts compare as numbers. */
-const ordered = { fee: 'm.fee', age: 'm.received_at' } as const;
-
-const walkBy = (column: string, compare: '<=' | '>=', down: '' | ' DESC'): string =>
-  `SELECT m.tx_id, ${column} AS key, ${meetsConditions} AS matches FROM mempool_transactions m
-    WHERE m.state = ${MEMPOOL_STATE.pending} AND (${column}, m.tx_id) ${compare} (?8, ?9)
-    ORDER BY ${column}${down}, m.tx_id${down}`;
-
-const walks: Readonly<Record<string, string>> = {
-  'fee.down': walkBy(ordered.fee, '<=', ' DESC'),
-  'fee.up': walkBy(ordered.fee, '>=', ''),
-  'age.down': walkBy(ordered.age, '<=', ' DESC'),
-  'age.up': walkBy(ordered.age, '>=', ''),
-};
+/** The list in each order. Fees are length-prefixed, so that their texts compare as numbers. */
+const inOrderOf = (column: KeyColumn) =>
+  ({ by: [], from: 'mempool_transactions m', where: pending, key: [column, down('m.tx_id', 'bytes')] }) as const;
+const walk = walkOf({
+  filters: payload,
+  ways: { fee: inOrderOf(down('m.fee', 'text')), age: inOrderOf(down('m.received_at')) },
+  key: [],
+});
 
 export const pendingMeetingSql = {
-  ...walks,
+  ...statementsOf(walk.lists),
   at: sql.pending,
   countOfType: `SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
@@ -291,24 +243,14 @@ export const pendingMeetingSql = {
             WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
 };
 
-interface KeyedRow extends Stored<'mempool_transactions', 'tx_id'> {
-  key: string | number;
-  matches: 0 | 1;
-}
-
-/** Greater than every fee and time. */
-const HIGHEST = { fee: '~', age: Number.MAX_SAFE_INTEGER } as const;
-
 /** @param mostRows tests of the bound use fewer than the default */
-export function pendingMeeting(db: Database, mostRows = MOST_FILTERED_ROWS) {
+export function pendingMeeting(db: Database, mostRows?: number) {
   const itemAt = prepared<PendingRow, [Uint8Array]>(db, pendingMeetingSql.at);
   const countOfType = prepared<{ n: number }, [number]>(db, pendingMeetingSql.countOfType);
   const total = prepared<{ total: number }, []>(db, sql.total);
   const principalOf = prepared<Stored<'principals', 'id'>, [string]>(db, pendingMeetingSql.principal);
   const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingMeetingSql.oldest);
-  const statement = memoize(
-    (name): Statement<KeyedRow, (number | bigint | string | Uint8Array | null)[]> => prepared(db, walks[name]!),
-  );
+  const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
 
   /** Number of transactions where types are the only condition; null where others would have to be counted. */
   function totalOf({ types, ...others }: PendingConditions): number | null {
@@ -328,30 +270,16 @@ export function pendingMeeting(db: Database, mostRows = MOST_FILTERED_ROWS) {
       limit: number,
       at: Cursor | null,
     ): Page<PendingTransaction, number | null> {
-      const found = [of.sender, of.recipient, of.contract].map((address) =>
-        address === null ? undefined : principalOf.get(address),
-      );
-      if (found.includes(null)) return { items: [], total: null, current: at ?? HEAD, next: null, previous: null };
-      const [sender, recipient, contract] = found;
-      const values = [
-        of.types === null ? null : of.types.flatMap(typeNumbers).reduce((bits, type) => bits | (1 << type), 0),
-        ...[sender?.id ?? null, recipient?.id ?? null, contract?.id ?? null],
-        ...[of.functionName, of.leastAmount, of.greatestAmount],
-      ];
-      return filteredPage<KeyedRow, PendingTransaction>({
-        limit,
-        at,
-        total: totalOf(of),
-        mostRows,
-        rows(key, isBackwards) {
-          const from = key === null ? HIGHEST[by] : by === 'fee' ? textAt(key, 0) : numberAt(key, 0);
-          const id = key === null ? LAST_ID : bytesAt(key, 1);
-          return statement(`${by}.${isBackwards ? 'up' : 'down'}`).iterate(...values, from, id);
-        },
-        meets: ({ matches }) => matches === 1,
-        keyOf: ({ key, tx_id }) => [key, tx_id.toHex()],
-        itemOf: ({ tx_id }) => pendingOf(itemAt.get(tx_id)!),
-      });
+      const idOf = (address: string | null) => (address === null ? undefined : principalOf.get(address));
+      const [sender, recipient, contract] = [idOf(of.sender), idOf(of.recipient), idOf(of.contract)];
+      const isUnknown = sender === null || recipient === null || contract === null;
+      const values = {
+        ...{ types: bitsOf(numbersOf(of.types)), functionName: of.functionName },
+        ...{ sender: sender?.id ?? null, recipient: recipient?.id ?? null, contract: contract?.id ?? null },
+        ...{ leastAmount: of.leastAmount, greatestAmount: of.greatestAmount },
+      };
+      const found = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
+      return pages({ values, found, total: totalOf(of) }, limit, at, ({ tx_id }) => pendingOf(itemAt.get(tx_id)!));
     },
 
     /** The transaction that is pending the longest, with its receipt in Unix seconds; null where none is pending. */
@@ -582,7 +510,7 @@ export function mempoolProjection(
     }
 
     let isCut = false;
-    let [fee, id]: [string, Uint8Array] = [HIGHEST.fee, LAST_ID];
+    let [fee, id]: [string, Uint8Array] = [HIGHEST_FEE, LAST_ID];
     for (;;) {
       const rows = byFee.all(fee, id, BATCH);
       for (const row of rows) take(row);
@@ -696,86 +624,99 @@ export function mempoolProjection(
   };
 }
 
-const searchColumns = 'm.tx_id, m.received_at, m.fee, m.size';
-const all = (order: string) =>
-  `SELECT m.tx_id FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} ORDER BY ${order} LIMIT ?1 OFFSET ?2`;
-
-const lists = {
-  'age.asc': all('m.received_at, m.tx_id'),
-  'age.desc': all('m.received_at DESC, m.tx_id DESC'),
-  'size.asc': all('m.size, m.tx_id'),
-  'size.desc': all('m.size DESC, m.tx_id DESC'),
-  'fee.asc': all('m.fee, m.tx_id'),
-  'fee.desc': all('m.fee DESC, m.tx_id DESC'),
-};
+const waitingIn = (index: string) => `mempool_transactions m INDEXED BY ${index}`;
+const search = searchOf({
+  filters: {
+    sender: payload.sender,
+    recipient: payload.recipient,
+    principal: `EXISTS (SELECT 1 FROM pending_principals p
+                 WHERE p.principal_id = :principal AND p.received_at = m.received_at AND p.tx_id = m.tx_id)`,
+  },
+  ways: {
+    sender: {
+      by: ['sender'],
+      from: waitingIn('mempool_pending_by_sender'),
+      where: `${pending} AND m.sender_id = :sender`,
+    },
+    recipient: {
+      by: ['recipient'],
+      from: waitingIn('mempool_by_recipient'),
+      where: `${pending} AND m.recipient_id = :recipient AND m.type = ${PAYLOAD.token_transfer}`,
+    },
+    principal: {
+      by: ['principal'],
+      from: 'pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id',
+      where: 'q.principal_id = :principal',
+    },
+  },
+  key: [down('m.tx_id', 'bytes')],
+  noun: 'pending transactions',
+  narrowFilter: 'a sender',
+  ownOrder: null,
+  orders: {
+    age: { columns: ['m.received_at', 'm.tx_id'] },
+    size: { columns: ['m.size', 'm.tx_id'] },
+    fee: { columns: ['m.fee', 'm.tx_id'] },
+  },
+  whole: {
+    age: { from: `mempool_transactions m WHERE ${pending}`, columns: ['m.received_at', 'm.tx_id'] },
+    size: { from: `mempool_transactions m WHERE ${pending}`, columns: ['m.size', 'm.tx_id'] },
+    fee: { from: `mempool_transactions m WHERE ${pending}`, columns: ['m.fee', 'm.tx_id'] },
+  },
+});
 
 export const pendingSearchSql = {
-  ...lists,
+  ...search.sql,
   total: 'SELECT mempool_pending AS total FROM progress',
-  principal: 'SELECT id FROM principals WHERE address = ?1',
-  ofSender: `SELECT ${searchColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} AND m.sender_id = ?1
-              AND (?2 IS NULL OR (m.recipient_id = ?2 AND m.type = ${PAYLOAD.token_transfer}))`,
-  ofRecipient: `SELECT ${searchColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} AND m.recipient_id = ?1 AND m.type = ${PAYLOAD.token_transfer}`,
-  ofPrincipal: `SELECT ${searchColumns} FROM pending_principals p JOIN mempool_transactions m ON m.tx_id = p.tx_id
-                 WHERE p.principal_id = ?1`,
+  counted: `SELECT p.id, coalesce(c.transactions, 0) AS pending FROM principals p
+              LEFT JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
   feesAndSizes: `SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
 };
 
-type KeyRow = Stored<'mempool_transactions', 'tx_id' | 'received_at' | 'fee' | 'size'>;
-
-const ascending: Readonly<Record<PendingOrder['by'], (a: KeyRow, b: KeyRow) => number>> = {
-  age: (a, b) => a.received_at - b.received_at,
-  size: (a, b) => a.size - b.size,
-  fee: (a, b) => (a.fee < b.fee ? -1 : a.fee > b.fee ? 1 : 0),
+/** An account has few pending transactions, so that they are always sorted. */
+const UNLIMITED = {
+  sorted: Number.POSITIVE_INFINITY,
+  rows: Number.POSITIVE_INFINITY,
+  entries: Number.POSITIVE_INFINITY,
 };
 
 export function pendingSearch(db: Database, mempool: MempoolQueries) {
-  const pages = new Map(
-    Object.entries(lists).map(([name, text]) => [
-      name,
-      prepared<Stored<'mempool_transactions', 'tx_id'>, [number, number]>(db, text),
-    ]),
-  );
+  const pages = searcher<
+    Stored<'mempool_transactions', 'tx_id'>,
+    keyof typeof search.filters,
+    keyof typeof search.ways,
+    PendingOrder['by']
+  >(db, search, UNLIMITED);
   const totalOf = prepared<{ total: number }, []>(db, pendingSearchSql.total);
-  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, pendingSearchSql.principal);
-  const ofSender = prepared<KeyRow, [number, number | null]>(db, pendingSearchSql.ofSender);
-  const ofRecipient = prepared<KeyRow, [number]>(db, pendingSearchSql.ofRecipient);
-  const ofPrincipal = prepared<KeyRow, [number]>(db, pendingSearchSql.ofPrincipal);
+  const counted = prepared<Stored<'principals', 'id'> & { pending: number }, [string]>(db, pendingSearchSql.counted);
   const feesAndSizes = prepared<Stored<'mempool_transactions', 'type' | 'fee' | 'receipt_block_height' | 'size'>, []>(
     db,
     pendingSearchSql.feesAndSizes,
   );
 
-  const idOf = (address: string): number | undefined => principal.get(address)?.id;
-  const detailsOf = (rows: readonly { tx_id: Uint8Array }[]): PendingTransactionDetail[] =>
-    rows.flatMap(({ tx_id }) => mempool.find(tx_id) ?? []);
-
-  /** All rows that match, unordered; null where no principal narrows the list. An account has few pending transactions. */
-  function narrowed(filter: PendingFilter): KeyRow[] | null {
-    const ids = [filter.sender, filter.recipient, filter.principal].map((of) => (of === null ? null : idOf(of)));
-    // A principal that isn't in the index has no pending transactions.
-    if (ids.includes(undefined)) return [];
-    const [sender, recipient, party] = ids;
-    if (sender != null) return ofSender.all(sender, recipient ?? null);
-    if (recipient != null) return ofRecipient.all(recipient);
-    return party == null ? null : ofPrincipal.all(party);
+  function found(filter: PendingFilter, order: PendingOrder, limit: number, offset: number) {
+    const { by, direction } = order;
+    const names = (['sender', 'recipient', 'principal'] as const).filter((name) => filter[name] !== null);
+    if (names.length === 0) return { items: pages.all(by, direction, limit, offset), total: totalOf.get()?.total ?? 0 };
+    const values: Record<keyof PendingFilter, number | null> = { sender: null, recipient: null, principal: null };
+    const ways = names.map((way) => {
+      const row = counted.get(filter[way] ?? '');
+      values[way] = row?.id ?? null;
+      // The count includes transactions in which the principal has another part.
+      return { way, size: row?.pending ?? 0, isEstimate: true };
+    });
+    return pages.filtered({ values, found: ways }, by, direction, limit, offset);
   }
 
   return {
     search(
       filter: PendingFilter,
-      { by, direction }: PendingOrder,
+      order: PendingOrder,
       limit: number,
       offset: number,
     ): OffsetPage<PendingTransactionDetail> {
-      const rows = narrowed(filter);
-      if (rows === null) {
-        const page = pages.get(`${by}.${direction}`)?.all(limit, offset) ?? [];
-        return { items: detailsOf(page), total: totalOf.get()?.total ?? 0 };
-      }
-      const sign = direction === 'asc' ? 1 : -1;
-      rows.sort((a, b) => sign * (ascending[by](a, b) || Buffer.compare(a.tx_id, b.tx_id)));
-      return { items: detailsOf(rows.slice(offset, offset + limit)), total: rows.length };
+      const { items, total } = found(filter, order, limit, offset);
+      return { items: items.flatMap(({ tx_id }) => mempool.find(tx_id) ?? []), total };
     },
 
     /** Fee and size of each pending transaction. */

@@ -10,12 +10,23 @@ import type { Cursor, Page } from '../model/page.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
-import { keysetPage, textAt } from './page.ts';
+import { lister, ordered, statementsOf, up } from './list.ts';
+import { readPage } from './page.ts';
 
 /** Condition: no operation on the chain concerns a name from before the chain. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
 
 const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}`;
+
+const active = (condition: string) =>
+  ordered(
+    [
+      { select: 'SELECT o.name FROM names o', where: `o.active = 1${condition}` },
+      { select: 'SELECT o.name FROM old_names o', where: `${untouched}${condition}` },
+    ],
+    [up('o.name', 'text')],
+  );
+const lists = { all: active(''), ofNamespace: active(' AND o.namespace = ?1') };
 
 export const sql = {
   names: `SELECT name FROM names WHERE active = 1
@@ -23,16 +34,7 @@ export const sql = {
   namesOfNamespace: `SELECT name FROM names WHERE active = 1 AND namespace = ?1
                      UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?1 AND ${untouched}
                      ORDER BY name LIMIT ?2 OFFSET ?3`,
-  from: `SELECT name FROM names WHERE active = 1 AND name >= ?1
-         UNION ALL SELECT o.name FROM old_names o WHERE o.name >= ?1 AND ${untouched} ORDER BY name LIMIT ?2`,
-  before: `SELECT name FROM names WHERE active = 1 AND name < ?1
-           UNION ALL SELECT o.name FROM old_names o WHERE o.name < ?1 AND ${untouched} ORDER BY name DESC LIMIT ?2`,
-  ofNamespaceFrom: `SELECT name FROM names WHERE active = 1 AND namespace = ?3 AND name >= ?1
-                    UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?3 AND o.name >= ?1 AND ${untouched}
-                    ORDER BY name LIMIT ?2`,
-  ofNamespaceBefore: `SELECT name FROM names WHERE active = 1 AND namespace = ?3 AND name < ?1
-                      UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?3 AND o.name < ?1 AND ${untouched}
-                      ORDER BY name DESC LIMIT ?2`,
+  ...statementsOf(lists),
   active: `SELECT 1 FROM names WHERE name = ?1 AND active = 1
            UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
   oldName: 'SELECT namespace, owner FROM old_names WHERE name = ?1',
@@ -103,10 +105,8 @@ function nameOwners(db: Database) {
 export function nameQueries(db: Database, turns: Turns) {
   const names = prepared<{ name: string }, [number, number]>(db, sql.names);
   const namesOfNamespace = prepared<{ name: string }, [string, number, number]>(db, sql.namesOfNamespace);
-  const from = prepared<NameRow, [string, number]>(db, sql.from);
-  const before = prepared<NameRow, [string, number]>(db, sql.before);
-  const ofNamespaceFrom = prepared<NameRow, [string, number, string]>(db, sql.ofNamespaceFrom);
-  const ofNamespaceBefore = prepared<NameRow, [string, number, string]>(db, sql.ofNamespaceBefore);
+  const all = lister<NameRow>(db, lists.all);
+  const ofNamespace = lister<NameRow>(db, lists.ofNamespace);
   const active = prepared<unknown, [string]>(db, sql.active);
   const last = prepared<OperationRow, [string]>(db, sql.last);
   const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
@@ -171,19 +171,11 @@ export function nameQueries(db: Database, turns: Turns) {
     },
     /** Names that are not revoked, in order. @param its namespace; null for all */
     list(its: string | null, limit: number, at: Cursor | null): Page<ListedName, null> {
-      return keysetPage<NameRow, ListedName, null>({
+      return readPage<NameRow, ListedName, null>({
         limit,
         at,
         total: null,
-        rowsFrom(key, count) {
-          const name = key === null ? '' : textAt(key, 0);
-          return its === null ? from.all(name, count) : ofNamespaceFrom.all(name, count, its);
-        },
-        rowsBefore(key, count) {
-          const name = textAt(key, 0);
-          return its === null ? before.all(name, count) : ofNamespaceBefore.all(name, count, its);
-        },
-        keyOf: ({ name }) => [name],
+        ...(its === null ? all([]) : ofNamespace([its])),
         itemOf({ name }) {
           const found = listed(name);
           if (found === undefined) throw new Error(`${name} is listed and has no owner`);

@@ -11,8 +11,8 @@ import { memoize } from '../../base/cache.ts';
 import { type Cursor, HEAD, type OffsetPage, type Page } from '../model/page.ts';
 import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { Span } from './blocks/windows.ts';
-import { type KeyColumn, lister, nameOf, ordered, type RowSource, reversed, type Value, walked } from './list.ts';
-import { filteredPage, MOST_FILTERED_ROWS } from './page.ts';
+import { EVERYWHERE, type KeyColumn, lister, nameOf, ordered, reversed, type Value, walked } from './list.ts';
+import { MOST_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
 
 /** A way to read a list, along an index. Its conditions name the value of a filter by `:filter`. */
 export interface Way<Filter extends string> {
@@ -39,6 +39,8 @@ interface Declared<Filter extends string, Name extends string> {
   filters: Readonly<Record<Filter, string>>;
   ways: Readonly<Record<Name, Way<NoInfer<Filter>>>>;
   key: readonly KeyColumn[];
+  /** Whether a request may bound the key's first column, as the positions of a span of heights. */
+  isBounded?: boolean;
 }
 
 /** A way that finds the rows of given filters, and how many there are. */
@@ -77,7 +79,12 @@ const columnsOf = (key: readonly KeyColumn[]): string => key.map((one) => `${one
 const partsOf = ({ where, inOrder }: Way<string>): readonly string[] => inOrder ?? [where];
 
 /** Declares a list that is read page by page with cursors. */
-export function walkOf<Filter extends string, Name extends string>({ filters, ways, key }: Declared<Filter, Name>) {
+export function walkOf<Filter extends string, Name extends string>({
+  filters,
+  ways,
+  key,
+  isBounded: isEnded = false,
+}: Declared<Filter, Name>) {
   const { text, matches, valuesOf } = numbered(filters);
   const lists = Object.fromEntries(
     Object.entries<Way<string>>(ways).map(([name, way]) => {
@@ -88,7 +95,7 @@ export function walkOf<Filter extends string, Name extends string>({ filters, wa
         ordered(
           partsOf(way).map((where) => ({ select, where: text(where) })),
           own,
-          { isEnded: true },
+          { isEnded },
         ),
       ];
     }),
@@ -128,7 +135,7 @@ export function walker<Row, Filter extends string, Name extends string>(
     const way = narrowest(ways, found);
     if (way === undefined || way.size === 0) return emptyAt(at, total);
     const rows: RowSource<Row & Judged> = walked(list(way.way)(valuesOf(values), span));
-    return filteredPage<Row & Judged, Item>({
+    return readPage<Row & Judged, Item, number | null>({
       limit,
       at,
       total,
@@ -181,20 +188,22 @@ interface Searched<Filter extends string, Name extends string, By extends string
   ownOrder: NoInfer<By> | null;
   /** The whole list in orders that an index has. */
   whole: Readonly<Partial<Record<NoInfer<By>, Whole>>>;
-  /** The columns that the filters and the key use. */
-  looked: string;
+  /** The columns that the filters and the key use, if the whole list is walked for a filtered one. */
+  looked?: string;
 }
 
 /** Declares a list that is read by pages with an offset, and counted. */
 export function searchOf<Filter extends string, Name extends string, By extends string>(
   declared: Searched<Filter, Name, By>,
 ) {
-  const { filters, ways, key, orders, ownOrder, whole, looked } = declared;
+  const { filters, ways, key, orders, ownOrder, whole, looked, isBounded = false } = declared;
   const { count, text, matches, valuesOf } = numbered(filters);
   const shown = columnsOf(key);
   const parameter = (nth: number): string => `?${count + nth}`;
-  const within = `${key[0]!.column} BETWEEN ${parameter(1)} AND ${parameter(2)}`;
-  const page = `LIMIT ${parameter(3)} OFFSET ${parameter(4)}`;
+  const within = isBounded ? ` AND ${key[0]!.column} BETWEEN ${parameter(1)} AND ${parameter(2)}` : '';
+  const boundsOf = ({ first, last }: Span): Value[] => (isBounded ? [first, last] : []);
+  const bounds = boundsOf(EVERYWHERE).length;
+  const page = `LIMIT ${parameter(bounds + 1)} OFFSET ${parameter(bounds + 2)}`;
   const sortedBy = (columns: readonly string[], down: string): string =>
     `ORDER BY ${columns.map((column) => `${column}${down}`).join(', ')}`;
 
@@ -202,7 +211,7 @@ export function searchOf<Filter extends string, Name extends string, By extends 
     const isOwn = by === ownOrder;
     const { columns, join = '' } = orders[by];
     const terms = (isOwn ? partsOf(way) : [way.where]).map(
-      (where) => `SELECT ${shown} FROM ${way.from} ${join} WHERE ${text(where)} AND ${matches} AND ${within}`,
+      (where) => `SELECT ${shown} FROM ${way.from} ${join} WHERE ${text(where)} AND ${matches}${within}`,
     );
     const names = terms.length === 1 ? columns : key.map(nameOf);
     return `${terms.join(' UNION ALL ')} ${sortedBy(names, down)} ${page}`;
@@ -213,18 +222,19 @@ export function searchOf<Filter extends string, Name extends string, By extends 
     for (const [by, { from, columns, where }] of Object.entries<Whole>(whole as Record<By, Whole>)) {
       const order = sortedBy(columns, down);
       sql[`all.${by}.${direction}`] = `SELECT ${shown} FROM ${from} ${order} LIMIT ?1 OFFSET ?2`;
+      if (looked === undefined) continue;
       sql[`walk.${by}.${direction}`] =
         `SELECT ${shown} FROM (SELECT ${looked} FROM ${from} ${where === undefined ? '' : `WHERE ${text(where)}`} ${order}
-           LIMIT ${parameter(5)}) t WHERE ${matches} AND ${within} ${page}`;
+           LIMIT ${parameter(bounds + 3)}) t WHERE ${matches}${within} ${page}`;
     }
     for (const [name, way] of Object.entries<Way<string>>(ways)) {
       for (const by of Object.keys(orders) as By[]) sql[`index.${name}.${by}.${direction}`] = byWay(way, by, down);
     }
   }
   for (const [name, { from, where }] of Object.entries<Way<string>>(ways)) {
-    sql[`count.${name}`] = `SELECT count(*) AS total FROM ${from} WHERE ${text(where)} AND ${matches} AND ${within}`;
+    sql[`count.${name}`] = `SELECT count(*) AS total FROM ${from} WHERE ${text(where)} AND ${matches}${within}`;
   }
-  return { ...declared, sql, valuesOf };
+  return { ...declared, sql, valuesOf, boundsOf };
 }
 
 type Search<Filter extends string, Name extends string, By extends string> = ReturnType<
@@ -237,7 +247,7 @@ interface Asked<Filter extends string, Name extends string> {
   values: Readonly<Record<Filter, Value>>;
   found: readonly Found<Name>[];
   /** The bounds of the key's first column. */
-  span: Span;
+  span?: Span;
 }
 
 /** The page of a search that nothing can match. */
@@ -246,7 +256,7 @@ export const NOTHING: OffsetPage<never> = { items: [], total: 0 };
 /** @param limits tests of each way use others than the default */
 export function searcher<Row, Filter extends string, Name extends string, By extends string>(
   db: Database,
-  { sql, ways, ownOrder, noun, narrowFilter, filters, valuesOf }: Search<Filter, Name, By>,
+  { sql, ways, ownOrder, noun, narrowFilter, filters, valuesOf, boundsOf }: Search<Filter, Name, By>,
   limits: SearchLimits = SEARCH_LIMITS,
 ) {
   const statement = memoize((name) => prepared<Row & { total: number }, Value[]>(db, sql[name]!));
@@ -258,7 +268,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
   /** @throws TooMuchWorkError if too many would have to be counted */
   function totalOf(
     { way, size, count, isEstimate = false }: Found<Name>,
-    { values, span }: Asked<Filter, Name>,
+    { values, span = EVERYWHERE }: Asked<Filter, Name>,
   ): number {
     const given = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
     if (!isEstimate && given.every((name) => ways[way].by.includes(name))) {
@@ -268,19 +278,19 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
       return counted;
     }
     if (size > limits.rows) throw tooManyPass(limits.rows);
-    return statement(`count.${way}`).get(...valuesOf(values), span.first, span.last)?.total ?? 0;
+    return statement(`count.${way}`).get(...valuesOf(values), ...boundsOf(span))?.total ?? 0;
   }
 
   /** @throws TooMuchWorkError if the page needs more rows than a request may read */
   function pageOf(
     least: Found<Name>,
-    { values, span }: Asked<Filter, Name>,
+    { values, span = EVERYWHERE }: Asked<Filter, Name>,
     by: By,
     direction: Direction,
     count: number,
     offset: number,
   ) {
-    const page = [...valuesOf(values), span.first, span.last, count, offset];
+    const page = [...valuesOf(values), ...boundsOf(span), count, offset];
     const order = `${by}.${direction}`;
     const byIndex = (): Row[] => statement(`index.${least.way}.${order}`).all(...page);
     if (by === ownOrder) return byIndex();

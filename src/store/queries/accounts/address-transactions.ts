@@ -8,7 +8,8 @@ import type { OffsetStart, Page } from '../../model/page.ts';
 import type { AssetEvent, PositionedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
-import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
+import { down, lister, ordered, statementsOf } from '../list.ts';
+import { isBehind, movedTo, numberAt, pageBeyond, readPage } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 import type { ListStart } from './account-states.ts';
@@ -18,20 +19,22 @@ const { sponsorOnly } = AFFECTED;
 const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
 const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
 
+const lists = {
+  newest: ordered({ select: 'SELECT position FROM principal_transactions', where: 'principal_id = ?1' }, [
+    down('position'),
+  ]),
+};
+
 export const sql = {
+  ...statementsOf(lists),
   list: `SELECT position ${ofPrincipal} ${newest}`,
   // Skips transactions that the principal only sponsors, one by one: few principals have many of them.
   concerning: `SELECT position ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
   count: `SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
   one: `SELECT affected, stx_sent, stx_received FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
-  newer: `SELECT position FROM principal_transactions WHERE principal_id = ?1 AND position > ?2
-           ORDER BY position LIMIT ?3`,
   height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
   byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
 };
-
-/** Greater than every position. */
-const NEWEST = Number.MAX_SAFE_INTEGER;
 
 type PositionRow = Stored<'principal_transactions', 'position'>;
 
@@ -54,7 +57,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   const concerning = prepared<PositionRow, Part>(db, sql.concerning);
   const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
   const one = prepared<Involvement, [number, number]>(db, sql.one);
-  const newer = prepared<PositionRow, [number, number, number]>(db, sql.newer);
+  const newestOf = lister<PositionRow>(db, lists.newest);
   const heightByHash = prepared<Stored<'blocks', 'height'>, [Uint8Array]>(db, sql.height);
   const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
   const positionAt = transactionPositionQuery(db);
@@ -135,13 +138,8 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
         if (first === undefined) return pageBeyond(total);
         at = movedTo([first.position], start.cursor);
       }
-      const { items: found, ...page } = keysetPage({
-        limit,
-        at,
-        total,
-        rowsFrom: (key, rows) => list.all(principal, 0, key === null ? NEWEST : numberAt(key, 0), rows, 0),
-        rowsBefore: (key, rows) => newer.all(principal, numberAt(key, 0), rows),
-        keyOf: ({ position }) => [position],
+      const { items: found, ...page } = readPage({
+        ...{ limit, at, total, ...newestOf([principal]) },
         itemOf: ({ position }) => position,
       });
       return { ...page, items: withEvents(principal, found) };

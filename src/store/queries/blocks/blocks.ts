@@ -7,7 +7,7 @@ import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
 import { type ChainCache, noChainCache } from '../chain-cache.ts';
-import { keysetPage, numberAt, pageBeyond } from '../page.ts';
+import { numberAt, pageBeyond, readPage } from '../page.ts';
 import type { ChainQueries } from './chain.ts';
 
 const COST_COLUMNS = [
@@ -167,17 +167,17 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
     const total = last - first + 1;
     const at = cursorIn(heights, start);
     if (at === undefined) return start.cursor === null && start.item === null ? pageBeyond(total) : undefined;
-    return keysetPage({
+    return readPage({
       limit,
       at,
       total,
-      rowsFrom(key, count) {
+      rows(key, isBackward, count) {
+        if (isBackward) {
+          const from = key === null ? first : Math.max(first, numberAt(key, 0));
+          return range(from, Math.min(last, from + count - 1)).reverse();
+        }
         const from = key === null ? last : Math.min(last, numberAt(key, 0));
         return range(Math.max(first, from - count + 1), from);
-      },
-      rowsBefore(key, count) {
-        const from = Math.max(first, numberAt(key, 0) + 1);
-        return range(from, Math.min(last, from + count - 1)).reverse();
       },
       keyOf: ({ height }) => [height],
       itemOf: (block: ChainBlock) => block,

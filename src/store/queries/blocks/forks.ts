@@ -6,7 +6,8 @@ import type { Fork, ForkBlock, ForkDetail, OrphanFate } from '../../model/block.
 import type { Cursor, Page } from '../../model/page.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeName } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { bytesAt, filteredPage, MOST_FILTERED_ROWS, numberAt } from '../page.ts';
+import { down, lister, ordered, statementsOf, walked } from '../list.ts';
+import { MOST_FILTERED_ROWS, readPage } from '../page.ts';
 import { sql as steps } from './steps.ts';
 
 /** Orphaned blocks of a fork that are read at most. */
@@ -22,14 +23,13 @@ const firstHeight = 'ifnull((SELECT height FROM history_start WHERE height > 0),
 const isOrphan = `+o.height >= ${firstHeight}`;
 const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p
                    WHERE p.index_block_hash = o.parent_index_block_hash AND p.height >= ${firstHeight})`;
-const walk = (compare: '<=' | '>=', down: '' | ' DESC'): string =>
-  `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o
-    WHERE ${isOrphan} AND (o.height, o.index_block_hash) ${compare} (?1, ?2)
-    ORDER BY o.height${down}, o.index_block_hash${down}`;
+const orphans = ordered(
+  { select: `SELECT o.height, o.index_block_hash, ${isFirst} AS is_first FROM orphaned_blocks o`, where: isOrphan },
+  [down('o.height'), down('o.index_block_hash', 'bytes')],
+);
 
 export const sql = {
-  down: walk('<=', ' DESC'),
-  up: walk('>=', ''),
+  ...statementsOf({ orphans }),
   byHash: `${orphan} WHERE o.index_block_hash = ?1 AND ${isOrphan}`,
   byBlockHash: `${orphan} WHERE o.block_hash = ?1 AND ${isOrphan} ORDER BY o.height DESC LIMIT 1`,
   children: `${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
@@ -51,8 +51,8 @@ interface WalkedRow extends Stored<'orphaned_blocks', 'height' | 'index_block_ha
   is_first: 0 | 1;
 }
 
-/** Greater than every hash. */
-const LAST_HASH = new Uint8Array(33).fill(0xff);
+/** Greater than every hash, as in a cursor's key. */
+const LAST_HASH = 'ff'.repeat(33);
 
 /** Whether one of two is true; null where that is unknown. */
 const either = (a: boolean | null, b: boolean | null): boolean | null => {
@@ -62,8 +62,7 @@ const either = (a: boolean | null, b: boolean | null): boolean | null => {
 
 /** @param mostRows tests of the bound use fewer than the default */
 export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED_ROWS) {
-  const down = prepared<WalkedRow, [number, Uint8Array]>(db, sql.down);
-  const up = prepared<WalkedRow, [number, Uint8Array]>(db, sql.up);
+  const walk = walked(lister<WalkedRow>(db, orphans)([]));
   const byHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byHash);
   const byBlockHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byBlockHash);
   const children = prepared<OrphanRow, [number, Uint8Array, number]>(db, sql.children);
@@ -143,18 +142,14 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
     /** Forks, the highest first. A page may be short, or empty, and have a next one. @param height of the highest that is listed */
     async page(limit: number, height: number, at: Cursor | null): Promise<Page<Fork, number | null>> {
       const pause = turns.longWork();
-      const page = filteredPage<WalkedRow, WalkedRow>({
+      const page = readPage<WalkedRow, WalkedRow, number | null>({
         limit,
         at,
         total: null,
         mostRows,
-        rows: (key, isBackwards) =>
-          (isBackwards ? up : down).iterate(
-            key === null ? height : numberAt(key, 0),
-            key === null ? LAST_HASH : bytesAt(key, 1),
-          ),
+        ...walk,
+        rows: (key, ...how) => walk.rows(key ?? [height, LAST_HASH], ...how),
         meets: ({ is_first }) => is_first === 1,
-        keyOf: ({ height: own, index_block_hash }) => [own, index_block_hash.toHex()],
         itemOf: (row) => row,
       });
       const items: Fork[] = [];

@@ -7,17 +7,22 @@ import { EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { type ChainCache, noChainCache } from '../chain-cache.ts';
-import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
+import { down, lister, ordered, statementsOf } from '../list.ts';
+import { isBehind, movedTo, numberAt, pageBeyond, readPage } from '../page.ts';
 
-const logs = `SELECT e.position, e.event_index FROM events e WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log}`;
-const newest = 'ORDER BY e.position DESC, e.event_index DESC';
+const logs = {
+  select: 'SELECT position, event_index FROM events',
+  where: `contract_id = ?1 AND kind = ${EVENT_KIND.log}`,
+};
+/** The logs of a contract, newest first. */
+export const contractLogs = ordered(logs, [down('position'), down('event_index')], { isEnded: true });
 
 export const sql = {
+  ...statementsOf({ logs: contractLogs }),
   contract: 'SELECT id FROM principals WHERE address = ?1',
   total: 'SELECT logs AS total FROM contract_logs WHERE contract_id = ?1',
-  from: `${logs} AND (e.position, e.event_index) <= (?2, ?3) ${newest} LIMIT ?4`,
-  before: `${logs} AND (e.position, e.event_index) > (?2, ?3) ORDER BY e.position, e.event_index LIMIT ?4`,
-  behind: `${logs} AND (e.position, e.event_index) <= (?2, ?3) ${newest} LIMIT 1 OFFSET ?4`,
+  behind: `${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
+            ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
   at: `SELECT t.tx_id, e.event_index, e.topic, e.value FROM events e JOIN transactions t ON t.position = e.position
         WHERE e.position = ?1 AND e.event_index = ?2`,
 };
@@ -57,8 +62,7 @@ export function contractLogQueries(db: Database, cache: ChainCache = noChainCach
   const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
   const positionAt = transactionPositionQuery(db);
-  const from = prepared<KeyRow, [number, number, number, number]>(db, sql.from);
-  const before = prepared<KeyRow, [number, number, number, number]>(db, sql.before);
+  const newest = lister<KeyRow>(db, contractLogs);
   const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
 
   const at = prepared<Row, [number, number]>(db, sql.at);
@@ -95,21 +99,7 @@ export function contractLogQueries(db: Database, cache: ChainCache = noChainCach
     const logs = total.get(id)?.total ?? 0;
     const at = cursorOf(id, start);
     if (at === undefined) return pageBeyond(logs);
-    const page = keysetPage<KeyRow, ContractLog>({
-      limit,
-      at,
-      total: logs,
-      rowsFrom(key, count) {
-        const { position, event_index } = key === null ? NEWEST : rowKey(key);
-        return from.all(id, position, event_index, count);
-      },
-      rowsBefore(key, count) {
-        const { position, event_index } = rowKey(key);
-        return before.all(id, position, event_index, count);
-      },
-      keyOf,
-      itemOf: (row) => logAt(contractId, row),
-    });
+    const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => logAt(contractId, row) });
     return start.item !== null && page.items.length === 0 ? undefined : page;
   };
 }

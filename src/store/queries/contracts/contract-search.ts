@@ -2,25 +2,22 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../../codec/clarity-fields.ts';
-import type { CallFilter, EventPosition, FoundCall, FoundLog, LogFilter } from '../../model/contract.ts';
+import type { CallFilter, FoundCall, FoundLog, LogFilter } from '../../model/contract.ts';
 import type { Cursor, Page } from '../../model/page.ts';
 import { EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
-import { type Span, spanOf } from '../blocks/windows.ts';
-import type { ValueSearch, Walk } from './value-search.ts';
-
-const logs = `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}`;
+import { spanOf } from '../blocks/windows.ts';
+import { down, lister, ordered, statementsOf } from '../list.ts';
+import { contractLogs } from './contract-logs.ts';
+import { type PlaceRow, placeKey, type ValueSearch } from './value-search.ts';
 
 export const sql = {
   contract: `SELECT p.id, coalesce(l.logs, 0) AS logs FROM principals p LEFT JOIN contract_logs l ON l.contract_id = p.id
               WHERE p.address = ?1`,
-  down: `SELECT position, event_index ${logs} AND (position, event_index) <= (?2, ?3) AND position >= ?4
-          ORDER BY position DESC, event_index DESC LIMIT ?5`,
-  up: `SELECT position, event_index ${logs} AND (position, event_index) > (?2, ?3) AND position <= ?4
-        ORDER BY position, event_index LIMIT ?5`,
-  count: `SELECT count(*) AS logs FROM (SELECT 1 ${logs} AND position BETWEEN ?2 AND ?3 LIMIT ?4)`,
+  count: `SELECT count(*) AS logs FROM (SELECT 1 FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}
+                                         AND position BETWEEN ?2 AND ?3 LIMIT ?4)`,
   at: `SELECT e.topic, e.value, t.tx_id, ${shownTime} AS time FROM events e JOIN transactions t ON t.position = e.position
          JOIN blocks b ON b.height = ${heightIn('e.position')}
         WHERE e.position = ?1 AND e.event_index = ?2`,
@@ -30,25 +27,16 @@ interface LogRow extends Stored<'events', 'topic' | 'value'>, Stored<'transactio
   time: number;
 }
 
-type PositionRow = Stored<'events', 'position' | 'event_index'>;
-
 const NO_BYTES = new Uint8Array(0);
-const positionOf = ({ position, event_index }: PositionRow): EventPosition => ({ position, eventIndex: event_index });
 
 /** @param search reads the pages */
 export function contractLogSearch(db: Database, search: ValueSearch) {
   const contract = prepared<Stored<'principals', 'id'> & { logs: number }, [string]>(db, sql.contract);
-  const down = prepared<PositionRow, [number, number, number, number, number]>(db, sql.down);
-  const up = prepared<PositionRow, [number, number, number, number, number]>(db, sql.up);
+  const newest = lister<PlaceRow>(db, contractLogs);
   const count = prepared<{ logs: number }, [number, number, number, number]>(db, sql.count);
   const at = prepared<LogRow, [number, number]>(db, sql.at);
 
-  const walk = (id: number, { first, last }: Span): Walk => ({
-    down: ({ position, eventIndex }, most) => down.all(id, position, eventIndex, first, most).map(positionOf),
-    up: ({ position, eventIndex }, most) => up.all(id, position, eventIndex, last, most).map(positionOf),
-  });
-
-  function read({ position, eventIndex }: EventPosition, topic: string | null) {
+  function read({ position, event_index: eventIndex }: PlaceRow, topic: string | null) {
     const row = at.get(position, eventIndex);
     if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
     const value = row.value ?? NO_BYTES;
@@ -76,9 +64,9 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
         fields,
         span,
         total: isWhole ? logs : null,
-        all: walk(id, span),
+        all: newest([id], span),
         count: (most) => count.get(id, span.first, span.last, most)?.logs ?? 0,
-        read: (position) => read(position, topic),
+        read: (place) => read(place, topic),
       },
       limit,
       cursor,
@@ -87,18 +75,24 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
 }
 
 const calls = `FROM transactions WHERE contract_id = ?1 AND type = ${PAYLOAD.contract_call}`;
-const ofName = 'AND function_name = ?4';
 const inside = 'AND position BETWEEN ?2 AND ?3';
+const callsBy = (where: string) =>
+  ordered(
+    {
+      select: 'SELECT position, 0 AS event_index FROM transactions',
+      where: `contract_id = ?1 AND type = ${PAYLOAD.contract_call}${where}`,
+    },
+    [down('position')],
+    { isEnded: true },
+  );
+const callLists = { all: callsBy(''), named: callsBy(' AND function_name = ?2') };
 
 export const contractCallSearchSql = {
   contract: `SELECT p.id, coalesce(a.calls, 0) AS calls FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
               WHERE p.address = ?1`,
-  allDown: `SELECT position ${calls} ${inside} ORDER BY position DESC LIMIT ?4`,
-  allUp: `SELECT position ${calls} ${inside} ORDER BY position LIMIT ?4`,
-  namedDown: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position DESC LIMIT ?5`,
-  namedUp: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position LIMIT ?5`,
+  ...statementsOf(callLists),
   countAll: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
-  countNamed: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} ${ofName} LIMIT ?5)`,
+  countNamed: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} AND function_name = ?4 LIMIT ?5)`,
   at: `SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
               d.function_args, d.raw, d.result, ${shownTime} AS time
          FROM transactions t JOIN transaction_bodies d ON d.position = t.position
@@ -116,43 +110,20 @@ interface CallRow
   time: number;
 }
 
-type CallPositionRow = Stored<'transactions', 'position'>;
-
 /** @param search reads the pages */
 export function contractCallSearch(db: Database, search: ValueSearch) {
   const contract = prepared<Stored<'principals', 'id'> & { calls: number }, [string]>(
     db,
     contractCallSearchSql.contract,
   );
-  type Of = [number, number, number];
-  const all = {
-    down: prepared<CallPositionRow, [...Of, number]>(db, contractCallSearchSql.allDown),
-    up: prepared<CallPositionRow, [...Of, number]>(db, contractCallSearchSql.allUp),
-  };
-  const named = {
-    down: prepared<CallPositionRow, [...Of, string, number]>(db, contractCallSearchSql.namedDown),
-    up: prepared<CallPositionRow, [...Of, string, number]>(db, contractCallSearchSql.namedUp),
-  };
+  const all = lister<PlaceRow>(db, callLists.all);
+  const named = lister<PlaceRow>(db, callLists.named);
   const countAll = prepared<{ calls: number }, [number, number, number, number]>(db, contractCallSearchSql.countAll);
   const countNamed = prepared<{ calls: number }, [number, number, number, string, number]>(
     db,
     contractCallSearchSql.countNamed,
   );
   const at = prepared<CallRow, [number]>(db, contractCallSearchSql.at);
-
-  function walk(id: number, { first, last }: Span, name: string | null): Walk {
-    function positions(from: number, to: number, direction: 'down' | 'up', most: number): EventPosition[] {
-      const rows =
-        name === null ? all[direction].all(id, from, to, most) : named[direction].all(id, from, to, name, most);
-      return rows.map(({ position }) => ({ position, eventIndex: 0 }));
-    }
-    return {
-      // A call is the only item at its position, at event 0.
-      down: ({ position, eventIndex }, most) =>
-        positions(first, eventIndex < 0 ? position - 1 : position, 'down', most),
-      up: ({ position, eventIndex }, most) => positions(eventIndex < 0 ? position : position + 1, last, 'up', most),
-    };
-  }
 
   function read(position: number, { functionName, statuses }: CallFilter) {
     const row = at.get(position);
@@ -201,7 +172,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
         fields,
         span,
         total: isWhole ? calls : null,
-        all: walk(id, span, functionName),
+        all: { ...(functionName === null ? all([id], span) : named([id, functionName], span)), keyOf: placeKey },
         count: (most) => count(most)?.calls ?? 0,
         read: ({ position }) => read(position, filter),
       },

@@ -24,7 +24,7 @@ import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
-import { longFilteredPage, MOST_FILTERED_ROWS, numberAt } from '../page.ts';
+import { MOST_FILTERED_ROWS, numberAt, readLongPage } from '../page.ts';
 import { indexFor, meetsAll, valueIndexes } from './value-search.ts';
 
 /** Limits of what one request may read. */
@@ -347,7 +347,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       if (direction === 'down') return place === null || compared(place, newest) > 0 ? newest : place;
       return place === null || compared(place, oldest) < 0 ? oldest : place;
     }
-    return longFilteredPage<Judged, ListedLog>(
+    return readLongPage<Judged, ListedLog, number | null>(
       {
         limit,
         at: cursor,

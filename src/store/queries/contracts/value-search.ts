@@ -7,12 +7,11 @@
  * a limit are sorted. No request reads more than its {@link ValueSearchLimits}, however long the chain is.
  */
 import type { Database } from 'bun:sqlite';
-import type { Pause, Turns } from '../../../base/turns.ts';
+import type { Turns } from '../../../base/turns.ts';
 import { type ClarityFields, isWithin } from '../../../codec/clarity-fields.ts';
 import { meets } from '../../../codec/value-condition.ts';
 import {
   compared,
-  type EventPosition,
   type FieldFilter,
   lowestWholeHeight,
   type ValueIndex,
@@ -23,7 +22,8 @@ import { enumNames } from '../../rows/enums.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
 import type { Span } from '../blocks/windows.ts';
-import { longKeysetPage, numberAt } from '../page.ts';
+import { down, type ListedRows, lister, ordered, reversed, sortedRows, statementsOf, up, walked } from '../list.ts';
+import { numberAt, type RowSource, readLongPage } from '../page.ts';
 
 /** Limits of what one request may read. */
 export interface ValueSearchLimits {
@@ -50,68 +50,45 @@ export const VALUE_SEARCH_LIMITS: ValueSearchLimits = {
   bytes: 16_000_000,
 };
 
-const entries = 'FROM value_index_entries WHERE index_id = ?1 AND path = ?2';
-const ofValue = `SELECT position, event_index ${entries} AND value = ?6`;
+/** The place of a log or call in the chain; that of a call has the event 0. */
+export type PlaceRow = Stored<'value_index_entries', 'position' | 'event_index'>;
+export const placeKey = ({ position, event_index }: PlaceRow): CursorKey => [position, event_index];
+const newestFirst = (a: CursorKey, b: CursorKey): number =>
+  numberAt(b, 0) - numberAt(a, 0) || numberAt(b, 1) - numberAt(a, 1);
 
-export const sql = {
-  down: `${ofValue} AND (position, event_index) <= (?3, ?4) AND position >= ?5
-          ORDER BY position DESC, event_index DESC LIMIT ?7`,
-  up: `${ofValue} AND (position, event_index) > (?3, ?4) AND position <= ?5
-        ORDER BY position, event_index LIMIT ?7`,
-  range: `SELECT value, position, event_index ${entries} AND (value, position, event_index) > (?3, ?4, ?5) AND value <= ?6
-           ORDER BY value, position, event_index LIMIT ?7`,
-};
+const entries = 'FROM value_index_entries';
+const ofPath = 'index_id = ?1 AND path = ?2';
+const byPlace = [down('position'), down('event_index')];
+/** The entries of one value, newest first. */
+const entriesOfValue = ordered(
+  { select: `SELECT position, event_index ${entries}`, where: `${ofPath} AND value = ?3` },
+  byPlace,
+  { isEnded: true },
+);
+/** The entries of a range of values, in the order of the values. */
+const entriesOfRange = ordered(
+  { select: `SELECT value, position, event_index ${entries}`, where: `${ofPath} AND value <= ?3` },
+  [up('value', 'text'), up('position'), up('event_index')],
+);
 
-type EntryRow = Stored<'value_index_entries', 'position' | 'event_index'>;
+export const sql = statementsOf({ value: entriesOfValue, range: entriesOfRange });
 
-/** Number of entries of a range, or positions of a walk, in a batch. */
+/** Number of entries of a range in a batch. */
 const BATCH = 500;
 
-/**
- * Walks positions, in the order of the list or in reverse. A walk lasts for several turns, in which other requests may use the
- * same connection: it is read in batches, and no statement stays open between them.
- */
-export interface Walk {
-  /** Up to `count` positions from one on (inclusive), newest first. */
-  down(from: EventPosition, count: number): EventPosition[];
-  /** Up to `count` positions after one, oldest first. */
-  up(after: EventPosition, count: number): EventPosition[];
-}
+/** Places that are in memory, in parts that are sorted each. */
+const sortedPlaces = (parts: readonly PlaceRow[][]): ListedRows<PlaceRow> => ({
+  rows: (key, isBackward, count) =>
+    parts
+      .flatMap((part) => sortedRows(part, placeKey, newestFirst).rows(key, isBackward, count))
+      .sort((a, b) => newestFirst(placeKey(a), placeKey(b)) * (isBackward ? -1 : 1))
+      .slice(0, count),
+  keyOf: placeKey,
+});
 
-/** The positions of a walk, batch by batch. @param count size of the first batch */
-function* batches(walk: Walk, side: keyof Walk, from: EventPosition, count: number): Generator<EventPosition[]> {
-  let positions = walk[side](from, count);
-  for (let last = positions.at(-1); last !== undefined; last = positions.at(-1)) {
-    yield positions;
-    const end = last;
-    positions = walk[side](end, BATCH).filter((position) => compared(position, end) !== 0);
-  }
-}
-
-/** Greater than every event index of a transaction. */
-const LAST_EVENT = Number.MAX_SAFE_INTEGER;
-
-const positionOf = ({ position, event_index }: EntryRow): EventPosition => ({ position, eventIndex: event_index });
-
-/** Walks positions that are in memory, in parts that are sorted each. */
-function sortedWalk(parts: readonly EventPosition[][]): Walk {
-  return {
-    down: (from, count) =>
-      parts
-        .flatMap((part) => part.filter((one) => compared(one, from) <= 0).slice(-count))
-        .sort((a, b) => compared(b, a))
-        .slice(0, count),
-    up: (after, count) =>
-      parts
-        .flatMap((part) => part.filter((one) => compared(one, after) > 0).slice(0, count))
-        .sort(compared)
-        .slice(0, count),
-  };
-}
-
-/** A way to find a page: the walk to read, and the maximum number of logs or calls that are read for it. */
+/** A way to find a page: the places to read, and the maximum number of logs or calls that are read for it. */
 interface Way {
-  walk: Walk;
+  places: ListedRows<PlaceRow>;
   rows: number;
 }
 
@@ -121,83 +98,70 @@ interface KeyedField extends KeyRange {
   path: string;
 }
 
+/** Measures and reads something, and yields undefined while other work may have its turn. */
+type InTurns<Made, Yielded = never> = Generator<Yielded | undefined, Made>;
+
 /** The ways to find items that meet all conditions, by indexed fields. */
 function entryWays(db: Database, limits: ValueSearchLimits) {
-  type OfValue = [number, string, number, number, number, string, number];
-  const down = prepared<EntryRow, OfValue>(db, sql.down);
-  const up = prepared<EntryRow, OfValue>(db, sql.up);
-  const range = prepared<EntryRow & { value: string }, [number, string, string, number, number, string, number]>(
-    db,
-    sql.range,
-  );
+  const value = lister<PlaceRow>(db, entriesOfValue);
+  const range = lister<PlaceRow & { value: string }>(db, entriesOfRange);
   const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
+  const ofValue = ({ id, path, low }: KeyedField, span: Span) => value([id, path, low], span);
 
-  const ofValue = ({ id, path, low }: KeyedField, { first, last }: Span): Walk => ({
-    down: ({ position, eventIndex }, count) =>
-      down.all(id, path, position, eventIndex, first, low, count).map(positionOf),
-    up: ({ position, eventIndex }, count) => up.all(id, path, position, eventIndex, last, low, count).map(positionOf),
-  });
-
-  /** The positions of a field's entries, in sorted parts; null where there are more than `most` entries. */
-  async function upTo(
+  /** The places of a field's entries, in sorted parts; null if there are more than `most` entries. */
+  function* upTo(
     { id, path, low, high }: KeyedField,
     { first, last }: Span,
     most: number,
-    pause: Pause,
-  ): Promise<EventPosition[][] | null> {
-    const parts: EventPosition[][] = [];
-    let [value, key] = [low, { position: -1, event_index: -1 }];
+  ): InTurns<PlaceRow[][] | null> {
+    const parts: PlaceRow[][] = [];
+    let from: CursorKey = [low, 0, 0];
     for (let left = most + 1; left > 0; ) {
       const asked = Math.min(left, BATCH);
-      const rows = range.all(id, path, value, key.position, key.event_index, high, asked);
+      const rows = range([id, path, high]).rows(from, false, asked);
       const inSpan = rows.filter(({ position }) => position >= first && position <= last);
-      parts.push(inSpan.map(positionOf).sort(compared));
+      parts.push(inSpan.sort((a, b) => newestFirst(placeKey(a), placeKey(b))));
       const end = rows.at(-1);
       if (end === undefined || rows.length < asked) return parts;
       left -= rows.length;
-      [value, key] = [end.value, end];
-      await pause();
+      from = [end.value, end.position, end.event_index + 1];
+      yield;
     }
     return null;
   }
 
-  /** @param all walks the whole list, whatever the values are */
-  return async function* (
-    fields: readonly KeyedField[],
-    span: Span,
-    all: Walk,
-    pause: Pause,
-  ): AsyncGenerator<Way, void> {
+  /** @param all the whole list, whatever the values are */
+  return function* (fields: readonly KeyedField[], span: Span, all: ListedRows<PlaceRow>): InTurns<void, Way> {
     const { few, quick, sorted, rows } = limits;
     if (fields.some(({ low, high }) => low > high)) return;
     const [only] = fields;
     if (only !== undefined && fields.length === 1 && isOneValue(only)) {
-      yield { walk: ofValue(only, span), rows };
+      yield { places: ofValue(only, span), rows };
       return;
     }
-    const measured: EventPosition[][][] = [];
+    const measured: PlaceRow[][][] = [];
     for (const field of fields) {
-      const found = await upTo(field, span, few, pause);
+      const found = yield* upTo(field, span, few);
       if (found !== null) measured.push(found);
     }
     const [least] = measured.sort((a, b) => a.flat().length - b.flat().length);
     if (least !== undefined) {
-      yield { walk: sortedWalk(least), rows };
+      yield { places: sortedPlaces(least), rows };
       return;
     }
-    yield { walk: all, rows: quick };
+    yield { places: all, rows: quick };
     const one = fields.find(isOneValue);
     if (one !== undefined) {
-      yield { walk: ofValue(one, span), rows };
+      yield { places: ofValue(one, span), rows };
       return;
     }
     for (const field of fields) {
-      const found = await upTo(field, span, sorted, pause);
+      const found = yield* upTo(field, span, sorted);
       if (found === null) continue;
-      yield { walk: sortedWalk(found), rows };
+      yield { places: sortedPlaces(found), rows };
       return;
     }
-    yield { walk: all, rows };
+    yield { places: all, rows };
   };
 }
 
@@ -210,12 +174,12 @@ interface Searched<Item> {
   span: Span;
   /** Items in the whole list; null where it isn't counted. */
   total: number | null;
-  /** Walks the whole list, regardless of the conditions. */
-  all: Walk;
+  /** The whole list, newest first, regardless of the conditions. */
+  all: ListedRows<PlaceRow>;
   /** Number of items in `all`, counted up to a maximum. */
   count(most: number): number;
   /** The item at a position and the number of bytes read for it; the item is null where it doesn't belong to the list. */
-  read(position: EventPosition): { item: Item | null; bytes: number; fields: () => ClarityFields };
+  read(place: PlaceRow): { item: Item | null; bytes: number; fields: () => ClarityFields };
 }
 
 /** The index that has the values of a field. */
@@ -257,48 +221,11 @@ const tooMuch = ({ rows, bytes }: ValueSearchLimits): TooMuchWorkError =>
       'from_height and to_height, or a condition that fewer of them meet',
   );
 
-/** An item of a list with its position. */
+/** An item of a list with its place. */
 interface Row<Item> {
-  position: EventPosition;
+  place: PlaceRow;
   item: Item;
 }
-
-/**
- * Looks for up to `count` items of a list on a walk.
- * @param limits maximum of items and bytes that are read
- * @returns null where they are read before `count` items are found
- */
-async function matching<Item>(
-  batches: Iterable<EventPosition[]>,
-  { read, fields }: Searched<Item>,
-  count: number,
-  limits: { rows: number; bytes: number },
-  pause: Pause,
-): Promise<Row<Item>[] | null> {
-  const matches: Row<Item>[] = [];
-  let { rows, bytes } = limits;
-  for (const positions of batches) {
-    for (const position of positions) {
-      if (matches.length === count) return matches;
-      const { item, bytes: size, fields: decode } = read(position);
-      rows -= 1;
-      bytes -= size;
-      if (rows < 0 || bytes < 0) return null;
-      if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) matches.push({ position, item });
-      await pause();
-    }
-  }
-  return matches;
-}
-
-/** The place right before the item of a position. */
-const justBefore = ({ position, eventIndex }: EventPosition): EventPosition => ({
-  position,
-  eventIndex: eventIndex - 1,
-});
-
-const positionAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
-const lower = (a: EventPosition, b: EventPosition): EventPosition => (compared(a, b) < 0 ? a : b);
 
 /**
  * Makes a search of lists that reads in batches and yields to other work between them.
@@ -309,10 +236,10 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
   const all = valueIndexes(db);
   const ways = entryWays(db, limits);
 
-  /** The ways to find a page, the likeliest first. @throws TooMuchWorkError where no index or height bounds the search */
-  function waysTo(searched: Searched<unknown>, pause: Pause): Iterable<Way> | AsyncIterable<Way> {
+  /** The ways to find a page, the likeliest first. @throws TooMuchWorkError if no index or height bounds the search */
+  function waysTo(searched: Searched<unknown>): Iterable<Way | undefined> {
     const { subject, contract, fields, span } = searched;
-    const everything: Way[] = [{ walk: searched.all, rows: limits.rows }];
+    const everything: Way[] = [{ places: searched.all, rows: limits.rows }];
     if (fields.length === 0) return everything;
     const own = all().filter((one) => one.wanted && one.subject === subject && one.contract === contract);
     const start = { position: span.first, eventIndex: 0 };
@@ -329,56 +256,53 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
           : unfinished(searched, index, filter.named);
       }
     }
-    return ways(keyed, span, searched.all, pause);
+    return ways(keyed, span, searched.all);
   }
 
-  /** Up to `count` items from a position on. */
-  async function found<Item>(
-    searched: Searched<Item>,
-    count: number,
-    side: keyof Walk,
-    from: EventPosition,
-    pause: Pause,
-  ): Promise<Row<Item>[]> {
-    let isTried = false;
-    for await (const { walk, rows } of waysTo(searched, pause)) {
-      isTried = true;
-      const positions = batches(walk, side, from, count);
-      const page = await matching(positions, searched, count, { rows, bytes: limits.bytes }, pause);
-      if (page !== null) return page;
-    }
-    if (isTried) throw tooMuch(limits);
-    return [];
-  }
+  /** The rows of a list by one way after the other, until one finds them all within the limits. */
+  const rowsOf = <Item>(searched: Searched<Item>): RowSource<Row<Item>> => ({
+    *rows(key, isBackward, count) {
+      const { fields, read } = searched;
+      let [shown, isTried] = [0, false];
+      for (const way of waysTo(searched)) {
+        if (way === undefined) {
+          yield;
+          continue;
+        }
+        isTried = true;
+        let [found, isWhole] = [0, true];
+        let { rows, bytes } = { rows: way.rows, bytes: limits.bytes };
+        for (const place of walked(way.places).rows(key, isBackward, count)) {
+          if (place === undefined) continue;
+          const { item, bytes: size, fields: decode } = read(place);
+          rows -= 1;
+          bytes -= size;
+          isWhole = rows >= 0 && bytes >= 0;
+          if (!isWhole) break;
+          const isFound = item !== null && (fields.length === 0 || meetsAll(fields, decode()));
+          if (isFound) found += 1;
+          // An earlier way has shown the first rows.
+          yield isFound && found > shown ? { place, item } : undefined;
+          shown = Math.max(shown, found);
+        }
+        if (isWhole) return;
+      }
+      if (isTried) throw tooMuch(limits);
+    },
+    keyOf: ({ place }) => placeKey(place),
+  });
 
-  /** @throws TooMuchWorkError where the page needs more items than the limits allow to read */
+  /** @throws TooMuchWorkError if the page needs more items than the limits allow to read */
   return <Item>(searched: Searched<Item>, limit: number, at: Cursor | null): Promise<Page<Item, number | null>> => {
-    const pause = turns.longWork();
-    const { first, last } = searched.span;
-    const newest = { position: last, eventIndex: LAST_EVENT };
-    const beforeOldest = { position: first - 1, eventIndex: LAST_EVENT };
-    const down = (from: EventPosition, count: number) => found(searched, count, 'down', lower(from, newest), pause);
-    const up = (after: EventPosition, count: number) =>
-      found(searched, count, 'up', compared(after, beforeOldest) > 0 ? after : beforeOldest, pause);
-    const directions =
-      searched.order === 'desc'
-        ? {
-            rowsFrom: (key: CursorKey | null, count: number) => down(key === null ? newest : positionAt(key), count),
-            rowsBefore: (key: CursorKey, count: number) => up(positionAt(key), count),
-          }
-        : {
-            rowsFrom: (key: CursorKey | null, count: number) =>
-              up(key === null ? beforeOldest : justBefore(positionAt(key)), count),
-            rowsBefore: (key: CursorKey, count: number) => down(justBefore(positionAt(key)), count),
-          };
-    return longKeysetPage<Row<Item>, Item, number | null>({
-      limit,
-      at,
-      total: searched.total,
-      ...directions,
-      keyOf: ({ position }) => [position.position, position.eventIndex],
-      itemOf: ({ item }) => item,
-    });
+    const rows = rowsOf(searched);
+    return readLongPage<Row<Item>, Item, number | null>(
+      {
+        ...{ limit, at, total: searched.total },
+        ...(searched.order === 'desc' ? rows : reversed(rows)),
+        itemOf: ({ item }) => item,
+      },
+      turns.longWork(),
+    );
   };
 }
 

@@ -11,7 +11,8 @@ import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
-import { keysetPage, numberAt } from '../page.ts';
+import { sortedRows } from '../list.ts';
+import { numberAt, readPage } from '../page.ts';
 import { type PrintRow, printOf } from './stacking.ts';
 
 const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
@@ -302,18 +303,9 @@ export function stakingRewardQueries(db: Database) {
               ...(cycles === null ? [] : stackedBy(1, termsOfLocks(id, cycles, network), endOf(1))),
             ];
       const sorted = all.sort((a, b) => compared(keyOf(b), keyOf(a)));
-      return keysetPage<StackedCycle, StackedCycle>({
-        limit,
-        at,
-        total: sorted.length,
-        rowsFrom: (key, count) =>
-          sorted.filter((one) => key === null || compared(keyOf(one), key) <= 0).slice(0, count),
-        rowsBefore: (key, count) =>
-          sorted
-            .filter((one) => compared(keyOf(one), key) > 0)
-            .reverse()
-            .slice(0, count),
-        keyOf,
+      return readPage<StackedCycle, StackedCycle>({
+        ...{ limit, at, total: sorted.length },
+        ...sortedRows(sorted, keyOf, (a, b) => compared(b, a)),
         itemOf: (one) => {
           if (one.bitcoinAddress === null || cycles === null) return one;
           return { ...one, earned: paidIn(one.bitcoinAddress, cycles, one.cycle) };

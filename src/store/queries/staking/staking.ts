@@ -1,7 +1,7 @@
 /** Staking by pox-5: signers and their stakers, stakes and rewards of a principal, and bonds. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../../chain/position.ts';
-import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { Cursor, Page } from '../../model/page.ts';
 import type {
   Bond,
   BondAllowance,
@@ -20,38 +20,44 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { KEY_ACTION } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
+import { down, lister, ordered, statementsOf, up } from '../list.ts';
+import { numberAt, readPage } from '../page.ts';
 import { type MadeByRow, madeBy, madeByOf } from '../tokens/transfers.ts';
 import type { RewardCycleQueries } from './stacking.ts';
 
-const staking = `SELECT address FROM stakes
-                  WHERE signer_id = ?1 AND current = 1 AND amount <> '0' AND unlock_height > ?2`;
-const inBond = 'SELECT address FROM bond_positions WHERE signer_id = ?1 AND current = 1';
-const signer = `SELECT signer_key, weight, stacked FROM cycle_signers INDEXED BY cycle_signers_by_weight
-                 WHERE cycle = ?1`;
+const staking = {
+  select: 'SELECT address FROM stakes',
+  where: "signer_id = ?1 AND current = 1 AND amount <> '0' AND unlock_height > ?2",
+};
+const inBond = { select: 'SELECT address FROM bond_positions', where: 'signer_id = ?1 AND current = 1' };
+const [stakingNow, inBondNow] = [staking, inBond].map(({ select, where }) => `${select} WHERE ${where}`);
 const key = `SELECT o.position, o.signer_key, o.auth_id, o.action, t.tx_id, b.burn_block_height
                FROM signer_keys o JOIN transactions t ON t.position = o.position
                JOIN blocks b ON b.height = ${heightIn('o.position')}`;
 
+const byAddress = [up('address', 'text')];
+const lists = {
+  signers: ordered({ select: 'SELECT address, signer_key FROM signer_keys', where: 'current = 1' }, byAddress),
+  stakers: ordered([staking, inBond], byAddress, { union: 'UNION' }),
+  cycleSigners: ordered(
+    {
+      select: 'SELECT signer_key, weight, stacked FROM cycle_signers INDEXED BY cycle_signers_by_weight',
+      where: 'cycle = ?1',
+    },
+    [down('weight'), up('signer_key', 'bytes')],
+  ),
+};
+
 export const sql = {
+  ...statementsOf(lists),
   total: 'SELECT count(*) AS total FROM signer_keys WHERE current = 1',
-  from: 'SELECT address, signer_key FROM signer_keys WHERE current = 1 AND address >= ?1 ORDER BY address LIMIT ?2',
-  before:
-    'SELECT address, signer_key FROM signer_keys WHERE current = 1 AND address < ?1 ORDER BY address DESC LIMIT ?2',
   find: `SELECT o.address, o.signer_key, ${madeBy.columns} FROM signer_keys o ${madeBy.joins}
           WHERE o.current = 1 AND o.address = ?1`,
   tip: 'SELECT burn_block_height FROM progress',
   principal: 'SELECT id FROM principals WHERE address = ?1',
-  stakersFrom: `${staking} AND address >= ?3 UNION ${inBond} AND address >= ?3 ORDER BY address LIMIT ?4`,
-  stakersBefore: `${staking} AND address < ?3 UNION ${inBond} AND address < ?3 ORDER BY address DESC LIMIT ?4`,
-  stakerCount: `SELECT count(*) AS total FROM (${staking} UNION ${inBond} ORDER BY address)`,
-  isStaking: `${staking} AND address = ?3 LIMIT 1`,
-  isInBond: `${inBond} AND address = ?2 LIMIT 1`,
-  cycleSigners: `${signer} ORDER BY weight DESC, signer_key LIMIT ?2`,
-  cycleSignersEqualFrom: `${signer} AND weight = ?3 AND signer_key >= ?4 ORDER BY signer_key LIMIT ?2`,
-  cycleSignersBelow: `${signer} AND weight < ?3 ORDER BY weight DESC, signer_key LIMIT ?2`,
-  cycleSignersEqualBefore: `${signer} AND weight = ?3 AND signer_key < ?4 ORDER BY signer_key DESC LIMIT ?2`,
-  cycleSignersAbove: `${signer} AND weight > ?3 ORDER BY weight, signer_key DESC LIMIT ?2`,
+  stakerCount: `SELECT count(*) AS total FROM (${stakingNow} UNION ${inBondNow} ORDER BY address)`,
+  isStaking: `${stakingNow} AND address = ?3 LIMIT 1`,
+  isInBond: `${inBondNow} AND address = ?2 LIMIT 1`,
   chosenIn: 'SELECT height FROM reward_cycles WHERE cycle = ?1',
   registrants: `SELECT signer_id, address FROM signer_keys
                  WHERE action = ${KEY_ACTION.register} AND signer_key = ?1 AND position < ?2`,
@@ -126,37 +132,22 @@ function signerManagers(db: Database) {
 
 export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
   const total = prepared<{ total: number }, []>(db, sql.total);
-  const from = prepared<SignerRow, [string, number]>(db, sql.from);
-  const before = prepared<SignerRow, [string, number]>(db, sql.before);
+  const signers = lister<SignerRow>(db, lists.signers);
   const find = prepared<SignerRow & MadeByRow, [string]>(db, sql.find);
   const tip = prepared<Stored<'progress', 'burn_block_height'>, []>(db, sql.tip);
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
-  const stakersFrom = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersFrom);
-  const stakersBefore = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersBefore);
+  const stakers = lister<{ address: string }>(db, lists.stakers);
   const stakerCount = prepared<{ total: number }, [number, number]>(db, sql.stakerCount);
   const isStaking = prepared<Stored<'stakes', 'address'>, [number, number, string]>(db, sql.isStaking);
   const isInBond = prepared<Stored<'bond_positions', 'address'>, [number, string]>(db, sql.isInBond);
-  type At = [cycle: number, count: number, weight: number, key: Uint8Array];
-  const cycleSigners = prepared<CycleSignerRow, [number, number]>(db, sql.cycleSigners);
-  const cycleSignersEqualFrom = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualFrom);
-  const cycleSignersBelow = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersBelow);
-  const cycleSignersEqualBefore = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualBefore);
-  const cycleSignersAbove = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersAbove);
+  const cycleSigners = lister<CycleSignerRow>(db, lists.cycleSigners);
   const chosenIn = prepared<Stored<'reward_cycles', 'height'>, [number]>(db, sql.chosenIn);
   const managersOf = signerManagers(db);
 
   return {
     /** Every signer that registered a key at any time, by address. */
     signers(limit: number, at: Cursor | null): Page<StakingSigner> {
-      return keysetPage<SignerRow, StakingSigner>({
-        limit,
-        at,
-        total: total.get()?.total ?? 0,
-        rowsFrom: (key, count) => from.all(key === null ? '' : textAt(key, 0), count),
-        rowsBefore: (key, count) => before.all(textAt(key, 0), count),
-        keyOf: ({ address }) => [address],
-        itemOf: signerOf,
-      });
+      return readPage({ limit, at, total: total.get()?.total ?? 0, ...signers([]), itemOf: signerOf });
     },
 
     signer(address: string): StakingSignerDetail | undefined {
@@ -168,13 +159,11 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
     stakers(address: string, limit: number, at: Cursor | null): Page<SignerStaker> {
       const id = principal.get(address)?.id ?? NOBODY;
       const height = tip.get()?.burn_block_height ?? 0;
-      return keysetPage<{ address: string }, SignerStaker>({
+      return readPage<{ address: string }, SignerStaker>({
         limit,
         at,
         total: stakerCount.get(id, height)?.total ?? 0,
-        rowsFrom: (key, count) => stakersFrom.all(id, height, key === null ? '' : textAt(key, 0), count),
-        rowsBefore: (key, count) => stakersBefore.all(id, height, textAt(key, 0), count),
-        keyOf: (row) => [row.address],
+        ...stakers([id, height]),
         itemOf: ({ address: staker }) => ({
           staker,
           stx: isStaking.get(id, height, staker) !== null,
@@ -195,28 +184,13 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       const anchor = positionOf(cycle.blockHeight, 0);
       const next = chosenIn.get(number + 1);
       const end = next === null ? END : positionOf(next.height, 0);
-      return keysetPage<CycleSignerRow, ManagedSigner>({
+      const { rows, keyOf } = cycleSigners([number]);
+      return readPage<CycleSignerRow, ManagedSigner>({
         limit,
         at,
         total: cycle.signers,
-        rowsFrom(key, count) {
-          if (key === null) return cycleSigners.all(number, count);
-          const [weight, signerKey] = [numberAt(key, 0), bytesAt(key, 1)];
-          return equalThenBeyond(
-            count,
-            (most) => cycleSignersEqualFrom.all(number, most, weight, signerKey),
-            (most) => cycleSignersBelow.all(number, most, weight),
-          );
-        },
-        rowsBefore(key, count) {
-          const [weight, signerKey] = [numberAt(key, 0), bytesAt(key, 1)];
-          return equalThenBeyond(
-            count,
-            (most) => cycleSignersEqualBefore.all(number, most, weight, signerKey),
-            (most) => cycleSignersAbove.all(number, most, weight),
-          );
-        },
-        keyOf: ({ weight, signer_key }) => [weight, signer_key.toHex(), number],
+        rows,
+        keyOf: (row) => [...keyOf(row), number],
         itemOf: ({ signer_key, weight, stacked }) => ({
           cycle,
           signer: { key: signer_key, weight, stacked: BigInt(decimalOf(stacked)) },
@@ -232,7 +206,12 @@ const position = `SELECT p.bond_index, p.early_exit, p.active, t.tx_id, p.btc_lo
                     FROM bond_positions p JOIN transactions t ON t.position = p.enrolled_at
                     LEFT JOIN staking_rewards r ON r.staker_id = p.staker_id AND r.bond_index = p.bond_index`;
 
+const principalLists = {
+  positions: ordered({ select: position, where: 'p.staker_id = ?1 AND p.current = 1' }, [up('p.bond_index')]),
+};
+
 export const stakingPrincipalsSql = {
+  ...statementsOf(principalLists),
   principal: 'SELECT id FROM principals WHERE address = ?1',
   tip: 'SELECT burn_block_height FROM progress',
   stake:
@@ -241,9 +220,6 @@ export const stakingPrincipalsSql = {
   locked: 'SELECT btc_locked, stx_locked FROM bond_positions WHERE staker_id = ?1 AND current = 1',
   rewards: 'SELECT bond_index, accrued, claimed FROM staking_rewards WHERE staker_id = ?1',
   count: 'SELECT count(*) AS total FROM bond_positions WHERE staker_id = ?1 AND current = 1',
-  from: `${position} WHERE p.staker_id = ?1 AND p.current = 1 AND p.bond_index >= ?2 ORDER BY p.bond_index LIMIT ?3`,
-  before: `${position} WHERE p.staker_id = ?1 AND p.current = 1 AND p.bond_index < ?2
-            ORDER BY p.bond_index DESC LIMIT ?3`,
 };
 
 interface PositionRow
@@ -276,8 +252,7 @@ export function stakingPrincipalQueries(db: Database) {
     stakingPrincipalsSql.rewards,
   );
   const count = prepared<{ total: number }, [number]>(db, stakingPrincipalsSql.count);
-  const from = prepared<PositionRow, [number, number, number]>(db, stakingPrincipalsSql.from);
-  const before = prepared<PositionRow, [number, number, number]>(db, stakingPrincipalsSql.before);
+  const positions = lister<PositionRow>(db, principalLists.positions);
 
   return {
     summary(staker: string): StakingSummary {
@@ -303,15 +278,7 @@ export function stakingPrincipalQueries(db: Database) {
     /** Positions in bonds, by the bond's index. */
     positions(staker: string, limit: number, at: Cursor | null): Page<BondPosition> {
       const id = principal.get(staker)?.id ?? NOBODY;
-      return keysetPage<PositionRow, BondPosition>({
-        limit,
-        at,
-        total: count.get(id)?.total ?? 0,
-        rowsFrom: (key, most) => from.all(id, key === null ? 0 : numberAt(key, 0), most),
-        rowsBefore: (key, most) => before.all(id, numberAt(key, 0), most),
-        keyOf: ({ bond_index }) => [bond_index],
-        itemOf: bondPositionOf,
-      });
+      return readPage({ limit, at, total: count.get(id)?.total ?? 0, ...positions([id]), itemOf: bondPositionOf });
     },
   };
 }
@@ -343,33 +310,27 @@ const registration = {
           JOIN transactions t ON t.position = r.position`,
 };
 
+const bondLists = {
+  bonds: ordered({ select: `SELECT ${bond.columns} FROM bonds o ${bond.totals}` }, [down('o.bond_index')]),
+  allowances: ordered({ select: allowance, where: 'a.bond_index = ?1' }, [down('a.position'), up('a.event_index')]),
+  registrations: ordered(
+    {
+      select: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}`,
+      where: 'r.bond_index = ?1',
+    },
+    [down('r.position'), down('r.event_index')],
+  ),
+};
+
 export const bondsSql = {
+  ...statementsOf(bondLists),
   total: 'SELECT count(*) AS total FROM bonds',
-  from: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
-          WHERE o.bond_index <= ?1 ORDER BY o.bond_index DESC LIMIT ?2`,
-  before: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
-            WHERE o.bond_index > ?1 ORDER BY o.bond_index LIMIT ?2`,
   find: `SELECT ${bond.columns}, ${madeBy.columns} FROM bonds o ${madeBy.joins} ${bond.totals}
           WHERE o.bond_index = ?1`,
   counts: 'SELECT allowed, registered FROM bond_totals WHERE bond_index = ?1',
   principal: 'SELECT id FROM principals WHERE address = ?1',
-  allowances: `${allowance} WHERE a.bond_index = ?1 ORDER BY a.position DESC, a.event_index LIMIT ?2`,
-  allowancesEqualFrom: `${allowance} WHERE a.bond_index = ?1 AND a.position = ?3 AND a.event_index >= ?4
-                         ORDER BY a.event_index LIMIT ?2`,
-  allowancesBelow: `${allowance} WHERE a.bond_index = ?1 AND a.position < ?3
-                     ORDER BY a.position DESC, a.event_index LIMIT ?2`,
-  allowancesEqualBefore: `${allowance} WHERE a.bond_index = ?1 AND a.position = ?3 AND a.event_index < ?4
-                           ORDER BY a.event_index DESC LIMIT ?2`,
-  allowancesAbove: `${allowance} WHERE a.bond_index = ?1 AND a.position > ?3
-                     ORDER BY a.position, a.event_index DESC LIMIT ?2`,
   allowance: `${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2
                ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
-  registrationsFrom: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
-                       WHERE r.bond_index = ?1 AND (r.position, r.event_index) <= (?3, ?4)
-                       ORDER BY r.position DESC, r.event_index DESC LIMIT ?2`,
-  registrationsBefore: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
-                         WHERE r.bond_index = ?1 AND (r.position, r.event_index) > (?3, ?4)
-                         ORDER BY r.position, r.event_index LIMIT ?2`,
   registration: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
                   WHERE r.bond_index = ?1 AND r.staker_id = ?2
                   ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
@@ -437,44 +398,21 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
   outputs: row.outputs === null ? null : outputsOf(row.outputs),
 });
 
-/** Greater than every first and second part of a key. */
-const HIGHEST = Number.MAX_SAFE_INTEGER;
-
-const keyOf = ({ position, event_index }: { position: number; event_index: number }): CursorKey => [
-  position,
-  event_index,
-];
-
 export function bondQueries(db: Database) {
   const total = prepared<{ total: number }, []>(db, bondsSql.total);
-  const from = prepared<BondRow, [number, number]>(db, bondsSql.from);
-  const before = prepared<BondRow, [number, number]>(db, bondsSql.before);
+  const bonds = lister<BondRow>(db, bondLists.bonds);
   const find = prepared<BondRow & MadeByRow, [number]>(db, bondsSql.find);
   const counts = prepared<Stored<'bond_totals', 'allowed' | 'registered'>, [number]>(db, bondsSql.counts);
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, bondsSql.principal);
-  type At = [bond: number, count: number, position: number, index: number];
-  const allowances = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowances);
-  const allowancesEqualFrom = prepared<AllowanceRow, At>(db, bondsSql.allowancesEqualFrom);
-  const allowancesBelow = prepared<AllowanceRow, [number, number, number]>(db, bondsSql.allowancesBelow);
-  const allowancesEqualBefore = prepared<AllowanceRow, At>(db, bondsSql.allowancesEqualBefore);
-  const allowancesAbove = prepared<AllowanceRow, [number, number, number]>(db, bondsSql.allowancesAbove);
+  const allowances = lister<AllowanceRow>(db, bondLists.allowances);
   const allowance = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowance);
-  const registrationsFrom = prepared<RegistrationRow, At>(db, bondsSql.registrationsFrom);
-  const registrationsBefore = prepared<RegistrationRow, At>(db, bondsSql.registrationsBefore);
+  const registrations = lister<RegistrationRow>(db, bondLists.registrations);
   const registration = prepared<RegistrationRow, [number, number]>(db, bondsSql.registration);
 
   return {
     /** Bonds, highest index first. */
     bonds(limit: number, at: Cursor | null): Page<Bond> {
-      return keysetPage<BondRow, Bond>({
-        limit,
-        at,
-        total: total.get()?.total ?? 0,
-        rowsFrom: (key, count) => from.all(key === null ? HIGHEST : numberAt(key, 0), count),
-        rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
-        keyOf: ({ bond_index }) => [bond_index],
-        itemOf: bondOf,
-      });
+      return readPage({ limit, at, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf });
     },
 
     bond(index: number): BondDetail | undefined {
@@ -484,30 +422,7 @@ export function bondQueries(db: Database) {
 
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
     allowances(bond: number, limit: number, at: Cursor | null): Page<BondAllowance> {
-      return keysetPage<AllowanceRow, BondAllowance>({
-        limit,
-        at,
-        total: counts.get(bond)?.allowed ?? 0,
-        rowsFrom(key, count) {
-          if (key === null) return allowances.all(bond, count);
-          const [position, index] = [numberAt(key, 0), numberAt(key, 1)];
-          return equalThenBeyond(
-            count,
-            (most) => allowancesEqualFrom.all(bond, most, position, index),
-            (most) => allowancesBelow.all(bond, most, position),
-          );
-        },
-        rowsBefore(key, count) {
-          const [position, index] = [numberAt(key, 0), numberAt(key, 1)];
-          return equalThenBeyond(
-            count,
-            (most) => allowancesEqualBefore.all(bond, most, position, index),
-            (most) => allowancesAbove.all(bond, most, position),
-          );
-        },
-        keyOf,
-        itemOf: allowanceOf,
-      });
+      return readPage({ limit, at, total: counts.get(bond)?.allowed ?? 0, ...allowances([bond]), itemOf: allowanceOf });
     },
 
     allowance(bond: number, staker: string): BondAllowance | undefined {
@@ -518,18 +433,8 @@ export function bondQueries(db: Database) {
 
     /** Registrations of a bond, newest first. */
     registrations(bond: number, limit: number, at: Cursor | null): Page<BondRegistration> {
-      return keysetPage<RegistrationRow, BondRegistration>({
-        limit,
-        at,
-        total: counts.get(bond)?.registered ?? 0,
-        rowsFrom: (key, count) =>
-          key === null
-            ? registrationsFrom.all(bond, count, HIGHEST, HIGHEST)
-            : registrationsFrom.all(bond, count, numberAt(key, 0), numberAt(key, 1)),
-        rowsBefore: (key, count) => registrationsBefore.all(bond, count, numberAt(key, 0), numberAt(key, 1)),
-        keyOf,
-        itemOf: registrationOf,
-      });
+      const total = counts.get(bond)?.registered ?? 0;
+      return readPage({ limit, at, total, ...registrations([bond]), itemOf: registrationOf });
     },
 
     registration(bond: number, staker: string): BondRegistration | undefined {

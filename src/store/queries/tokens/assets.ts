@@ -1,6 +1,6 @@
 /** Tokens by identifier and principals by address: lists by balance, and changes of a principal's assets by transactions. */
 
-import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import type { BalanceChange } from '../../model/account.ts';
 import type { HeightSpan } from '../../model/block.ts';
 import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
@@ -9,7 +9,8 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type ChainCache, noChainCache } from '../chain-cache.ts';
-import { equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
+import { down, lister, ordered, sortedRows, statementsOf, up } from '../list.ts';
+import { numberAt, readPage, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
 import { transferQueries } from './transfers.ts';
 
@@ -35,16 +36,19 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
   const ftToken = prepared<Stored<'ft_tokens', 'supply' | 'holders'>, [number]>(db, sql.ftToken);
   const stx = prepared<Stored<'totals', 'stx_supply' | 'stx_holders'>, []>(db, sql.stx);
   const stxSupplyAt = prepared<Stored<'stx_supplies', 'supply'>, [number]>(db, sql.stxSupplyAt);
-  const ftBalanceList = balanceList(db, 'ftBalances');
-  const stxHolderList = balanceList(db, 'stxHolders');
-  const ftHolderList = balanceList(db, 'ftHolders');
+  const ftBalances = balances<'identifier'>(db, 'ftBalances');
+  const stxHolders = balances<'address'>(db, 'stxHolders');
+  const ftHolders = balances<'address'>(db, 'ftHolders');
   const nfts = nftQueries(db);
   const changes = balanceChangeQueries(db, cache);
   const transfers = transferQueries(db);
 
   const principalOf = (address: string): number => principalId.get(address)?.id ?? NONE;
   const assetOf = (identifier: string): number => assetId.get(identifier)?.id ?? NONE;
-  const holder = (principal: string, balance: string) => ({ principal, balance });
+  const holderOf = (row: { address: string; balance: string }): Holder => ({
+    principal: row.address,
+    balance: decimalOf(row.balance),
+  });
 
   return {
     principals: {
@@ -52,7 +56,10 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
       ftBalances(principal: string, limit: number, at: Cursor | null): Page<{ asset: string; balance: string }> {
         const id = principalOf(principal);
         const total = ftTokens.get(id)?.total ?? 0;
-        return ftBalanceList(id, total, limit, at, (asset, balance) => ({ asset, balance }));
+        return readPage({
+          ...{ limit, at, total, ...ftBalances([id]) },
+          itemOf: ({ identifier, balance }) => ({ asset: identifier, balance: decimalOf(balance) }),
+        });
       },
       /** Base units, decimal; `0` where there are none. */
       ftBalance(principal: string, asset: string): string {
@@ -97,10 +104,10 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
       ftSupply: (asset: string): string => ftToken.get(assetOf(asset))?.supply ?? '0',
       /** Greatest balance first, then by address. */
       stxHolders: (limit: number, at: Cursor | null): Page<Holder> =>
-        stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, at, holder),
+        readPage({ limit, at, total: stx.get()?.stx_holders ?? 0, ...stxHolders([]), itemOf: holderOf }),
       ftHolders(asset: string, limit: number, at: Cursor | null): Page<Holder> {
         const id = assetOf(asset);
-        return ftHolderList(id, ftToken.get(id)?.holders ?? 0, limit, at, holder);
+        return readPage({ limit, at, total: ftToken.get(id)?.holders ?? 0, ...ftHolders([id]), itemOf: holderOf });
       },
       /** Every event of an instance, newest first. */
       nftHistory: (asset: string, value: Uint8Array, limit: number, at: Cursor | null): Page<Move> =>
@@ -137,16 +144,10 @@ const MOST_CHANGES = 2_000;
 const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];
 
 /** Newest transaction first, then kind and identifier, both ascending. */
-const order = (a: Pick<Keyed, 'position' | 'kind' | 'identifier'>, b: typeof a): number =>
-  b.position - a.position ||
-  a.kind - b.kind ||
-  (a.identifier < b.identifier ? -1 : Number(a.identifier > b.identifier));
-
-const partsOf = (key: CursorKey) => ({
-  position: numberAt(key, 0),
-  kind: numberAt(key, 1),
-  identifier: textAt(key, 2),
-});
+const order = (a: CursorKey, b: CursorKey): number =>
+  numberAt(b, 0) - numberAt(a, 0) ||
+  numberAt(a, 1) - numberAt(b, 1) ||
+  (textAt(a, 2) < textAt(b, 2) ? -1 : Number(textAt(a, 2) > textAt(b, 2)));
 
 function balanceChangeQueries(db: Database, cache: ChainCache) {
   const stx = prepared<StxRow, [number, Uint8Array]>(db, balanceChangesSql.stx);
@@ -189,25 +190,12 @@ function balanceChangeQueries(db: Database, cache: ChainCache) {
     /** The changes by some transactions. They are few, so the whole list is made and the page cut from it. */
     page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
       const unique = new Set(txIds.map((txId) => txId.toHex()));
-      const all = [...unique].flatMap((txId) => changesOf(`${principal}/${txId}`)).sort(order);
-      const indexOfKey = (key: CursorKey): number => {
-        const parts = partsOf(key);
-        const index = all.findIndex((row) => order(row, parts) >= 0);
-        return index < 0 ? all.length : index;
-      };
-      return keysetPage<Keyed, BalanceChange>({
-        limit,
-        at,
-        total: all.length,
-        rowsFrom: (key, count) => {
-          const start = key === null ? 0 : indexOfKey(key);
-          return all.slice(start, start + count);
-        },
-        rowsBefore: (key, count) => {
-          const end = indexOfKey(key);
-          return all.slice(Math.max(0, end - count), end).reverse();
-        },
-        keyOf,
+      const all = [...unique]
+        .flatMap((txId) => changesOf(`${principal}/${txId}`))
+        .sort((a, b) => order(keyOf(a), keyOf(b)));
+      return readPage({
+        ...{ limit, at, total: all.length },
+        ...sortedRows(all, keyOf, order),
         itemOf: ({ change }) => change,
       });
     },
@@ -215,80 +203,26 @@ function balanceChangeQueries(db: Database, cache: ChainCache) {
 }
 
 /**
- * The statements of a list by balance, descending, and by text, ascending. No single comparison finds the rows after a key in
- * such an order, so rows with the key's balance have statements of their own.
- * Every statement has the condition `balance > 'A0'`, which the partial indexes need. SQLite seeks by the first of two lower
- * bounds and filters by the second, so the key's bound comes first.
- * @param owner the column of the list's owner; null where there is one list for all
+ * A list by balance, descending, and by text, ascending. The partial indexes need the condition `balance > 'A0'`.
+ * @param owner the column of the list's owner; null if there is one list for all
  */
-const statements = (table: string, owner: string | null, text: string) => {
-  const of = owner === null ? '' : `${owner} = ?1 AND `;
-  const select = `SELECT balance, ${text} AS text FROM ${table} WHERE ${of}`;
-  const positive = "balance > 'A0'";
-  return {
-    head: `${select}${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
-    equalFrom: `${select}balance = ?3 AND ${text} >= ?4 AND ${positive} ORDER BY ${text} LIMIT ?2`,
-    below: `${select}balance < ?3 AND ${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
-    equalBefore: `${select}balance = ?3 AND ${text} < ?4 AND ${positive} ORDER BY ${text} DESC LIMIT ?2`,
-    above: `${select}balance > ?3 AND ${positive} ORDER BY balance, ${text} DESC LIMIT ?2`,
-  };
-};
+const byBalance = (table: string, owner: string | null, text: string) =>
+  ordered(
+    {
+      select: `SELECT balance, ${text} FROM ${table}`,
+      where: `${owner === null ? '' : `${owner} = ?1 AND `}balance > 'A0'`,
+    },
+    [down('balance', 'text'), up(text, 'text')],
+  );
 
 const lists = {
-  stxHolders: statements('accounts', null, 'address'),
-  ftHolders: statements('ft_balances', 'asset_id', 'address'),
-  ftBalances: statements('ft_balances', 'principal_id', 'identifier'),
+  stxHolders: byBalance('accounts', null, 'address'),
+  ftHolders: byBalance('ft_balances', 'asset_id', 'address'),
+  ftBalances: byBalance('ft_balances', 'principal_id', 'identifier'),
 };
-type BalanceList = keyof typeof lists;
 
-export const balanceListsSql: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(lists).flatMap(([list, named]) =>
-    Object.entries(named).map(([name, statement]) => [`${list}.${name}`, statement]),
-  ),
-);
+export const balanceListsSql: Readonly<Record<string, string>> = statementsOf(lists);
 
-interface Row {
-  /** Balance in its sortable form. */
-  balance: string;
-  text: string;
-}
-
-/** A list of one owner, by its number; 0 for the list without owners. */
-function balanceList(db: Database, list: BalanceList) {
-  const prepare = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
-  const named = lists[list];
-  const [head, equalFrom, below] = [prepare(named.head), prepare(named.equalFrom), prepare(named.below)];
-  const [equalBefore, above] = [prepare(named.equalBefore), prepare(named.above)];
-
-  return <Item>(
-    owner: number,
-    total: number,
-    limit: number,
-    at: Cursor | null,
-    itemOf: (text: string, balance: string) => Item,
-  ): Page<Item> =>
-    keysetPage<Row, Item>({
-      limit,
-      at,
-      total,
-      rowsFrom(key, count) {
-        if (key === null) return head.all(owner, count);
-        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
-        return equalThenBeyond(
-          count,
-          (most) => equalFrom.all(owner, most, balance, text),
-          (most) => below.all(owner, most, balance),
-        );
-      },
-      rowsBefore(key, count) {
-        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
-        return equalThenBeyond(
-          count,
-          (most) => equalBefore.all(owner, most, balance, text),
-          (most) => above.all(owner, most, balance),
-        );
-      },
-      keyOf: ({ balance, text }) => [balance, text],
-      itemOf: ({ balance, text }) => itemOf(text, decimalOf(balance)),
-    });
-}
+/** Reads a list by balance. The balance is in its sortable form. */
+const balances = <Text extends string>(db: Database, list: keyof typeof lists) =>
+  lister<{ balance: string } & Record<Text, string>>(db, lists[list]);

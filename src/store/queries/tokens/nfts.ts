@@ -6,80 +6,60 @@ import type { NftEvent, NftHolding, NftInstance, NftMint } from '../../model/tok
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { bytesAt, keysetPage, textAt } from '../page.ts';
+import { lister, ordered, statementsOf, up } from '../list.ts';
+import { bytesAt, readPage, textAt } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 
+const lists = {
+  assets: ordered({ select: 'SELECT identifier, asset_id FROM nft_holdings', where: 'owner_id = ?1' }, [
+    up('identifier', 'text'),
+  ]),
+  values: ordered({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
+    up('value', 'bytes'),
+  ]),
+};
+
 export const sql = {
+  ...statementsOf(lists),
   total: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
   totalOfAsset: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
-  assetsFrom: `SELECT identifier, asset_id FROM nft_holdings WHERE owner_id = ?1 AND identifier >= ?2
-                ORDER BY identifier LIMIT ?3`,
-  assetsBefore: `SELECT identifier, asset_id FROM nft_holdings WHERE owner_id = ?1 AND identifier <= ?2
-                  ORDER BY identifier DESC LIMIT ?3`,
-  valuesFrom: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 AND value >= ?3
-                ORDER BY value LIMIT ?4`,
-  valuesBefore: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 AND value < ?3
-                  ORDER BY value DESC LIMIT ?4`,
-  lastValues: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 ORDER BY value DESC LIMIT ?3`,
 };
 
 type AssetRow = Stored<'nft_holdings', 'identifier' | 'asset_id'>;
 
 type ValueRow = Stored<'nft_instances', 'value'>;
 
-const NO_BYTES = new Uint8Array(0);
-
 export function nftQueries(db: Database) {
   const total = prepared<{ total: number }, [number]>(db, sql.total);
   const totalOfAsset = prepared<{ total: number }, [number, string]>(db, sql.totalOfAsset);
-  const assetsFrom = prepared<AssetRow, [number, string, number]>(db, sql.assetsFrom);
-  const assetsBefore = prepared<AssetRow, [number, string, number]>(db, sql.assetsBefore);
-  const valuesFrom = prepared<ValueRow, [number, number, Uint8Array, number]>(db, sql.valuesFrom);
-  const valuesBefore = prepared<ValueRow, [number, number, Uint8Array, number]>(db, sql.valuesBefore);
-  const lastValues = prepared<ValueRow, [number, number, number]>(db, sql.lastValues);
-
-  /**
-   * Instances across assets, by identifier. Every asset but the first has an instance on the page, so there is at most one
-   * look-up more than rows.
-   */
-  function across(
-    assets: AssetRow[],
-    only: string | null,
-    count: number,
-    valuesOf: (asset: AssetRow, left: number) => ValueRow[],
-  ): NftInstance[] {
-    const found: NftInstance[] = [];
-    for (const asset of assets) {
-      if (found.length >= count) break;
-      if (only !== null && asset.identifier !== only) continue;
-      for (const { value } of valuesOf(asset, count - found.length)) found.push({ asset: asset.identifier, value });
-    }
-    return found;
-  }
+  const assetsOf = lister<AssetRow>(db, lists.assets);
+  const valuesOf = lister<ValueRow>(db, lists.values);
 
   return {
-    /** @param asset identifier of the one asset to list; null for all */
+    /**
+     * Instances by identifier, then value. Every asset but the first has an instance on the page, so there is at most one look-up
+     * more than rows.
+     * @param asset identifier of the one asset to list; null for all
+     */
     ofOwner(owner: number, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> {
       const counted = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
-      return keysetPage<NftInstance, NftInstance>({
+      return readPage<NftInstance, NftInstance>({
         limit,
         at,
         total: counted?.total ?? 0,
-        rowsFrom(key, count) {
-          const identifier = key === null ? (asset ?? '') : textAt(key, 0);
-          const first = key === null ? NO_BYTES : bytesAt(key, 1);
-          return across(assetsFrom.all(owner, identifier, count + 1), asset, count, (row, left) =>
-            valuesFrom.all(owner, row.asset_id, row.identifier === identifier ? first : NO_BYTES, left),
-          );
-        },
-        rowsBefore(key, count) {
-          const identifier = textAt(key, 0);
-          return across(assetsBefore.all(owner, identifier, count + 1), asset, count, (row, left) =>
-            row.identifier === identifier
-              ? valuesBefore.all(owner, row.asset_id, bytesAt(key, 1), left)
-              : lastValues.all(owner, row.asset_id, left),
-          );
+        rows(key, isBackward, count) {
+          const identifier = key === null ? asset : textAt(key, 0);
+          const first = key === null ? null : [bytesAt(key, 1).toHex()];
+          const found: NftInstance[] = [];
+          for (const row of assetsOf([owner]).rows(identifier === null ? null : [identifier], isBackward, count + 1)) {
+            if (found.length >= count) break;
+            if (asset !== null && row.identifier !== asset) continue;
+            const from = row.identifier === identifier ? first : null;
+            const values = valuesOf([owner, row.asset_id]).rows(from, isBackward, count - found.length);
+            for (const { value } of values) found.push({ asset: row.identifier, value });
+          }
+          return found;
         },
         keyOf: ({ asset: identifier, value }) => [identifier, value.toHex()],
         itemOf: (row) => row,

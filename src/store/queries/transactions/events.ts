@@ -4,7 +4,8 @@ import type { Cursor, Page } from '../../model/page.ts';
 import type { TransactionEvent } from '../../model/transaction.ts';
 import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { keysetPage, numberAt } from '../page.ts';
+import { lister, ordered, statementsOf, up } from '../list.ts';
+import { readPage } from '../page.ts';
 import type { DetailQueries } from './details.ts';
 
 /** Columns for a query whose FROM has `events e`. */
@@ -15,13 +16,16 @@ export const eventJoins = `LEFT JOIN principals sender ON sender.id = e.sender_i
   LEFT JOIN assets asset ON asset.id = e.asset_id
   LEFT JOIN principals contract ON contract.id = e.contract_id`;
 
+const lists = {
+  ofTransaction: ordered({ select: `SELECT ${eventColumns} FROM events e ${eventJoins}`, where: 'e.position = ?1' }, [
+    up('e.event_index'),
+  ]),
+};
+
 export const sql = {
-  from: `SELECT ${eventColumns} FROM events e ${eventJoins}
-          WHERE e.position = ?1 AND e.event_index >= ?2 ORDER BY e.event_index LIMIT ?3`,
+  ...statementsOf(lists),
   downwards: `SELECT ${eventColumns} FROM events e ${eventJoins}
                WHERE e.position = ?1 AND (?2 >> e.kind) & 1 ORDER BY e.event_index DESC LIMIT ?3 OFFSET ?4`,
-  before: `SELECT ${eventColumns} FROM events e ${eventJoins}
-            WHERE e.position = ?1 AND e.event_index < ?2 ORDER BY e.event_index DESC LIMIT ?3`,
 };
 
 export interface EventRow
@@ -60,14 +64,13 @@ export function eventOf(row: EventRow): TransactionEvent {
 export type EventQueries = ReturnType<typeof eventQueries>;
 
 export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'placeOf'>) {
-  const from = prepared<EventRow, [number, number, number]>(db, sql.from);
+  const ofTransaction = lister<EventRow>(db, lists.ofTransaction);
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
-  const before = prepared<EventRow, [number, number, number]>(db, sql.before);
   return {
     /** Events of a canonical transaction from an offset on; none where no canonical transaction has the id. */
     page(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
       const found = placeOf(txId);
-      return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
+      return found === null ? [] : ofTransaction([found.position]).rows([offset], false, limit).map(eventOf);
     },
 
     /** Events of some kinds, the last first; none where no canonical transaction has the id. */
@@ -85,15 +88,7 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
     ofTransaction(txId: Uint8Array, limit: number, at: Cursor | null): Page<TransactionEvent> | undefined {
       const found = placeOf(txId);
       if (found === null) return undefined;
-      return keysetPage<EventRow, TransactionEvent>({
-        limit,
-        at,
-        total: found.event_count,
-        rowsFrom: (key, count) => from.all(found.position, key === null ? 0 : numberAt(key, 0), count),
-        rowsBefore: (key, count) => before.all(found.position, numberAt(key, 0), count),
-        keyOf: (row) => [row.event_index],
-        itemOf: eventOf,
-      });
+      return readPage({ limit, at, total: found.event_count, ...ofTransaction([found.position]), itemOf: eventOf });
     },
   };
 }

@@ -106,6 +106,7 @@ const walk = walkOf({
     all: { by: [], from: 'transactions t', where: 'true' },
   },
   key,
+  isBounded: true,
 });
 
 const search = searchOf({
@@ -122,6 +123,7 @@ const search = searchOf({
     span: { by: ['since', 'until'], from: 'transactions t NOT INDEXED', where: 'true' },
   },
   key,
+  isBounded: true,
   noun: 'transactions',
   narrowFilter: 'a shorter range of time',
   ownOrder: 'block_height',

@@ -3,49 +3,51 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { PrincipalTransaction } from '../../model/account.ts';
 import type { BlockId } from '../../model/block.ts';
-import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { Cursor, Page } from '../../model/page.ts';
 import type { FoundTransaction, TransactionState, TransactionSummary } from '../../model/transaction.ts';
 import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
 import type { ChainCache } from '../chain-cache.ts';
+import { down, lister, ordered, statementsOf } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
-import { keysetPage, numberAt } from '../page.ts';
+import { numberAt, readPage } from '../page.ts';
 import type { DetailQueries } from './details.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
 import { transactionWalk } from './transaction-lists.ts';
 
-const inBlock = 'position BETWEEN ?3 AND ?4';
-const ofPrincipal = `SELECT position, affected, stx_sent, stx_received FROM principal_transactions
-                      WHERE principal_id = ?1`;
+const newest = [down('position')];
+const lists = {
+  all: ordered({ select: 'SELECT position FROM transactions' }, newest, { isEnded: true }),
+  ofPrincipal: ordered(
+    {
+      select: 'SELECT position, affected, stx_sent, stx_received FROM principal_transactions',
+      where: 'principal_id = ?1',
+    },
+    newest,
+  ),
+};
 
 export const sql = {
   total: 'SELECT transactions AS total FROM totals',
   at: `SELECT ${summary.columns} FROM transactions t ${summary.joins} WHERE t.position = ?1`,
-  from: 'SELECT position FROM transactions WHERE position <= ?1 ORDER BY position DESC LIMIT ?2',
-  before: 'SELECT position FROM transactions WHERE position > ?1 ORDER BY position LIMIT ?2',
-  ofBlockFrom: `SELECT position FROM transactions WHERE position <= ?1 AND ${inBlock} ORDER BY position DESC LIMIT ?2`,
-  ofBlockBefore: `SELECT position FROM transactions WHERE position > ?1 AND ${inBlock} ORDER BY position LIMIT ?2`,
   ofPrincipalTotal: `SELECT a.principal_id, a.transactions AS total FROM principals p
                        JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
-  ofPrincipalFrom: `${ofPrincipal} AND position <= ?2 ORDER BY position DESC LIMIT ?3`,
-  ofPrincipalBefore: `${ofPrincipal} AND position > ?2 ORDER BY position LIMIT ?3`,
+  ...statementsOf(lists),
 };
 
 type PositionRow = Stored<'transactions', 'position'>;
 
 type InvolvementRow = PositionRow & Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
 
-/** Greater than every position. */
-const NEWEST = Number.MAX_SAFE_INTEGER;
+/** A number that no principal has. */
+const NOBODY = 0;
 
 /** Approximate bytes of a cached summary, with the texts that are made of it. */
 const SUMMARY_BYTES = 2_000;
 
 /** Approximate bytes of a cached transaction of a principal, with the text that is made of it. */
 const INVOLVEMENT_BYTES = 2_000;
-
-const keyOf = ({ position }: PositionRow): CursorKey => [position];
 
 function principalTransactionOf(
   row: InvolvementRow,
@@ -95,16 +97,12 @@ interface Sources {
 export function transactionQueries(db: Database, { chain, mempool, details, cache }: Sources, walkRows?: number) {
   const summaryAt = summaryReader(db, cache);
   const total = prepared<{ total: number }, []>(db, sql.total);
-  const from = prepared<PositionRow, [number, number]>(db, sql.from);
-  const before = prepared<PositionRow, [number, number]>(db, sql.before);
-  const ofBlockFrom = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockFrom);
-  const ofBlockBefore = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockBefore);
+  const all = lister<PositionRow>(db, lists.all);
   const ofPrincipalTotal = prepared<Stored<'accounts', 'principal_id'> & { total: number }, [string]>(
     db,
     sql.ofPrincipalTotal,
   );
-  const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
-  const ofPrincipalBefore = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalBefore);
+  const involvements = lister<InvolvementRow>(db, lists.ofPrincipal);
 
   /** @param id of the principal */
   function involvementOf(row: InvolvementRow, id: number, principal: string): PrincipalTransaction {
@@ -120,15 +118,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
   return {
     /** All canonical transactions, newest first. */
     page(limit: number, at: Cursor | null): Page<TransactionSummary> {
-      return keysetPage<PositionRow, TransactionSummary>({
-        limit,
-        at,
-        total: total.get()?.total ?? 0,
-        rowsFrom: (key, count) => from.all(key === null ? NEWEST : numberAt(key, 0), count),
-        rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
-        keyOf,
-        itemOf: summaryAt,
-      });
+      return readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: summaryAt });
     },
 
     /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
@@ -142,33 +132,20 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
       const begun = id === 'latest' && at !== null && at.key.length > 0;
       const block = chain.block(begun ? { height: heightOf(numberAt(at.key, 0)) } : id);
       if (block === null) return undefined;
-      const { first, last } = positionsOf(block.height);
-      return keysetPage<PositionRow, TransactionSummary>({
-        limit,
-        at,
-        total: block.transactions,
-        rowsFrom: (key, count) => ofBlockFrom.all(key === null ? NEWEST : numberAt(key, 0), count, first, last),
-        rowsBefore: (key, count) => ofBlockBefore.all(numberAt(key, 0), count, first, last),
-        keyOf,
-        itemOf: summaryAt,
-      });
+      const rows = all([], positionsOf(block.height));
+      return readPage({ limit, at, total: block.transactions, ...rows, itemOf: summaryAt });
     },
 
     /** Transactions of a principal, newest first. */
     ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PrincipalTransaction> {
       const account = ofPrincipalTotal.get(principal);
-      return keysetPage<InvolvementRow, PrincipalTransaction>({
+      const id = account?.principal_id ?? NOBODY;
+      return readPage({
         limit,
         at,
         total: account?.total ?? 0,
-        rowsFrom: (key, count) =>
-          account === null
-            ? []
-            : ofPrincipalFrom.all(account.principal_id, key === null ? NEWEST : numberAt(key, 0), count),
-        rowsBefore: (key, count) =>
-          account === null ? [] : ofPrincipalBefore.all(account.principal_id, numberAt(key, 0), count),
-        keyOf,
-        itemOf: (row) => involvementOf(row, account?.principal_id ?? 0, principal),
+        ...involvements([id]),
+        itemOf: (row) => involvementOf(row, id, principal),
       });
     },
 
