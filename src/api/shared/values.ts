@@ -68,8 +68,11 @@ export const Asset = Type.Union(
 );
 
 /** Identifies an event by transaction and index. */
-export const EventPosition = Type.Object(
-  { tx_id: Hash, event_index: Type.Integer({ minimum: 0 }) },
+export const [EventPosition, eventPosition] = object<{ txId: Uint8Array; eventIndex: number }>()(
+  {
+    tx_id: [Hash, ({ txId }) => toHex(txId)],
+    event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
+  },
   { $id: 'EventPosition' },
 );
 

@@ -1,5 +1,5 @@
 /** Principals: balances, nonces, transactions and balance changes. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -15,147 +15,122 @@ import {
   type PrincipalTransaction as StoredPrincipalTransaction,
   type StxBalance as StoredStxBalance,
 } from '../../store/model/account.ts';
+import { fields, object } from '../shared/fields.ts';
 import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
 import { FtBalance, ftBalance, NftInstance, nftInstance } from './tokens.ts';
 import { ListedTransaction, listedPending, listedTransaction, PendingSummary } from './transaction.ts';
 
-export const StxBalance = Type.Object(
+const [Lock, lock] = object<NonNullable<StoredStxBalance['locked']>>()({
+  amount: [Amount, ({ amount }) => String(amount)],
+  // The node doesn't say it of a lock that is older than the index.
+  pox_version: [nullable(Type.Integer()), ({ made, poxVersion }) => (made === null ? null : poxVersion)],
+  lock_tx_id: [nullable(Hash), ({ made }) => (made === null ? null : toHex(made.txId))],
+  stacks_lock_height: [nullable(Height), ({ made }) => made?.blockHeight ?? null],
+  burn_lock_height: [nullable(Height), ({ made }) => made?.burnBlockHeight ?? null],
+  burn_unlock_height: [Height, ({ unlockHeight }) => unlockHeight],
+});
+
+const available = ({ balance, locked }: StoredStxBalance): bigint => balance - (locked?.amount ?? 0n);
+
+const [PendingChange, pendingChange] = object<StoredStxBalance>()({
+  estimated_balance: [
+    Type.String({
+      pattern: '^-?[0-9]+$',
+      description: 'Available balance once all pending transactions are mined, in micro-STX',
+    }),
+    (of) => String(available(of) + of.pending.inbound - of.pending.outbound),
+  ],
+  inbound: [Amount, ({ pending }) => String(pending.inbound)],
+  outbound: [Amount, ({ pending }) => String(pending.outbound)],
+});
+
+/** A principal's STX balance, in micro-STX. */
+export const [StxBalance, stxBalance] = object<StoredStxBalance>()(
   {
-    balance: Amount,
-    available: Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
-    locked: nullable(
-      Type.Object({
-        amount: Amount,
-        pox_version: nullable(Type.Integer()),
-        lock_tx_id: nullable(Hash),
-        stacks_lock_height: nullable(Height),
-        burn_lock_height: nullable(Height),
-        burn_unlock_height: Height,
-      }),
-    ),
-    mempool: nullable(
-      Type.Object({
-        estimated_balance: Type.String({
-          pattern: '^-?[0-9]+$',
-          description: 'Available balance once all pending transactions are mined, in micro-STX',
-        }),
-        inbound: Amount,
-        outbound: Amount,
-      }),
-    ),
+    balance: [Amount, ({ balance }) => String(balance)],
+    available: [
+      Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
+      (of) => String(available(of)),
+    ],
+    locked: [nullable(Lock), ({ locked }) => (locked === null ? null : lock(locked))],
+    mempool: [nullable(PendingChange), (of) => (of.pending.any ? pendingChange(of) : null)],
   },
   { $id: 'StxBalance' },
 );
 
-const Nonces = Type.Object(
+const exactOrNull = (nonce: bigint | null) => (nonce === null ? null : exactNumber(nonce));
+
+/** Nonces of an address. A nonce above 2^53 keeps all digits. */
+const [Nonces, nonces] = object<StoredNonces>()(
   {
-    next_nonce: Uint64,
-    last_confirmed_nonce: nullable(Uint64),
-    mempool: Type.Object({
-      last_nonce: Type.Union([Uint64, Type.Null()], {
-        description: 'Greatest nonce of a pending transaction; null if none is pending',
-      }),
-      pending_nonces: Type.Array(Uint64, {
-        description: `Nonces of pending transactions between \`last_confirmed_nonce\` and \`last_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is confirmed`,
-      }),
-      missing_nonces: Type.Array(Uint64, {
-        description: `Nonces above \`last_confirmed_nonce\` (from 0 on if none is confirmed) and below \`last_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
-      }),
+    next_nonce: [Uint64, ({ next }) => exactNumber(next)],
+    last_confirmed_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
+    mempool: object<StoredNonces>()({
+      last_nonce: [
+        Type.Union([Uint64, Type.Null()], {
+          description: 'Greatest nonce of a pending transaction; null if none is pending',
+        }),
+        ({ lastPending }) => exactOrNull(lastPending),
+      ],
+      pending_nonces: [
+        Type.Array(Uint64, {
+          description: `Nonces of pending transactions between \`last_confirmed_nonce\` and \`last_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is confirmed`,
+        }),
+        ({ pending }) => pending.map(exactNumber),
+      ],
+      missing_nonces: [
+        Type.Array(Uint64, {
+          description: `Nonces above \`last_confirmed_nonce\` (from 0 on if none is confirmed) and below \`last_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
+        }),
+        ({ missing }) => missing.map(exactNumber),
+      ],
     }),
   },
   { $id: 'Nonces' },
 );
 
-const AssetChange = Type.Object({ sent: Amount, received: Amount, net: SignedAmount }, { $id: 'AssetChange' });
+const [AssetChange, assetChange] = object<{ sent: bigint; received: bigint }>()(
+  {
+    sent: [Amount, ({ sent }) => String(sent)],
+    received: [Amount, ({ received }) => String(received)],
+    net: [SignedAmount, ({ sent, received }) => String(received - sent)],
+  },
+  { $id: 'AssetChange' },
+);
 
 /**
- * The change of one asset: STX with the fee in `sent`, base units of a fungible token, or the number of a non-fungible token's
- * events.
+ * The change of one asset of a principal by a transaction: STX with the fee in `sent`, base units of a fungible token, or the
+ * number of a non-fungible token's events.
  */
-const BalanceChange = Type.Object({ asset: Asset, balance_change: AssetChange }, { $id: 'BalanceChange' });
+const change = fields<StoredBalanceChange>()({
+  asset: [Asset, ({ asset }) => asset],
+  balance_change: [AssetChange, assetChange],
+});
+const [BalanceChange, balanceChange] = object<StoredBalanceChange>()(change, { $id: 'BalanceChange' });
 
-const TransactionBalanceChange = Type.Object(
-  { tx_id: Hash, asset: Asset, balance_change: AssetChange },
+/** The change of one asset of a principal by a transaction, with the transaction's id. */
+const [TransactionBalanceChange, transactionBalanceChange] = object<StoredBalanceChange>()(
+  { tx_id: [Hash, ({ txId }) => toHex(txId)], ...change },
   { $id: 'TransactionBalanceChange' },
 );
 
-const PrincipalTransaction = Type.Object(
+/** A transaction with a principal's part in it. */
+const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTransaction>()(
   {
-    transaction: ListedTransaction,
-    involvement: words('sender', 'sponsor', 'affected'),
-    balance_changes: Type.Object({ stx: AssetChange }),
-    affected_balances: Type.Object({ stx: Type.Boolean(), ft: Type.Boolean(), nft: Type.Boolean() }),
+    transaction: [ListedTransaction, ({ transaction }) => listedTransaction(transaction)],
+    involvement: [words('sender', 'sponsor', 'affected'), ({ involvement }) => involvement],
+    balance_changes: object<StoredPrincipalTransaction>()({ stx: [AssetChange, ({ stx }) => assetChange(stx)] }),
+    affected_balances: object<StoredPrincipalTransaction>()({
+      stx: [Type.Boolean(), ({ affected }) => affected.stx],
+      ft: [Type.Boolean(), ({ affected }) => affected.ft],
+      nft: [Type.Boolean(), ({ affected }) => affected.nft],
+    }),
   },
   { $id: 'PrincipalTransaction' },
 );
 
-/** A principal's STX balance, in micro-STX. */
-export function stxBalance({ balance, locked, pending }: StoredStxBalance): Static<typeof StxBalance> {
-  const available = balance - (locked?.amount ?? 0n);
-  const { any, inbound, outbound } = pending;
-  return {
-    balance: String(balance),
-    available: String(available),
-    locked: locked === null ? null : lock(locked),
-    mempool: any
-      ? {
-          estimated_balance: String(available + inbound - outbound),
-          inbound: String(inbound),
-          outbound: String(outbound),
-        }
-      : null,
-  };
-}
-
-const lock = (locked: NonNullable<StoredStxBalance['locked']>) => ({
-  amount: String(locked.amount),
-  // The node doesn't say it of a lock that is older than the index.
-  pox_version: locked.made === null ? null : locked.poxVersion,
-  lock_tx_id: locked.made === null ? null : toHex(locked.made.txId),
-  stacks_lock_height: locked.made?.blockHeight ?? null,
-  burn_lock_height: locked.made?.burnBlockHeight ?? null,
-  burn_unlock_height: locked.unlockHeight,
-});
-
-/** Nonces of an address. A nonce above 2^53 keeps all digits. */
-export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
-  next_nonce: exactNumber(of.next),
-  last_confirmed_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
-  mempool: {
-    last_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
-    pending_nonces: of.pending.map(exactNumber),
-    missing_nonces: of.missing.map(exactNumber),
-  },
-});
-
-const change = ({ sent, received }: { sent: bigint; received: bigint }) => ({
-  sent: String(sent),
-  received: String(received),
-  net: String(received - sent),
-});
-
-/** The change of one asset of a principal by a transaction. */
-export const balanceChange = ({ asset, ...of }: StoredBalanceChange): Static<typeof BalanceChange> => ({
-  asset,
-  balance_change: change(of),
-});
-
-/** The change of one asset of a principal by a transaction, with the transaction's id. */
-export const transactionBalanceChange = (of: StoredBalanceChange): Static<typeof TransactionBalanceChange> => ({
-  tx_id: toHex(of.txId),
-  ...balanceChange(of),
-});
-
-/** A transaction with a principal's part in it. */
-export function principalTransaction(of: StoredPrincipalTransaction): Static<typeof PrincipalTransaction> {
-  return {
-    transaction: listedTransaction(of.transaction),
-    involvement: of.involvement,
-    balance_changes: { stx: change(of.stx) },
-    affected_balances: { stx: of.affected.stx, ft: of.affected.ft, nft: of.affected.nft },
-  };
-}
+export { balanceChange, nonces, principalTransaction, transactionBalanceChange };
 
 /** Serialize {@link balanceChange} and {@link transactionBalanceChange}, once for each cached change. */
 const listedChange = memoizeByObject((of: StoredBalanceChange) => written(balanceChange(of)));

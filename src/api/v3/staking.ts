@@ -1,5 +1,5 @@
 /** Staking by pox-5: bonds, positions in bonds, and signers. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { chainAndBurnTip } from '../../http/etag.ts';
@@ -22,7 +22,7 @@ import type {
 } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { object } from '../shared/fields.ts';
+import { fields, literal, object, variants } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import {
   Hash,
@@ -42,127 +42,12 @@ const BasisPoints = Type.Integer({ description: 'Ratio in basis points (hundredt
 const Percent = Type.Number({ minimum: 0, maximum: 100 });
 
 const balances = Type.Object({ btc: Sats, stx: MicroStx }, { $id: 'StakingBalances' });
+const lockedOf = ({ btcLocked, stxLocked }: { btcLocked: string; stxLocked: string }) => ({
+  btc: btcLocked,
+  stx: stxLocked,
+});
 const moment = Type.Object({ bitcoin_height: Height, pox_cycle: Type.Integer() }, { $id: 'BondMoment' });
 const [MadeByTransaction, madeBy] = object<MadeBy>()(origin, { $id: 'TransactionPosition' });
-
-const bondMembers = {
-  index: Type.Integer(),
-  pox_version: Type.Literal('pox5'),
-  status: words('upcoming', 'active', 'unlocked'),
-  parameters: Type.Object({
-    target_rate_bps: BasisPoints,
-    stx_value_ratio: Type.Integer({ description: 'Price ratio in micro-STX per 100 satoshis' }),
-    minimum_stx_ratio: BasisPoints,
-    btc_capacity: Sats,
-  }),
-  registrations: Type.Object({ allowed_count: Type.Integer(), registered_count: Type.Integer() }),
-  schedule: Type.Object({ activation: moment, unlock: moment }),
-  balances: Type.Object({
-    locked: balances,
-    paid_out: Type.Object({
-      btc: Type.String({
-        pattern: '^[0-9]+$',
-        description: 'Amount that the stakers of the bond claimed, in satoshis',
-      }),
-    }),
-  }),
-};
-
-const Bond = Type.Object(bondMembers, { $id: 'Bond' });
-const BondDetail = Type.Object(
-  { ...bondMembers, transaction: MadeByTransaction },
-  { $id: 'BondDetail', extends: Bond },
-);
-
-const BondAllowance = Type.Object({ staker: Principal, max_sats: Sats }, { $id: 'BondAllowance' });
-
-const registrationMembers = { signer: Principal, staker: Principal, balances };
-
-const BondRegistration = Type.Object({ ...registrationMembers, type: words('l1', 'l2') }, { $id: 'BondRegistration' });
-const BondRegistrationDetail = Type.Union(
-  [
-    Type.Object({
-      ...registrationMembers,
-      type: Type.Literal('l1', { description: 'The BTC are locked on Bitcoin' }),
-      l1_lockup: Type.Object({
-        transactions: Type.Array(Type.Object({ tx_id: Hash, output_index: Type.Integer() }), {
-          description: 'Bitcoin outputs that hold the locked BTC',
-        }),
-      }),
-    }),
-    Type.Object({
-      ...registrationMembers,
-      type: Type.Literal('l2', { description: 'The BTC are locked as sBTC' }),
-      l2_lockup: Type.Object({ tx_id: Hash }),
-    }),
-  ],
-  { $id: 'BondRegistrationDetail' },
-);
-
-const Rewards = Type.Object(
-  {
-    btc: Type.Object({
-      accrued: Sats,
-      claimed: Sats,
-      claimable: Type.String({ pattern: '^-?[0-9]+$', description: 'Amount in satoshis' }),
-    }),
-  },
-  { $id: 'StakingRewards' },
-);
-
-const PrincipalStaking = Type.Object(
-  {
-    stx: Type.Object({ locked: MicroStx, rewards: Rewards }),
-    bonds: Type.Object({ count: Type.Integer(), locked: balances, rewards: Rewards }),
-  },
-  { $id: 'PrincipalStaking' },
-);
-
-const BondPosition = Type.Object(
-  {
-    bond_index: Type.Integer(),
-    status: words('enrolled', 'running', 'early_exit', 'unlocked'),
-    active: Type.Boolean(),
-    enrollment: Type.Object({ tx_id: Hash, btc_lockup: Type.Object({ amount: Sats }) }),
-    locked: balances,
-    rewards: Rewards,
-  },
-  { $id: 'BondPosition' },
-);
-
-const CycleSigner = Type.Object(
-  {
-    signing_key: Hex,
-    weight: Type.Object({ amount: Type.Integer(), percent: Percent }),
-    staked_stx: Type.Object({ amount: MicroStx, percent: Percent }),
-    signer_managers: Type.Array(
-      Type.Object({
-        signer_manager: Principal,
-        registered_at: Type.Object({ block_height: Height, bitcoin_block_height: Height, tx_id: Hash }),
-        granted_keys: Type.Array(Type.Object({ signer_key: Hex, auth_id: Type.String(), tx_id: Hash })),
-        grant_active: Type.Boolean({ description: 'Whether the key of the signer is granted' }),
-        pending_key_update: nullable(Type.Object({ signer_key: Hex, effective_cycle: Type.Integer(), tx_id: Hash })),
-      }),
-    ),
-  },
-  { $id: 'CycleSigner' },
-);
-
-const signer = { signer: Principal, signer_key: Hex };
-
-const StakingSigner = Type.Object(signer, { $id: 'StakingSigner' });
-const StakingSignerDetail = Type.Object(
-  { ...signer, transaction: MadeByTransaction },
-  { $id: 'StakingSignerDetail', extends: StakingSigner },
-);
-
-const SignerStaker = Type.Object(
-  {
-    staker: Principal,
-    types: Type.Array(words('stx', 'btc'), { description: '`stx` is a stake outside of bonds, `btc` one in bonds' }),
-  },
-  { $id: 'SignerStaker' },
-);
 
 /** @param burnHeight Bitcoin's, now */
 function bondStatus({ startHeight, unlockHeight }: StoredBond, burnHeight: number) {
@@ -170,135 +55,216 @@ function bondStatus({ startHeight, unlockHeight }: StoredBond, burnHeight: numbe
   return burnHeight < unlockHeight ? 'active' : 'unlocked';
 }
 
-/** @param burnHeight Bitcoin's, now */
-const bond = (of: StoredBond, burnHeight: number): Static<typeof Bond> => ({
-  index: of.index,
-  pox_version: 'pox5',
-  status: bondStatus(of, burnHeight),
-  parameters: {
-    target_rate_bps: of.targetRate,
-    stx_value_ratio: of.stxValueRatio,
-    minimum_stx_ratio: of.minimumStxRatio,
-    btc_capacity: of.btcCapacity,
-  },
-  registrations: { allowed_count: of.allowed, registered_count: of.registered },
-  schedule: {
-    activation: { bitcoin_height: of.startHeight, pox_cycle: of.firstCycle },
-    unlock: { bitcoin_height: of.unlockHeight, pox_cycle: of.unlockCycle },
-  },
-  balances: { locked: { btc: of.btcLocked, stx: of.stxLocked }, paid_out: { btc: of.paidOut } },
+/** Fields of a bond. The context is Bitcoin's height, by which the status is computed. */
+const bondFields = fields<StoredBond, [burnHeight: number]>()({
+  index: [Type.Integer(), ({ index }) => index],
+  pox_version: literal('pox5'),
+  status: [words('upcoming', 'active', 'unlocked'), bondStatus],
+  parameters: object<StoredBond>()({
+    target_rate_bps: [BasisPoints, ({ targetRate }) => targetRate],
+    stx_value_ratio: [
+      Type.Integer({ description: 'Price ratio in micro-STX per 100 satoshis' }),
+      ({ stxValueRatio }) => stxValueRatio,
+    ],
+    minimum_stx_ratio: [BasisPoints, ({ minimumStxRatio }) => minimumStxRatio],
+    btc_capacity: [Sats, ({ btcCapacity }) => btcCapacity],
+  }),
+  registrations: object<StoredBond>()({
+    allowed_count: [Type.Integer(), ({ allowed }) => allowed],
+    registered_count: [Type.Integer(), ({ registered }) => registered],
+  }),
+  schedule: object<StoredBond>()({
+    activation: [moment, ({ startHeight, firstCycle }) => ({ bitcoin_height: startHeight, pox_cycle: firstCycle })],
+    unlock: [moment, ({ unlockHeight, unlockCycle }) => ({ bitcoin_height: unlockHeight, pox_cycle: unlockCycle })],
+  }),
+  balances: object<StoredBond>()({
+    locked: [balances, lockedOf],
+    paid_out: object<StoredBond>()({
+      btc: [
+        Type.String({
+          pattern: '^[0-9]+$',
+          description: 'Amount that the stakers of the bond claimed, in satoshis',
+        }),
+        ({ paidOut }) => paidOut,
+      ],
+    }),
+  }),
 });
 
-/** A bond with the transaction that set it up. @param burnHeight Bitcoin's height, by which the status is computed */
-const bondDetail = (of: StoredBondDetail, burnHeight: number): Static<typeof BondDetail> => ({
-  ...bond(of, burnHeight),
-  transaction: madeBy(of.madeBy),
-});
+const [Bond, bond] = object<StoredBond, [burnHeight: number]>()(bondFields, { $id: 'Bond' });
+/** A bond with the transaction that set it up. */
+const [BondDetail, bondDetail] = object<StoredBondDetail, [burnHeight: number]>()(
+  { ...bondFields, transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)] },
+  { $id: 'BondDetail', extends: Bond },
+);
 
 /** Maximum amount in satoshis that a staker may register for a bond. */
-const bondAllowance = ({ staker, sats }: StoredBondAllowance): Static<typeof BondAllowance> => ({
-  staker,
-  max_sats: sats,
-});
+const [BondAllowance, bondAllowance] = object<StoredBondAllowance>()(
+  { staker: [Principal, ({ staker }) => staker], max_sats: [Sats, ({ sats }) => sats] },
+  { $id: 'BondAllowance' },
+);
 
-const registration = ({ signer, staker, sats, stx }: StoredBondRegistration) => ({
-  signer,
-  staker,
-  balances: { btc: sats, stx },
+const registration = fields<StoredBondRegistration>()({
+  signer: [Principal, ({ signer }) => signer],
+  staker: [Principal, ({ staker }) => staker],
+  balances: [balances, ({ sats, stx }) => ({ btc: sats, stx })],
 });
+const lockType = ({ outputs }: StoredBondRegistration) => (outputs === null ? 'l2' : 'l1');
 
 /** A staker's registration for a bond. */
-const bondRegistration = (of: StoredBondRegistration): Static<typeof BondRegistration> => ({
-  ...registration(of),
-  type: of.outputs === null ? 'l2' : 'l1',
-});
+const [BondRegistration, bondRegistration] = object<StoredBondRegistration>()(
+  { ...registration, type: [words('l1', 'l2'), lockType] },
+  { $id: 'BondRegistration' },
+);
+
+const LockOutput = Type.Object({ tx_id: Hash, output_index: Type.Integer() });
 
 /** A staker's registration for a bond, with its collateral. */
-function bondRegistrationDetail(of: StoredBondRegistration): Static<typeof BondRegistrationDetail> {
-  if (of.outputs === null) return { ...registration(of), type: 'l2', l2_lockup: { tx_id: toHex(of.txId) } };
-  const transactions = of.outputs.map(({ txId, index }) => ({ tx_id: toHex(txId), output_index: index }));
-  return { ...registration(of), type: 'l1', l1_lockup: { transactions } };
-}
-
-const rewards = ({ accrued, claimed }: StoredRewards) => ({
-  btc: {
-    accrued: accrued.toString(),
-    claimed: claimed.toString(),
-    claimable: (accrued - claimed).toString(),
+const [BondRegistrationDetail, bondRegistrationDetail] = variants<
+  StoredBondRegistration,
+  Record<'l1' | 'l2', StoredBondRegistration>
+>()(
+  ['type', lockType],
+  registration,
+  {
+    l1: {
+      l1_lockup: object<StoredBondRegistration>()(
+        {
+          transactions: [
+            Type.Array(LockOutput, { description: 'Bitcoin outputs that hold the locked BTC' }),
+            ({ outputs }) => (outputs ?? []).map(({ txId, index }) => ({ tx_id: toHex(txId), output_index: index })),
+          ],
+        },
+        { description: 'The BTC are locked on Bitcoin' },
+      ),
+    },
+    l2: {
+      l2_lockup: object<StoredBondRegistration>()(
+        { tx_id: [Hash, ({ txId }) => toHex(txId)] },
+        { description: 'The BTC are locked as sBTC' },
+      ),
+    },
   },
-});
+  { $id: 'BondRegistrationDetail' },
+);
+
+const [Rewards, rewards] = object<StoredRewards>()(
+  {
+    btc: object<StoredRewards>()({
+      accrued: [Sats, ({ accrued }) => accrued.toString()],
+      claimed: [Sats, ({ claimed }) => claimed.toString()],
+      claimable: [
+        Type.String({ pattern: '^-?[0-9]+$', description: 'Amount in satoshis' }),
+        ({ accrued, claimed }) => (accrued - claimed).toString(),
+      ],
+    }),
+  },
+  { $id: 'StakingRewards' },
+);
 
 /** A principal's stake in STX and bonds. */
-const principalStaking = ({ stx, bonds }: StakingSummary): Static<typeof PrincipalStaking> => ({
-  stx: { locked: stx.locked.toString(), rewards: rewards(stx.rewards) },
-  bonds: {
-    count: bonds.count,
-    locked: { btc: bonds.btcLocked.toString(), stx: bonds.stxLocked.toString() },
-    rewards: rewards(bonds.rewards),
+const [PrincipalStaking, principalStaking] = object<StakingSummary>()(
+  {
+    stx: object<StakingSummary>()({
+      locked: [MicroStx, ({ stx }) => stx.locked.toString()],
+      rewards: [Rewards, ({ stx }) => rewards(stx.rewards)],
+    }),
+    bonds: object<StakingSummary>()({
+      count: [Type.Integer(), ({ bonds }) => bonds.count],
+      locked: [balances, ({ bonds }) => ({ btc: bonds.btcLocked.toString(), stx: bonds.stxLocked.toString() })],
+      rewards: [Rewards, ({ bonds }) => rewards(bonds.rewards)],
+    }),
   },
-});
+  { $id: 'PrincipalStaking' },
+);
 
 /** A principal's position in a bond. */
-const bondPosition = (of: StoredBondPosition): Static<typeof BondPosition> => ({
-  bond_index: of.bond,
-  status: of.earlyExit ? 'early_exit' : 'enrolled',
-  active: of.active,
-  enrollment: { tx_id: toHex(of.enrolledBy), btc_lockup: { amount: of.btcLocked } },
-  locked: { btc: of.btcLocked, stx: of.stxLocked },
-  rewards: rewards(of.rewards),
+const [BondPosition, bondPosition] = object<StoredBondPosition>()(
+  {
+    bond_index: [Type.Integer(), ({ bond }) => bond],
+    status: [
+      words('enrolled', 'running', 'early_exit', 'unlocked'),
+      ({ earlyExit }) => (earlyExit ? 'early_exit' : 'enrolled'),
+    ],
+    active: [Type.Boolean(), ({ active }) => active],
+    enrollment: object<StoredBondPosition>()({
+      tx_id: [Hash, ({ enrolledBy }) => toHex(enrolledBy)],
+      btc_lockup: object<StoredBondPosition>()({ amount: [Sats, ({ btcLocked }) => btcLocked] }),
+    }),
+    locked: [balances, lockedOf],
+    rewards: [Rewards, (of) => rewards(of.rewards)],
+  },
+  { $id: 'BondPosition' },
+);
+
+const [GrantedKey, grantedKey] = object<SignerManager['grants'][number]>()({
+  signer_key: [Hex, ({ key }) => toHex(key)],
+  auth_id: [Type.String(), ({ authId }) => authId],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+});
+const [KeyUpdate, keyUpdate] = object<NonNullable<SignerManager['pending']>, [of: ManagedSigner]>()({
+  signer_key: [Hex, ({ key }) => toHex(key)],
+  effective_cycle: [Type.Integer(), (_, { cycle }) => cycle.cycle + 1],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
 });
 
-const manager = ({ signer, registered, grants, pending }: SignerManager, key: string, cycle: number) => {
-  const granted_keys = grants.map((grant) => ({
-    signer_key: toHex(grant.key),
-    auth_id: grant.authId,
-    tx_id: toHex(grant.txId),
-  }));
-  return {
-    signer_manager: signer,
-    registered_at: {
-      block_height: registered.height,
-      bitcoin_block_height: registered.burnHeight,
-      tx_id: toHex(registered.txId),
-    },
-    granted_keys,
-    grant_active: granted_keys.some(({ signer_key }) => signer_key === key),
-    pending_key_update:
-      pending === null
-        ? null
-        : { signer_key: toHex(pending.key), effective_cycle: cycle + 1, tx_id: toHex(pending.txId) },
-  };
-};
+/** A manager of the key of a signer, which is the context. */
+const [Manager, manager] = object<SignerManager, [of: ManagedSigner]>()({
+  signer_manager: [Principal, ({ signer }) => signer],
+  registered_at: object<SignerManager>()({
+    block_height: [Height, ({ registered }) => registered.height],
+    bitcoin_block_height: [Height, ({ registered }) => registered.burnHeight],
+    tx_id: [Hash, ({ registered }) => toHex(registered.txId)],
+  }),
+  granted_keys: [Type.Array(GrantedKey), ({ grants }) => grants.map(grantedKey)],
+  grant_active: [
+    Type.Boolean({ description: 'Whether the key of the signer is granted' }),
+    ({ grants }, { signer }) => grants.some(({ key }) => toHex(key) === toHex(signer.key)),
+  ],
+  pending_key_update: [nullable(KeyUpdate), ({ pending }, of) => (pending === null ? null : keyUpdate(pending, of))],
+});
 
 /** A signer of a cycle, with its share in percent and the managers of its key. */
-function cycleSigner(of: ManagedSigner): Static<typeof CycleSigner> {
-  const { signer, cycle, managers } = of;
-  const key = toHex(signer.key);
-  return {
-    signing_key: key,
-    weight: { amount: signer.weight, percent: weightPercent(of) },
-    staked_stx: { amount: signer.stacked.toString(), percent: stackedPercent(of) },
-    signer_managers: managers.map((one) => manager(one, key, cycle.cycle)),
-  };
-}
+const [CycleSigner, cycleSigner] = object<ManagedSigner>()(
+  {
+    signing_key: [Hex, ({ signer }) => toHex(signer.key)],
+    weight: object<ManagedSigner>()({
+      amount: [Type.Integer(), ({ signer }) => signer.weight],
+      percent: [Percent, weightPercent],
+    }),
+    staked_stx: object<ManagedSigner>()({
+      amount: [MicroStx, ({ signer }) => signer.stacked.toString()],
+      percent: [Percent, stackedPercent],
+    }),
+    signer_managers: [Type.Array(Manager), (of) => of.managers.map((one) => manager(one, of))],
+  },
+  { $id: 'CycleSigner' },
+);
+
+const signerFields = fields<StoredStakingSigner>()({
+  signer: [Principal, ({ signer }) => signer],
+  signer_key: [Hex, ({ key }) => toHex(key)],
+});
 
 /** A staking signer with its key. */
-const stakingSigner = ({ signer, key }: StoredStakingSigner): Static<typeof StakingSigner> => ({
-  signer,
-  signer_key: toHex(key),
-});
-
+const [StakingSigner, stakingSigner] = object<StoredStakingSigner>()(signerFields, { $id: 'StakingSigner' });
 /** A staking signer with the transaction that registered its key. */
-const stakingSignerDetail = (of: StoredStakingSignerDetail): Static<typeof StakingSignerDetail> => ({
-  ...stakingSigner(of),
-  transaction: madeBy(of.madeBy),
-});
+const [StakingSignerDetail, stakingSignerDetail] = object<StoredStakingSignerDetail>()(
+  { ...signerFields, transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)] },
+  { $id: 'StakingSignerDetail', extends: StakingSigner },
+);
 
 /** A principal that stakes with a signer, and its stake: STX, BTC or both. */
-const signerStaker = ({ staker, stx, btc }: StoredSignerStaker): Static<typeof SignerStaker> => ({
-  staker,
-  types: [...(stx ? ['stx' as const] : []), ...(btc ? ['btc' as const] : [])],
-});
+const [SignerStaker, signerStaker] = object<StoredSignerStaker>()(
+  {
+    staker: [Principal, ({ staker }) => staker],
+    types: [
+      Type.Array(words('stx', 'btc'), { description: '`stx` is a stake outside of bonds, `btc` one in bonds' }),
+      ({ stx, btc }) => [...(stx ? ['stx' as const] : []), ...(btc ? ['btc' as const] : [])],
+    ],
+  },
+  { $id: 'SignerStaker' },
+);
 
 const tag = 'Staking';
 

@@ -1,5 +1,5 @@
 /** Tokens: supplies, holders and history. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
@@ -9,36 +9,34 @@ import type {
   Holder as StoredHolder,
   NftInstance as StoredNftInstance,
 } from '../../store/model/token.ts';
+import { fields, object } from '../shared/fields.ts';
 import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { Amount, ClarityPair, clarity, Principal } from '../shared/values.ts';
 import { NftMove, nftMove } from './transfers.ts';
 
-const asset_identifier = Type.String();
+const asset = fields<{ asset: string }>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });
 
-export const FtBalance = Type.Object({ asset_identifier, balance: Amount }, { $id: 'FtBalance' });
+/** A balance of a fungible token, in base units. */
+export const [FtBalance, ftBalance] = object<StoredFtBalance>()(
+  { ...asset, balance: [Amount, ({ balance }) => balance] },
+  { $id: 'FtBalance' },
+);
 
-export const NftInstance = Type.Object({ asset_identifier, value: ClarityPair }, { $id: 'NftInstance' });
+/** An instance of a non-fungible token. */
+export const [NftInstance, nftInstance] = object<StoredNftInstance>()(
+  { ...asset, value: [ClarityPair, ({ value }) => clarity(value)] },
+  { $id: 'NftInstance' },
+);
 
-const Holder = Type.Object({ principal: Principal, balance: Amount }, { $id: 'Holder' });
+/** A principal that holds a token, with its balance in base units. */
+const [Holder, holder] = object<StoredHolder>()(
+  { principal: [Principal, ({ principal }) => principal], balance: [Amount, ({ balance }) => balance] },
+  { $id: 'Holder' },
+);
 
 const StxSupply = Type.Object({ total: Amount, projected_total_2050: Amount }, { $id: 'StxSupply' });
 
-const FtSupply = Type.Object({ asset_identifier, total: Amount }, { $id: 'FtSupply' });
-
-/** A balance of a fungible token, in base units. */
-export const ftBalance = ({ asset, balance }: StoredFtBalance): Static<typeof FtBalance> => ({
-  asset_identifier: asset,
-  balance,
-});
-
-/** An instance of a non-fungible token. */
-export const nftInstance = ({ asset, value }: StoredNftInstance): Static<typeof NftInstance> => ({
-  asset_identifier: asset,
-  value: clarity(value),
-});
-
-/** A principal that holds a token, with its balance in base units. */
-const holder = ({ principal, balance }: StoredHolder): Static<typeof Holder> => ({ principal, balance });
+const FtSupply = Type.Object({ asset_identifier: Type.String(), total: Amount }, { $id: 'FtSupply' });
 
 const tag = 'Tokens';
 

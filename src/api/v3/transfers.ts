@@ -1,6 +1,4 @@
 /** Token transfers, mints and burns; each item is an event. */
-import { type Static, Type } from '@sinclair/typebox';
-import { toHex } from '../../codec/hex.ts';
 import { principal as principalTag } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -9,48 +7,39 @@ import type {
   FtTransfer as StoredFtTransfer,
   StxTransfer as StoredStxTransfer,
 } from '../../store/model/token.ts';
+import { fields, object } from '../shared/fields.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
-import { Amount, EventPosition, Memo, memo, nullable, Principal } from '../shared/values.ts';
+import { Amount, EventPosition, eventPosition, Memo, memo, nullable, Principal } from '../shared/values.ts';
 import { Block, block } from './transaction.ts';
 
 /** A mint has no sender, a burn no recipient. */
-const Sides = { sender: nullable(Principal), recipient: nullable(Principal) };
-
-const Origin = {
-  transaction: EventPosition,
-  block: Block,
-};
-
-const StxTransfer = Type.Object({ ...Sides, amount: Amount, memo: nullable(Memo), ...Origin }, { $id: 'StxTransfer' });
-
-const FtTransfer = Type.Object({ ...Sides, amount: Amount, ...Origin }, { $id: 'FtTransfer' });
-
-export const NftMove = Type.Object({ ...Sides, ...Origin }, { $id: 'NftTransfer' });
-
-const sides = ({ sender, recipient }: Move) => ({ sender, recipient });
-
-const origin = (move: Move) => ({
-  transaction: { tx_id: toHex(move.txId), event_index: move.eventIndex },
-  block: block(move),
+const sides = fields<Move>()({
+  sender: [nullable(Principal), ({ sender }) => sender],
+  recipient: [nullable(Principal), ({ recipient }) => recipient],
 });
+const origin = fields<Move>()({ transaction: [EventPosition, eventPosition], block: [Block, block] });
 
 /** A transfer, mint or burn of STX, in micro-STX. */
-export const stxTransfer = (transfer: StoredStxTransfer): Static<typeof StxTransfer> => ({
-  ...sides(transfer),
-  amount: transfer.amount,
-  memo: memo(transfer.memo),
-  ...origin(transfer),
-});
+const [StxTransfer, stxTransfer] = object<StoredStxTransfer>()(
+  {
+    ...sides,
+    amount: [Amount, ({ amount }) => amount],
+    memo: [nullable(Memo), (transfer) => memo(transfer.memo)],
+    ...origin,
+  },
+  { $id: 'StxTransfer' },
+);
 
 /** A transfer, mint or burn of a fungible token, in base units. */
-export const ftTransfer = (transfer: StoredFtTransfer): Static<typeof FtTransfer> => ({
-  ...sides(transfer),
-  amount: transfer.amount,
-  ...origin(transfer),
-});
+const [FtTransfer, ftTransfer] = object<StoredFtTransfer>()(
+  { ...sides, amount: [Amount, ({ amount }) => amount], ...origin },
+  { $id: 'FtTransfer' },
+);
 
 /** A transfer, mint or burn of an instance. */
-export const nftMove = (move: Move): Static<typeof NftMove> => ({ ...sides(move), ...origin(move) });
+export const [NftMove, nftMove] = object<Move>()({ ...sides, ...origin }, { $id: 'NftTransfer' });
+
+export { ftTransfer, stxTransfer };
 
 const tag = 'Principals';
 

@@ -534,20 +534,20 @@ export interface components {
         OptionalTime: components["schemas"]["IsoTime"] | "";
         SmartContractLogTransactionEventV1: {
             event_index: number;
-            event_type: "smart_contract_log";
             tx_id: components["schemas"]["Hash"];
+            event_type: "smart_contract_log";
             contract_log: components["schemas"]["LoggedValue"];
         };
         StxLockTransactionEventV1: {
             event_index: number;
-            event_type: "stx_lock";
             tx_id: components["schemas"]["Hash"];
+            event_type: "stx_lock";
             stx_lock_event: { locked_amount: components["schemas"]["Amount"]; unlock_height: number; locked_address: string; };
         };
         StxAssetTransactionEventV1: {
             event_index: number;
-            event_type: "stx_asset";
             tx_id: components["schemas"]["Hash"];
+            event_type: "stx_asset";
             asset: {
                 asset_event_type: "transfer" | "mint" | "burn";
                 sender: string;
@@ -558,8 +558,8 @@ export interface components {
         };
         FungibleTokenAssetTransactionEventV1: {
             event_index: number;
-            event_type: "fungible_token_asset";
             tx_id: components["schemas"]["Hash"];
+            event_type: "fungible_token_asset";
             asset: {
                 asset_event_type: "transfer" | "mint" | "burn";
                 sender: string;
@@ -570,14 +570,14 @@ export interface components {
         };
         UnknownTransactionEventV1: {
             event_index: number;
-            event_type: "unknown";
             tx_id: components["schemas"]["Hash"];
+            event_type: "unknown";
             unknown_event: components["schemas"]["UnreadEvent"];
         };
         NonFungibleTokenAssetTransactionEventV1: {
             event_index: number;
-            event_type: "non_fungible_token_asset";
             tx_id: components["schemas"]["Hash"];
+            event_type: "non_fungible_token_asset";
             asset: {
                 asset_event_type: "transfer" | "mint" | "burn";
                 sender: string;
@@ -719,6 +719,7 @@ export interface components {
         RawTransactionV1: { raw_tx: components["schemas"]["Hex"]; };
         FilteredEvents: { limit: number; offset: number; events: components["schemas"]["TransactionEventV1"][]; };
         BlockV1: {
+            canonical: boolean;
             height: number;
             hash: components["schemas"]["Hash"];
             block_time: components["schemas"]["UnixTime"];
@@ -736,7 +737,6 @@ export interface components {
             execution_cost_runtime: number;
             execution_cost_write_count: number;
             execution_cost_write_length: number;
-            canonical: boolean;
             txs: components["schemas"]["Hash"][];
             parent_microblock_hash: components["schemas"]["Hash"] | "";
             parent_microblock_sequence: number;
