@@ -40,21 +40,26 @@ async function stopped(name: string, service: Service): Promise<void> {
   }
 }
 
-/** Waits between failed attempts. Each wait is twice as long as the previous one. */
+/** Waits between failed attempts. Each wait is twice as long as the previous one, apart from the random part. */
 export interface Waits {
   /** Milliseconds after the first failure. */
   firstMs: number;
-  /** Maximum milliseconds. */
+  /** Maximum milliseconds, before the random part. */
   mostMs: number;
+  /** Returns a number from 0 to 1, so that processes don't try again all at once. */
+  random: () => number;
 }
+
+/** Part of a wait by which it is longer or shorter at random. */
+export const JITTER = 0.2;
 
 /**
  * Returns the wait after failed attempts.
  * @param failures number of failures in a row, at least 1
  * @returns milliseconds
  */
-export const backoff = (failures: number, { firstMs, mostMs }: Waits): number =>
-  Math.min(firstMs * 2 ** (failures - 1), mostMs);
+export const backoff = (failures: number, { firstMs, mostMs, random }: Waits): number =>
+  Math.round(Math.min(firstMs * 2 ** (failures - 1), mostMs) * (1 - JITTER + 2 * JITTER * random()));
 
 /** Reports whether a service tries again after a failure: it may pass, or the operator can resolve it. */
 const mayPass = (error: unknown): error is Error => isTransient(error) || error instanceof OperatorError;
@@ -98,7 +103,7 @@ export interface Loop extends Service {
  * failure once. Any error that isn't expected to pass ends the process like an uncaught error.
  */
 export function startLoop<E extends Error = Error>(options: LoopOptions<E>): Loop {
-  const { clock, everyMs, firstMs = everyMs, waits = { firstMs: everyMs, mostMs: everyMs } } = options;
+  const { clock, everyMs, firstMs = everyMs, waits } = options;
   const passes = options.passes ?? (mayPass as (error: unknown) => error is E);
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -120,7 +125,7 @@ export function startLoop<E extends Error = Error>(options: LoopOptions<E>): Loo
       failures += 1;
       if (error.message !== reason) options.failed?.(error);
       reason = error.message;
-      return backoff(failures, waits);
+      return waits === undefined ? everyMs : backoff(failures, waits);
     }
   }
 

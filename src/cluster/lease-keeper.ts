@@ -72,6 +72,7 @@ export function ownLease(epochSeen: () => number): Lease {
 export interface LeaseKeeperOptions {
   leases: LeaseEngine;
   clock: Clock;
+  chance: Pick<Chance, 'number'>;
   /** Name of the lease. */
   name: string;
   /** Name of this host. */
@@ -137,13 +138,13 @@ export class LeaseKeeper implements Lease {
   }
 
   start(work: LeasedWork): void {
-    const { clock, say } = this.#options;
+    const { clock, chance, say } = this.#options;
     this.#work = work;
     this.#loop = startLoop({
       clock,
       everyMs: ASK_MS,
       firstMs: 0,
-      waits: { firstMs: LOOK_MS, mostMs: ASK_MS },
+      waits: { firstMs: LOOK_MS, mostMs: ASK_MS, random: chance.number },
       turn: (signal) => this.#look(signal),
       // The lease stays valid until its end, and is renewed by then or lost.
       failed: (cause) => say({ event: 'delivery_lease_unavailable', reason: cause.message, cause }),
@@ -321,17 +322,17 @@ interface DeliveryLeaseOptions {
   name: string;
   ingest: Pick<Ingest, 'health' | 'hooks'>;
   clock: Clock;
-  chance: Pick<Chance, 'uuid'>;
+  chance: Chance;
   say: ClusterLog;
 }
 
 /** The lease for delivering chainhooks, and for other work that one host of a cluster does at a time. */
-export const deliveryLease = ({ host, name, ingest, chance, ...options }: DeliveryLeaseOptions): LeaseKeeper =>
+export const deliveryLease = ({ host, name, ingest, ...options }: DeliveryLeaseOptions): LeaseKeeper =>
   new LeaseKeeper({
     ...options,
     name: 'deliveries',
     host: name,
-    process: chance.uuid(),
+    process: options.chance.uuid(),
     isFit: () => host.isNear() && ingest.health.failing() === null,
     caughtUp: (signal) => host.caughtUp(signal),
     epochSeen: () => ingest.hooks.records.epoch(),

@@ -1,6 +1,7 @@
 /** Archives on other machines: on S3, or read-only on a web server. */
 import { createHash, createHmac } from 'node:crypto';
 import { S3Client } from 'bun';
+import { systemChance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
@@ -16,11 +17,12 @@ function shownUrl(url: URL): string {
 }
 
 /** Returns the files below a URL. Each request includes the URL's query. */
-export function webSource(url: URL, clock: Clock): BackupSource {
+export function webSource(url: URL, clock: Clock, random = systemChance.number): BackupSource {
   const location = shownUrl(url);
   const transferOf = (file: string): Transfer => ({
     location: file,
     clock,
+    random,
     redirect: 'follow',
     refused: ({ status }) =>
       MISSING.has(status)
@@ -162,10 +164,12 @@ export interface S3Options {
   /** Environment variables with the credentials, region and endpoint. */
   variables: Variables;
   clock: Clock;
+  /** Returns a number from 0 to 1, for the waits after failures. */
+  random?: () => number;
 }
 
 /** Returns the objects below a key of S3. @throws OperatorError for a URL without a key */
-export function s3Objects({ url, variables, clock }: S3Options): Place {
+export function s3Objects({ url, variables, clock, random = systemChance.number }: S3Options): Place {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null) throw new OperatorError(`${url} names no key.`, 'Give a bucket and a key: s3://bucket/key');
   const [, bucket = '', key = ''] = match;
@@ -174,6 +178,7 @@ export function s3Objects({ url, variables, clock }: S3Options): Place {
   const transfer: Transfer = {
     location,
     clock,
+    random,
     redirect: 'manual',
     refused: (refusal) => refused(location, refusal),
     mayPass: (refusal) => PASSING.has(codeOf(refusal)),

@@ -35,6 +35,8 @@ export interface Transfer {
   /** The location in messages. */
   location: string;
   clock: Clock;
+  /** Returns a number from 0 to 1, for the waits. */
+  random: () => number;
   /** Whether to follow redirects. Signed requests don't, because they are valid for one server only. */
   redirect: 'follow' | 'manual';
   /**
@@ -138,7 +140,7 @@ async function tried<T>(
  * Repeats an attempt until it succeeds or fails permanently.
  * @throws OperatorError for a permanent rejection; PassingError if all attempts fail
  */
-async function persistently<T>({ location, clock }: Transfer, attempt: () => Promise<T>): Promise<T> {
+async function persistently<T>({ location, clock, random }: Transfer, attempt: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await attempt();
@@ -151,7 +153,7 @@ async function persistently<T>({ location, clock }: Transfer, attempt: () => Pro
           { cause: error },
         );
       }
-      await pause(clock, backoff(failures, WAITS));
+      await pause(clock, backoff(failures, { ...WAITS, random }));
     }
   }
 }

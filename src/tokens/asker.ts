@@ -33,7 +33,6 @@ const SPREAD_MS = 50;
 const MOST_TRIES = 10;
 /** Milliseconds after the first attempt. The wait doubles with each attempt, up to a maximum, plus a random part. */
 const WAITS = { firstMs: 5_000, mostMs: 600_000 };
-const JITTER = 0.2;
 
 export type TokenLogEvent =
   /** The node or the store is unavailable. Logged once, until it is back. */
@@ -110,8 +109,8 @@ export function startTokenAsker(options: TokenAskerOptions) {
   /** Returns an attempt without an answer. @param isShown whether the job is shown as failed until the next attempt */
   function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
     if (tries + 1 >= MOST_TRIES) return { state: 'failed', wait: null };
-    const wait = backoff(tries + 1, WAITS) * (1 + JITTER * chance.number());
-    return { state: isShown ? 'failed' : 'pending', wait: Math.round(wait) };
+    const wait = backoff(tries + 1, { ...WAITS, random: chance.number });
+    return { state: isShown ? 'failed' : 'pending', wait };
   }
 
   function say(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {

@@ -8,7 +8,7 @@ import { until } from '../support/time/until.ts';
 class Away extends TransientError {}
 
 const EVERY = 1_000;
-const WAITS = { firstMs: 2_000, mostMs: 5_000 };
+const WAITS = { firstMs: 2_000, mostMs: 5_000, random: () => 0.5 };
 
 /** A loop that runs the given functions as its turns. */
 function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {
@@ -65,6 +65,10 @@ test('services stop in reverse, and one that fails to stop is named and does not
 
 test('waits double after each failure, up to the longest, however many failures there were', () => {
   expect([1, 2, 3, 10, 5_000].map((failures) => backoff(failures, WAITS))).toEqual([2_000, 4_000, 5_000, 5_000, 5_000]);
+});
+
+test('a wait is up to a fifth shorter or longer, at random', () => {
+  expect([0, 0.5, 1].map((part) => backoff(9, { ...WAITS, random: () => part }))).toEqual([4_000, 5_000, 6_000]);
 });
 
 test('a loop waits before each turn as long as the turn before said', async () => {

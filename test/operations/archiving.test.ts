@@ -41,7 +41,15 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
   };
   let isStopped = false;
   const { status, stop } = startArchiving({
-    ...{ directory: 'data', location: 'place', seconds: EVERY / 1_000, host: 'one', clock, registry },
+    ...{
+      directory: 'data',
+      location: 'place',
+      seconds: EVERY / 1_000,
+      host: 'one',
+      clock,
+      chance: { number: () => 0.5 },
+      registry,
+    },
     lease: () => world.lease(),
     newestBase: () => world.base,
     rounds: {

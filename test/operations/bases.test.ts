@@ -45,7 +45,14 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     }) as BaseMaking['run'],
   };
   const started = startBases({
-    ...{ directory: 'data', location: 'place', hours: options.hours ?? 24, clock, registry },
+    ...{
+      directory: 'data',
+      location: 'place',
+      hours: options.hours ?? 24,
+      clock,
+      chance: { number: () => 0.5 },
+      registry,
+    },
     lease: () => world.lease(),
     archive: () => {
       if (world.fault !== null) throw world.fault;

@@ -30,12 +30,15 @@ function impatientClock(): Clock & { stall(): void; waits: number[] } {
   };
 }
 
+/** Leaves waits as they are. */
+const random = () => 0.5;
+
 const server = s3Server('bucket');
 afterAll(() => server[Symbol.dispose]());
 
 const { variables } = server;
 const place = (key: string, clock: Clock = impatientClock(), given: Record<string, string | undefined> = {}) =>
-  s3Objects({ url: `s3://${key}`, variables: { ...variables, ...given }, clock });
+  s3Objects({ url: `s3://${key}`, variables: { ...variables, ...given }, clock, random });
 
 /** Runs with requests that fail. */
 async function failing<T>(fail: S3Server['fail'], work: () => Promise<T>): Promise<T> {
@@ -235,7 +238,7 @@ function webServer(answer: (url: URL, request: Request) => Response | null) {
     },
   };
 }
-const fromWeb = (url: string, clock: Clock = impatientClock()) => webSource(new URL(url), clock);
+const fromWeb = (url: string, clock: Clock = impatientClock()) => webSource(new URL(url), clock, random);
 
 test('a web server needs nothing but files, and may redirect', async () => {
   const asked: string[] = [];

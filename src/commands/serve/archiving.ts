@@ -1,7 +1,9 @@
 /** Archives the log beside the server: a round every few seconds, on a thread of its own. A failure is tried again for ever. */
+
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
+import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
@@ -58,6 +60,7 @@ export interface ArchivingOptions {
   rounds: ArchiveRounds;
   ingest: Pick<Ingest, 'chainId' | 'identity' | 'lastEntry'>;
   clock: Clock;
+  chance: Pick<Chance, 'number'>;
   registry: Registry;
   log: Log;
 }
@@ -71,7 +74,8 @@ export interface Archiving {
 
 /** Begins to archive. */
 export function startArchiving(options: ArchivingOptions): Archiving {
-  const { directory, location, seconds, host, lease, newestBase, rounds, ingest, clock, registry, log } = options;
+  const { directory, location, seconds, host, lease, newestBase, rounds, ingest, clock, chance, registry, log } =
+    options;
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
   let isHeld = false;
@@ -134,7 +138,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   const loop = startLoop({
     clock,
     everyMs,
-    waits: { firstMs: 2 * everyMs, mostMs: LONGEST_WAIT_MS },
+    waits: { firstMs: 2 * everyMs, mostMs: LONGEST_WAIT_MS, random: chance.number },
     turn: round,
     passes: (error) => error instanceof OperatorError,
     failed,

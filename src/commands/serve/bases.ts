@@ -2,8 +2,10 @@
  * Makes bases of the archive beside the server, every so many hours and when the operator asks, on a thread of its own: it may read one
  * snapshot of the index for minutes, while rounds go on. What it sent before a failure or a restart is found again by its content.
  */
+
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
+import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
@@ -62,6 +64,7 @@ export interface BasesOptions {
   archive: () => { behind_seconds: number; failing: boolean; entry: number } | null;
   making: BaseMaking;
   clock: Clock;
+  chance: Pick<Chance, 'number'>;
   registry: Registry;
   log: Log;
 }
@@ -78,7 +81,7 @@ export interface Bases {
 
 /** Begins to make bases. */
 export function startBases(options: BasesOptions): Bases {
-  const { directory, location, hours, lease, archive, making, clock, registry, log } = options;
+  const { directory, location, hours, lease, archive, making, clock, chance, registry, log } = options;
   /** The newest base; undefined where it isn't known, as at the start and after another host wrote. */
   let newest: BaseSummary | null | undefined;
   /** Since when this host has written the archive without a base, in Unix milliseconds. */
@@ -166,7 +169,7 @@ export function startBases(options: BasesOptions): Bases {
   const loop = startLoop({
     clock,
     everyMs: LOOK_MS,
-    waits: { firstMs: 2 * LOOK_MS, mostMs: LONGEST_WAIT_MS },
+    waits: { firstMs: 2 * LOOK_MS, mostMs: LONGEST_WAIT_MS, random: chance.number },
     turn,
     passes: (error) => error instanceof OperatorError,
     failed({ message: problem, remedy, cause }) {

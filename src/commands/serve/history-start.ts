@@ -2,7 +2,9 @@
  * Starts the history of a server, and asks its node for accounts at the start: once for each account that a block touches. The
  * answer becomes an entry.
  */
+
 import type { Registry } from 'prom-client';
+import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
@@ -100,12 +102,13 @@ interface AskingOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   clock: Clock;
+  chance: Pick<Chance, 'number'>;
   registry: Registry;
   log: (event: StartingAccountEvent) => void;
 }
 
 /** Asks the node in the background for the accounts at the start of a partial history. */
-export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: AskingOptions) {
+export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chance, registry, log }: AskingOptions) {
   const counts = { asked: 0, waiting: 0 };
   /** Why the node gave no answer; null after one. */
   let hindrance: string | null = null;
@@ -161,7 +164,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
   return startLoop({
     clock,
     everyMs: LOOK_MS,
-    waits: { firstMs: AWAY_MS, mostMs: AWAY_MS },
+    waits: { firstMs: AWAY_MS, mostMs: AWAY_MS, random: chance.number },
     turn: askAll,
     failed(error) {
       // Others say that the index or the disk is away.

@@ -70,7 +70,7 @@ async function startServices(
   { steering = null, sbtcAsset, sources = {} }: Started,
 ): Promise<Running> {
   const { settings, environment, watch, services } = given;
-  const { clock } = environment;
+  const { clock, chance } = environment;
   const { log } = watch.recent;
   const ended = Promise.withResolvers<OperatorError>();
   const registry = new Registry();
@@ -98,7 +98,7 @@ async function startServices(
   });
   services.use('snapshots', { stop: () => snapshots.close() });
   if (ingest !== null && !requiresWhole(settings)) {
-    services.use('starting accounts', askStartingAccounts({ ingest, snapshots, node, clock, registry, log }));
+    services.use('starting accounts', askStartingAccounts({ ingest, snapshots, node, clock, chance, registry, log }));
   }
 
   // Both start after the state, which reads them.

@@ -3,7 +3,7 @@
  * the next attempt.
  */
 
-import { backoff } from '../../base/service.ts';
+import { backoff, JITTER } from '../../base/service.ts';
 import {
   checkedTarget,
   failureReason,
@@ -34,7 +34,6 @@ export interface DeliveryRules {
 }
 
 const FIRST_WAIT_MS = 2_000;
-const JITTER = 0.2;
 
 /**
  * The wait after failed attempts. Randomness keeps hooks from retrying all at once.
@@ -44,10 +43,8 @@ const JITTER = 0.2;
  * @param random returns a number from 0 to 1
  * @returns milliseconds
  */
-export function retryWait(attempts: number, capMs: number, random: () => number): number {
-  const wait = backoff(attempts, { firstMs: FIRST_WAIT_MS, mostMs: capMs });
-  return Math.round(wait * (1 - JITTER + 2 * JITTER * random()));
-}
+export const retryWait = (attempts: number, capMs: number, random: () => number): number =>
+  backoff(attempts, { firstMs: FIRST_WAIT_MS, mostMs: capMs, random });
 
 /** The longest wait between two attempts, in milliseconds: a retry that is due later comes from a clock that was set back. */
 export const longestWait = ({ retryCapMs }: DeliveryRules): number =>

@@ -6,7 +6,7 @@
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { backoff, type Loop, startLoop } from '../../base/service.ts';
+import { backoff, type Loop, startLoop, type Waits } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
@@ -56,7 +56,7 @@ export interface SnpOptions {
   begin: (signal: AbortSignal) => Promise<void>;
   log: (event: SnpEvent) => void;
   clock: Clock;
-  chance: Pick<Chance, 'uuid'>;
+  chance: Chance;
   /** Milliseconds for which a read waits for a message; for tests. */
   blockMs?: number;
 }
@@ -74,7 +74,8 @@ interface Session {
   heardAt: number;
 }
 
-const WAITS = { firstMs: 500, mostMs: 16_000 };
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 16_000;
 /** Minimum time between two streams requested after a gap, and between two log lines about gaps. */
 const GAP_EVERY_MS = 60_000;
 /** Bytes of a read above which the next read gets fewer messages, so that a backlog stays in Redis. */
@@ -101,6 +102,7 @@ function sourceOf(url: string, prefix: string): string {
 export class SnpSubscriber {
   readonly #options: SnpOptions;
   readonly #source: string;
+  readonly #waits: Waits;
   readonly #loop: Loop;
   readonly #skippedPaths = new Set<string>();
   /** Numbers of the skipped messages that were logged. */
@@ -135,11 +137,12 @@ export class SnpSubscriber {
     this.#options = options;
     this.#source = sourceOf(options.url, options.prefix);
     this.#sequence = options.positionOf(this.#source).rows;
-    const { clock, log } = options;
+    const { clock, log, chance } = options;
+    this.#waits = { firstMs: FIRST_WAIT_MS, mostMs: LONGEST_WAIT_MS, random: chance.number };
     this.#loop = startLoop({
       clock,
       everyMs: 0,
-      waits: WAITS,
+      waits: this.#waits,
       turn: (signal) => this.#follow(signal),
       passes: (error) => error instanceof RedisError || error instanceof OperatorError,
       failed: ({ message: reason, remedy }) => log({ event: 'snp_failing', reason, remedy }),
@@ -198,7 +201,7 @@ export class SnpSubscriber {
   async #shakeHands(redis: Redis, signal: AbortSignal): Promise<Session> {
     const { prefix, chance, clock, tip, positionOf, log } = this.#options;
     const reason = this.#reason;
-    if (this.#inVain > 1) await pause(clock, backoff(this.#inVain - 1, WAITS), signal);
+    if (this.#inVain > 1) await pause(clock, backoff(this.#inVain - 1, this.#waits), signal);
     const { rows: sequence, digest: id } = positionOf(this.#source);
     // After a message without a parent, the last block is a better position than the message before.
     const last = id === '' || reason === 'unknown_parent' ? null : { id, sequence };
@@ -238,7 +241,7 @@ export class SnpSubscriber {
       if (outcome === 'left') return 0;
       if (outcome === 'unavailable') {
         session.isDrained = false;
-        return WAITS.firstMs;
+        return FIRST_WAIT_MS;
       }
       await redis.runTogether(session.commands.acknowledge(id));
       session.heardAt = this.#options.clock.monotonic();
