@@ -1,7 +1,11 @@
 /** Services stop in order. Loops wait between turns, report each failure once, and end when they are stopped. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { OperatorError, TransientError } from '../../src/base/errors.ts';
 import { backoff, Services, startLoop } from '../../src/base/service.ts';
+import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -92,6 +96,31 @@ test('a failure is tried again after growing waits, reported once for each messa
   await until(() => loop.failure() === null);
   expect(told).toEqual(['failed: nobody answers', 'failed: The disk is full.', 'recovered after 4']);
   await loop.stop();
+});
+
+/** Adds 100 kB to a database. */
+function addToDatabase(directory: string): void {
+  using db = new Database(join(directory, 'db'));
+  db.run('CREATE TABLE IF NOT EXISTS added (bytes BLOB)');
+  db.run('INSERT INTO added VALUES (zeroblob(100000))');
+}
+
+test.skipIf(!canMount).each([
+  ['writes a file', (directory: string) => appendFileSync(join(directory, 'file'), Buffer.alloc(100_000))],
+  ['writes to a database', addToDatabase],
+])('on a full disk, a loop that %s tries again, and reports the failure and its end once', async (_, write) => {
+  using disk = smallDisk(1_000_000)!;
+  write(disk.path);
+  disk.fill();
+  const { pass, told, loop, count } = looping(Array(5).fill(() => write(disk.path)));
+  for (const wait of [EVERY, 2_000, 4_000]) await pass(wait);
+  await until(() => count() === 3);
+  expect(told).toEqual([expect.stringMatching(/^failed: .*(no space left|disk is full)/)]);
+  disk.empty();
+  for (const wait of [5_000, EVERY]) await pass(wait);
+  await until(() => count() === 5);
+  await loop.stop();
+  expect(told.slice(1)).toEqual(['recovered after 3']);
 });
 
 test('a loop that is woken begins a turn after its caller, and another one if it was woken during a turn', async () => {
