@@ -17,22 +17,22 @@ export interface ArchiveState {
 export function archiveMetrics(registry: Registry, state: () => ArchiveState): void {
   collectedGauge(registry, {
     name: 'stackside_archive_entry',
-    help: 'Last entry of the log that the archive has, on the host that writes it',
+    help: 'Last entry in the archive, on the host that writes the archive',
     read: () => state().entry,
   });
   collectedGauge(registry, {
     name: 'stackside_archive_behind_entries',
-    help: 'Entries of the log that the archive lacks',
+    help: 'Entries of the log that are missing in the archive',
     read: () => state().behind,
   });
   collectedGauge(registry, {
     name: 'stackside_archive_behind_seconds',
-    help: 'Seconds since the archive last had every entry of the log; 0 while it has',
+    help: 'Seconds since the archive last contained every entry of the log; 0 if it does',
     read: () => state().seconds,
   });
   collectedCounter(registry, {
     name: 'stackside_archive_failures_total',
-    help: 'Attempts to archive the log that failed',
+    help: 'Failed attempts to archive the log',
     read: () => state().failures,
   });
 }
@@ -60,7 +60,7 @@ export function baseMetrics(registry: Registry, state: () => BaseState): void {
   });
   collectedGauge(registry, {
     name: 'stackside_archive_base_overdue_seconds',
-    help: 'Seconds since a base of the archive has been due',
+    help: 'Seconds since the next base of the archive was due',
     read: () => state().overdue,
   });
 }

@@ -13,33 +13,33 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
     labelNames: ['host'],
     read: () => [[{ host: name }, 1]],
   });
-  gauge('stackside_log_position', "Entry of the cluster's log that this host applied last", ({ position }) => position);
-  gauge('stackside_log_head', "Newest entry of the cluster's log, as far as this host knows", ({ position, head }) =>
+  gauge('stackside_log_position', "Last entry of the cluster's log that this host applied", ({ position }) => position);
+  gauge('stackside_log_head', "Newest entry of the cluster's log that this host has seen", ({ position, head }) =>
     Math.max(position, head ?? 0),
   );
   gauge(
     'stackside_log_lag_seconds',
-    "Seconds since this host was last known to have all entries of the cluster's log; 0 while it is",
+    "Seconds since this host last had all entries of the cluster's log; 0 if it has them",
     ({ lagSeconds }) => lagSeconds,
   );
   gauge(
     'stackside_log_reachable',
-    "1 if the cluster's log answered when it was asked last, otherwise 0",
+    "1 if the last request to the cluster's log succeeded, otherwise 0",
     ({ reachable }) => (reachable ? 1 : 0),
   );
   collectedCounter(registry, {
     name: 'stackside_log_conflicts_total',
-    help: 'Events of this host that met an entry of another host in the log',
+    help: 'Events of this host that collided with an entry of another host in the log',
     read: () => state().conflicts,
   });
   collectedCounter(registry, {
     name: 'stackside_log_healed_entries_total',
-    help: 'Entries that the log had lost and got back from this host',
+    help: 'Entries lost at the end of the log that this host restored',
     read: () => state().healed,
   });
   const append = new Histogram({
     name: 'stackside_log_append_seconds',
-    help: "Time until the cluster's log had the entries of this host that waited together, in seconds",
+    help: "Time to append a batch of this host's entries to the cluster's log, in seconds",
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers: [registry],
   });
@@ -65,12 +65,12 @@ export function leaseMetrics(registry: Registry, status: () => LeaseStatus): voi
   });
   collectedGauge(registry, {
     name: 'stackside_delivery_lease_epoch',
-    help: 'Number of times that the right to deliver chainhooks was given to a host, as far as this host knows',
+    help: 'Number of times that a host got the lease to deliver chainhooks, according to this host',
     read: () => status().epoch ?? 0,
   });
   collectedGauge(registry, {
     name: 'stackside_delivery_lease_info',
-    help: '1, with the name of the host that delivers chainhooks, as far as this host knows',
+    help: '1, with the name of the host that delivers chainhooks, according to this host',
     labelNames: ['holder'],
     read: () => {
       const { holder } = status();
@@ -79,7 +79,7 @@ export function leaseMetrics(registry: Registry, status: () => LeaseStatus): voi
   });
   collectedCounter(registry, {
     name: 'stackside_delivery_lease_changes_total',
-    help: 'Times that this host began or ceased to deliver chainhooks',
+    help: 'Number of times that this host started or stopped delivering chainhooks',
     read: () => status().changes,
   });
 }
@@ -88,7 +88,7 @@ export function leaseMetrics(registry: Registry, status: () => LeaseStatus): voi
 export function verificationMetrics(registry: Registry, state: () => VerificationState): void {
   collectedGauge(registry, {
     name: 'stackside_log_verified_entry',
-    help: "Entry up to which this host has verified the cluster's log, since it delivers chainhooks",
+    help: "Last entry of the cluster's log that this host has verified since it delivers chainhooks",
     read: () => state().verified,
   });
   collectedGauge(registry, {
@@ -98,7 +98,7 @@ export function verificationMetrics(registry: Registry, state: () => Verificatio
   });
   collectedCounter(registry, {
     name: 'stackside_log_filled_entries_total',
-    help: "Entries that were missing in the middle of the cluster's log, and that it has again from this host",
+    help: "Entries missing in the middle of the cluster's log that this host restored",
     read: () => state().filled,
   });
 }

@@ -53,7 +53,7 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
   });
   collectedGauge(registry, {
     name: 'stackside_events_in_hand',
-    help: 'Events that were posted and are not answered yet',
+    help: 'Posted events without an answer yet',
     read: waiting,
   });
   return {
@@ -71,28 +71,28 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
 export function snpMetrics(registry: Registry, subscriber: Pick<SnpSubscriber, 'failing' | 'counted'>): void {
   collectedGauge(registry, {
     name: 'stackside_snp_connected',
-    help: '1 while events can be taken from stacks-node-publisher, otherwise 0',
+    help: '1 if Stackside can read events from stacks-node-publisher, otherwise 0',
     read: () => (subscriber.failing() === null ? 1 : 0),
   });
   collectedGauge(registry, {
     name: 'stackside_snp_sequence',
-    help: 'Number of the last message that was taken from stacks-node-publisher',
+    help: 'Number of the last message read from stacks-node-publisher',
     read: () => subscriber.counted().sequence,
   });
   collectedCounter(registry, {
     name: 'stackside_snp_handshakes_total',
-    help: 'Streams that were asked for, by reason',
+    help: 'Requests for a stream, by reason',
     labelNames: ['reason'],
     read: () => [...subscriber.counted().handshakes].map(([reason, count]) => [{ reason }, count] as const),
   });
   collectedCounter(registry, {
     name: 'stackside_snp_gaps_total',
-    help: 'Gaps in the numbers of messages that remained when the stream was asked for again',
+    help: 'Gaps in the message numbers that remained after another request for the stream',
     read: () => subscriber.counted().gaps,
   });
   collectedCounter(registry, {
     name: 'stackside_snp_failures_total',
-    help: 'Attempts to read the stream or to apply a message that failed',
+    help: 'Failed attempts to read the stream or to apply a message',
     read: () => subscriber.counted().failures,
   });
 }

@@ -6,7 +6,7 @@ import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** Name and help of each counter. */
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
-  evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks that live chainhooks were evaluated for'],
+  evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks evaluated for live chainhooks'],
   matches: ['chainhooks_occurrences_total', 'Blocks that matched a chainhook, counted once per chainhook'],
   queued: ['chainhooks_deliveries_queued_total', 'Deliveries that were queued'],
   rollbacks: ['chainhooks_rollbacks_total', 'Deliveries that roll back blocks'],
@@ -49,7 +49,7 @@ export function hookMetrics(
   });
   collectedGauge(registry, {
     name: 'chainhooks_secrets_unreadable',
-    help: "Consumers whose signing secret this host can't read with its key, so that it sends them nothing",
+    help: "Consumers that get no deliveries because this host can't read their signing secret",
     read: unreadableSecrets,
   });
   collectedGauge(registry, {
@@ -60,7 +60,7 @@ export function hookMetrics(
   });
   collectedCounter(registry, {
     name: 'chainhooks_wrong_keys_total',
-    help: 'Requests with a wrong API key, including those refused because too many came before',
+    help: 'Requests with a wrong API key, including requests rejected after too many wrong keys',
     read: wrongKeys,
   });
 }

@@ -72,13 +72,13 @@ export function changeMetrics(registry: Registry): ChangeMetrics {
   const registers = [registry];
   const readers = new Gauge({
     name: 'stackside_change_readers',
-    help: 'Connected readers of changes: streams, and requests that wait',
+    help: 'Connected readers of changes: streams, and waiting requests',
     labelNames: ['form'],
     registers,
   });
   const sent = new Counter({
     name: 'stackside_changes_sent_total',
-    help: 'Changes that were sent, by streams and on pages',
+    help: 'Changes sent, by streams and on pages',
     labelNames: ['form'],
     registers,
   });

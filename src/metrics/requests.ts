@@ -34,11 +34,11 @@ export function rateLimitMetrics(registry: Registry): RateLimitMetrics {
     new Counter({ name, help, labelNames: ['key'], registers: [registry] });
   const allowed = counter(
     'stackside_client_requests_total',
-    'Requests of clients that were counted for a rate limit, by the name of their key; empty without one',
+    'Client requests that counted towards a rate limit, by the name of the key; empty without a key',
   );
   const refused = counter(
     'stackside_client_requests_refused_total',
-    'Requests of clients beyond their rate limit, by the name of their key; empty without one',
+    'Client requests above the rate limit, by the name of the key; empty without a key',
   );
   return { counted: (key, isAllowed) => (isAllowed ? allowed : refused).inc({ key: key ?? '' }) };
 }
@@ -47,7 +47,7 @@ export function rateLimitMetrics(registry: Registry): RateLimitMetrics {
 export function snapshotLog(registry: Registry, log: (event: SnapshotEvent) => void): (event: SnapshotEvent) => void {
   const cutOff = new Counter({
     name: 'stackside_snapshots_cut_off_total',
-    help: 'Requests that were cut off because they read one snapshot for too long',
+    help: 'Requests that were ended because they read one snapshot for too long',
     registers: [registry],
   });
   return (event) => {

@@ -30,7 +30,7 @@ export function stateMetrics(registry: Registry, now: () => number): (state: Ser
   const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block that the node reported');
   const age = gauge('stackside_tip_age_seconds', 'Age of the newest block, in seconds');
   const reached = gauge('stackside_node_reachable', "1 if the node's RPC interface can be reached, otherwise 0");
-  const behind = gauge('stackside_blocks_behind_node', 'Blocks that the node has and the index lacks');
+  const behind = gauge('stackside_blocks_behind_node', 'Blocks of the node that are missing in the index');
   const pendingCount = gauge('mempool_tx_count', 'Transactions in the mempool, by type', 'type');
   const bytes = gauge('stackside_file_bytes', 'Size of each file in the data directory, in bytes', 'file');
   return ({ tip, burnBlockHeight, nodeHeight, pending, files }) => {
@@ -51,13 +51,13 @@ export function stateMetrics(registry: Registry, now: () => number): (state: Ser
 export function storeMetrics(registry: Registry, health: WriterHealth, unknown: UnknownCounts): void {
   collectedCounter(registry, {
     name: 'stackside_unknown_kinds_total',
-    help: 'Transactions, events and statuses of kinds that only a newer node knows, and events posted to such paths',
+    help: "Transactions, events, statuses and event paths that this version doesn't support",
     labelNames: ['what'],
     read: () => unknownKinds.map((what) => [{ what }, unknown[what]]),
   });
   collectedCounter(registry, {
     name: 'stackside_store_failures_total',
-    help: 'Writes that failed, by reason: a full disk, an I/O error, a lock that was held too long',
+    help: 'Failed writes by reason: a full disk, an I/O error, a lock that was held too long',
     labelNames: ['reason'],
     read: () => storeFailures.map((reason) => [{ reason }, health.failures().get(reason) ?? 0]),
   });
@@ -75,12 +75,12 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
 export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
   collectedCounter(registry, {
     name: 'stackside_accounts_asked_total',
-    help: 'Accounts about which the node was asked what they had where the index begins',
+    help: 'Accounts whose balance at the start of the history was looked up at the node',
     read: () => counts.asked,
   });
   collectedGauge(registry, {
     name: 'stackside_accounts_unasked',
-    help: 'Accounts whose balance is unknown until the node has said what they had where the index begins',
+    help: 'Accounts that wait for their balance at the start of the history from the node',
     read: () => counts.waiting,
   });
 }
@@ -104,7 +104,7 @@ export function processMetrics(registry: Registry): void {
   });
   new Gauge({
     name: 'process_start_time_seconds',
-    help: 'Time at which the process started, in Unix seconds',
+    help: 'Start time of the process, in Unix seconds',
     registers: [registry],
   }).set(Date.now() / 1000 - process.uptime());
   if (process.platform !== 'linux') return;
@@ -119,7 +119,7 @@ export function processMetrics(registry: Registry): void {
 export function outputMetrics(registry: Registry, outputs: LossyOutputs): void {
   collectedCounter(registry, {
     name: 'stackside_log_lines_dropped_total',
-    help: "Lines of the log that couldn't be written, the ready line and the terminal's page included",
+    help: "Lines that couldn't be written: log, ready line and terminal output",
     read: () => droppedBy(outputs),
   });
 }

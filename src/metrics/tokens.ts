@@ -8,13 +8,13 @@ import { collectedCounter, collectedGauge } from './collected.ts';
 export function tokenMetrics(registry: Registry, counters: TokenCounters, counts: () => TokenCounts['jobs']): void {
   collectedGauge(registry, {
     name: 'stackside_token_jobs',
-    help: 'What is asked about tokens, by kind of work and state',
+    help: 'Token look-ups, by kind of work and state',
     labelNames: ['work', 'state'],
     read: () => counts().map(({ work, state, jobs }) => [{ work, state }, jobs]),
   });
   collectedCounter(registry, {
     name: 'stackside_token_answers_total',
-    help: 'What came of asking about tokens: answers, tries that failed, and answers that break the standards',
+    help: 'Results of token look-ups: answers, failed attempts, and answers that break the standards',
     labelNames: ['outcome'],
     read: () => Object.entries(counters).map(([outcome, total]) => [{ outcome }, total]),
   });
