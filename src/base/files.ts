@@ -79,7 +79,10 @@ export function wholeFile(path: string, mode = 0o666) {
     onFile(path, () => {
       fsyncSync(file);
       if (!isOurs())
-        throw new OperatorError(`Another process writes ${path}, too.`, 'Let one of the two finish first.');
+        throw new OperatorError(
+          `Another process is writing ${path}.`,
+          'Wait until it has finished, and run the command again.',
+        );
       close();
       inPlace = move();
       if (inPlace) syncDirectory(dirname(place));

@@ -549,7 +549,7 @@ export class SimulatedNode {
       const { account } = signing ?? {};
       const replacement = account === undefined ? null : withFee(raw, { ...origin, account, fee }, this.chain.network);
       if (signing === null || replacement === null) {
-        const rule = 'must be of an account whose key is known here, with one signature and no sponsor';
+        const rule = 'must have one signature, no sponsor, and an account with a key in this devnet';
         throw new ParameterError({ location: 'body', path: ['tx_id'] }, rule);
       }
       const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
@@ -800,7 +800,7 @@ function steps(distance: Distance, present: number, most: number, field: string)
   if (count >= 1 && count <= most) return count;
   throw new ParameterError(
     { location: 'body', path: [field] },
-    `must be > ${present}, where the chain is, and <= ${present + most}`,
+    `must be > ${present} (the current value) and <= ${present + most}`,
   );
 }
 

@@ -677,7 +677,7 @@ async function callRead(asked: RpcRequest) {
     return called(real, asked.block, { kind: 'call', contract, functionName, args: bytes, sender });
   }
   const run = named(template.reads, functionName);
-  if (run === undefined) return failed(`${NO_CLARITY}, and ${functionName} is not one of its own functions`);
+  if (run === undefined) return failed(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
   return { okay: true, result: toHex(run(context, args)) };
 }
 
@@ -729,7 +729,7 @@ async function constant(asked: RpcRequest) {
   if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
   const names = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
   const made = await fromEngine(() => real.constant(asked.block, context.contract, name, names));
-  if (made === null) throw new RpcError(501, `The engine doesn't tell the value of ${name}`);
+  if (made === null) throw new RpcError(501, `The engine doesn't return the value of ${name}`);
   return { data: made };
 }
 
@@ -742,7 +742,7 @@ async function trait(asked: RpcRequest) {
     throw new RpcError(400, 'The path must name a contract and a trait');
   }
   const { clarity: real } = asked.node;
-  if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, which would know`);
+  if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, so it can't check traits`);
   const read = await readReal(real, asked.block, { kind: 'trait', contract, definedIn, trait });
   if (read === null) throw new RpcError(404, 'No contract analysis found or trait definition not found');
   return { is_implemented: read === 'true' };

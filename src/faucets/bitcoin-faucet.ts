@@ -48,13 +48,14 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
     const text = await textOf(body);
     const answer = parsedJson(text === '' ? 'null' : text);
     // An answer that isn't JSON comes from a proxy in between.
-    if (answer === undefined) throw unavailable(new Error('The Bitcoin node answered no JSON'));
+    if (answer === undefined) throw unavailable(new Error("The Bitcoin node's answer isn't JSON"));
     return answer;
   }
 
   return async (method, parameters, result) => {
     const answer = await post(JSON.stringify({ jsonrpc: '1.0', id: 'stackside', method, params: parameters }));
-    if (!Value.Check(Answer, answer)) throw failed(new Error(`${method} of the Bitcoin node answered nothing known`));
+    if (!Value.Check(Answer, answer))
+      throw failed(new Error(`The Bitcoin node's answer to ${method} has an unknown form`));
     if (answer.error !== null) throw failed(new Error(`${method} of the Bitcoin node: ${answer.error.message}`));
     if (!Value.Check(result, answer.result)) throw failed(new Error(`${method} answered in another form`));
     return answer.result;

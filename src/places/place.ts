@@ -21,8 +21,8 @@ export const withoutName = (location: string, name: string): string =>
 function requireOutside(location: string, directory: string): void {
   if (!isInside(location, directory)) return;
   throw new OperatorError(
-    `${location} is inside the data directory ${directory}, where Stackside removes and replaces files of its own.`,
-    'Give a location outside the data directory.',
+    `${location} is inside the data directory ${directory}, in which Stackside removes and replaces files.`,
+    'Use a location outside the data directory.',
   );
 }
 

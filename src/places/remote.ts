@@ -47,14 +47,13 @@ const MISSING_CREDENTIALS = 'ERR_S3_MISSING_CREDENTIALS';
 /** Validity of a signed request, in seconds. */
 const SIGNED_FOR = 900;
 
-const CREDENTIALS =
-  'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to those of a user who may read and write the bucket.';
+const CREDENTIALS = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to keys that may read and write the bucket.';
 const REGION = 'Set AWS_REGION to the region of the bucket, or AWS_ENDPOINT_URL to the address of its server.';
 
 /** Texts for S3's error codes. */
 const refusals: Readonly<Record<string, readonly [problem: string, remedy: string]>> = {
   AccessDenied: ['S3 denies access', `${CREDENTIALS} Without s3:ListBucket, S3 denies objects that are not there.`],
-  InvalidAccessKeyId: ['S3 does not know the access key', CREDENTIALS],
+  InvalidAccessKeyId: ['S3 rejects the access key', CREDENTIALS],
   SignatureDoesNotMatch: ['S3 does not accept the secret key', CREDENTIALS],
   ExpiredToken: ['The session token has expired', 'Set AWS_SESSION_TOKEN, and both keys, to new ones.'],
   InvalidToken: ['S3 does not accept the session token', 'Set AWS_SESSION_TOKEN, and both keys, to new ones.'],
@@ -189,7 +188,7 @@ export function s3Objects({ url, variables, clock, random = systemChance.number 
       return client.presign(object, { method, expiresIn: SIGNED_FOR });
     } catch (error) {
       if (!hasCode(error, MISSING_CREDENTIALS)) throw error;
-      throw new OperatorError('There are no credentials for S3.', CREDENTIALS, { cause: error });
+      throw new OperatorError('The credentials for S3 are missing.', CREDENTIALS, { cause: error });
     }
   }
   const urlOf = (method: 'GET' | 'PUT' | 'DELETE', name: string) => () => signed(method, `${key}/${name}`);

@@ -88,8 +88,8 @@ const CERTIFICATE: ReadonlySet<unknown> = new Set([
 function requireTls(asked: string, { url, redirected }: Response, location: string): void {
   if (!redirected || !asked.startsWith('https:') || url.startsWith('https:')) return;
   throw new OperatorError(
-    `${location} redirects to a server without TLS.`,
-    'Nothing of it was used. Give another address of the same files.',
+    `${location} redirects to plain HTTP.`,
+    "Stackside doesn't follow it. Use another URL of the same files.",
   );
 }
 
@@ -125,7 +125,7 @@ async function tried<T>(
     if (CERTIFICATE.has(code)) {
       throw new OperatorError(
         `The certificate of the server of ${location} is not valid: ${code}.`,
-        'Check the address, and the clock of this machine. NODE_EXTRA_CA_CERTS names the certificate of an authority of your own.',
+        'Check the address and the clock of this machine. For a private certificate authority, set NODE_EXTRA_CA_CERTS.',
         { cause: error },
       );
     }
@@ -149,7 +149,7 @@ async function persistently<T>({ location, clock, random }: Transfer, attempt: (
       if (failures === MOST_ATTEMPTS) {
         throw new PassingError(
           `${location} can't be reached: ${error.message}.`,
-          'Run the command again once the server answers; a restore or an import goes on where it broke off.',
+          'Run the command again when the server answers. A restore or an import continues from the same position.',
           { cause: error },
         );
       }
@@ -182,8 +182,8 @@ export function getFile(
       if (bytes !== null && bytes.length < least) throw new TryAgain(`it sent ${bytes.length} of ${least} bytes`);
       if (bytes !== null) return bytes;
       throw new OperatorError(
-        `${transfer.location} sends more than the ${most} bytes that it may send.`,
-        'Copy the files once more from where they were made, or take others.',
+        `${transfer.location} is larger than the ${most} bytes that are allowed.`,
+        'Copy the files from their source again, or use another copy.',
       );
     }),
   );

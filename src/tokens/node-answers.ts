@@ -105,7 +105,7 @@ async function isBehind({ node, tip }: NodeCalls): Promise<boolean> {
 function valueIn(result: unknown): ClarityValue {
   const text = typeof result === 'string' ? result : '';
   const decoded = /^0x([0-9a-f]{2})+$/i.test(text) ? decodeClarity(Uint8Array.fromHex(text.slice(2))) : null;
-  if (decoded?.ok !== true) throw new ClarityError('the answer is no Clarity value');
+  if (decoded?.ok !== true) throw new ClarityError("the answer isn't a Clarity value");
   let { value } = decoded;
   while (value.type === 'ok' || value.type === 'some') ({ value } = value);
   return value;
@@ -131,7 +131,7 @@ async function called(calls: NodeCalls, contract: string, name: string, ...args:
   if (body === null) throw new ClarityError(`the answer of ${name} is too long`);
   const json = parsedJson(strictText(body) ?? '');
   if (typeof json !== 'object' || json === null || !('okay' in json)) {
-    throw new NoAnswerError(`the node's answer to ${name} of ${contract} is no result of a call`, true);
+    throw new NoAnswerError(`the node's answer to ${name} of ${contract} isn't the result of a call`, true);
   }
   const { okay, result, cause } = json as { okay: unknown; result?: unknown; cause?: unknown };
   if (okay === true) return valueIn(result);
@@ -146,7 +146,7 @@ async function called(calls: NodeCalls, contract: string, name: string, ...args:
  */
 function textOf(value: ClarityValue, mostBytes: number): string | null {
   if (value.type === 'none') return null;
-  if (value.type !== 'string-ascii' && value.type !== 'string-utf8') throw new ClarityError('it is no text');
+  if (value.type !== 'string-ascii' && value.type !== 'string-utf8') throw new ClarityError("it isn't a text");
   if (utf8Bytes(value.value).length > mostBytes) throw new ClarityError('it is too long');
   return value.value;
 }

@@ -425,7 +425,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
           )
         : null;
     expect((await failure(restored(web.url), OperatorError)).message).toMatch(
-      new RegExp(`^${web.url}/${HEAD} sends more than the \\d+ bytes that it may send\\.$`),
+      new RegExp(`^${web.url}/${HEAD} is larger than the \\d+ bytes that are allowed\\.$`),
     );
     await until(() => isCancelled, 'the server notices that nobody reads on');
   });

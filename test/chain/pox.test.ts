@@ -139,13 +139,13 @@ test.each([
     'a value of another form',
     { contract: `${BOOT}.pox-5`, value: clarity.uint(1) },
     null,
-    'It has no form that is known',
+    'Its form is unknown',
   ],
   [
     'bytes that are no value',
     { contract: `${BOOT}.pox-4`, value: Uint8Array.of(0xff) },
     null,
-    'It has no form that is known',
+    'Its form is unknown',
   ],
   [
     'more cycles than any lock has',

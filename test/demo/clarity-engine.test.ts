@@ -55,7 +55,7 @@ test('a read-only function accepts a contract as its sender', async () => {
 for (const [name, error] of [
   ['die', 'The Clarity engine ended with code 3.'],
   ['hang', 'The Clarity engine ended with code 137.'],
-  ['odd', 'the event new_event is not known'],
+  ['odd', 'the event new_event is unknown'],
 ] as const)
   test(`a call of ${name} fails, and the next one succeeds one block later`, async () => {
     const before = clock.waiting(ANSWER_MS);
@@ -143,7 +143,7 @@ test('an engine that is stopped has no process any more, and refuses messages', 
 
 test('an engine of another version is refused', async () => {
   using other = await standInEngine('4.0.0');
-  await expect(demo({ clarity: other.path })).rejects.toThrow('has version 4.0.0; this program knows version 3.');
+  await expect(demo({ clarity: other.path })).rejects.toThrow('has version 4.0.0; this program supports version 3.');
 });
 
 test('a directory that is not there is refused by name', async () => {

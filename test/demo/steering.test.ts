@@ -252,7 +252,7 @@ test('blocks, Bitcoin blocks and cycles are made up to a height or a number', as
   expect((await state()).cycle).toMatchObject({ number: cycle.number + 2, blocks_left: 20 });
   const { tip: now } = await state();
   for (const [path, body, message] of [
-    ['mine', { until_height: now.height }, `body/until_height must be > ${now.height}, where the chain is, and <= `],
+    ['mine', { until_height: now.height }, `body/until_height must be > ${now.height} (the current value) and <= `],
     ['mine', { until_height: now.height + 1_001 }, 'body/until_height must be > '],
     ['mine', { until_height: now.height + 1, count: 1 }, 'body/until_height must not be given beside count'],
     ['bitcoin', { until_height: 1 }, 'body/until_height must be > '],
@@ -424,7 +424,7 @@ test('a pending transaction is sent again with a higher fee, by whom the node ca
     token_transfer: { recipient_address: recipient, amount: '7' },
   });
   const foreign = await bid('900', await sent());
-  expect(foreign.body.message).toStartWith('body/tx_id must be of an account whose key is known here');
+  expect(foreign.body.message).toStartWith('body/tx_id must have one signature, no sponsor, and an account with a key');
   expect((await bid('900', `0x${txid}`)).body.message).toBe('body/tx_id must be the id of a pending transaction');
   await server.steer(`${devnet}/mine`);
 });

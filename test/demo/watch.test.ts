@@ -83,7 +83,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(refused).toEqual({
       event: 'contracts_refused',
       problem: expect.stringMatching(/^The contract other of .* can't be deployed: .*nothing/),
-      remedy: 'Correct the contract; clarinet check says where the mistake is.',
+      remedy: 'Correct the contract. clarinet check shows the line of the error.',
     });
     expect(await heights()).toEqual(before);
     expect((await call('other')).status).toBe('success');

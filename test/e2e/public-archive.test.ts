@@ -226,6 +226,6 @@ test('a certificate must be valid, and https is not left by a redirect', async (
   const left = await restore(trusted, secure.url, 'of-left');
   expect([left.code, left.stderr]).toEqual([
     EXIT.operator,
-    expect.stringContaining(`${secure.url}/${HEAD} redirects to a server without TLS.`),
+    expect.stringContaining(`${secure.url}/${HEAD} redirects to plain HTTP.`),
   ]);
 });

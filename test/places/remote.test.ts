@@ -127,14 +127,14 @@ const refusals: readonly [
     'without credentials',
     { AWS_ACCESS_KEY_ID: undefined },
     'bucket/k',
-    /^There are no credentials for S3\.$/,
+    /^The credentials for S3 are missing\.$/,
     /AWS_ACCESS_KEY_ID/,
   ],
   [
     'with an unknown key',
     { AWS_ACCESS_KEY_ID: 'AKOTHER' },
     'bucket/k',
-    /does not know the access key.*InvalidAccessKeyId/,
+    /rejects the access key.*InvalidAccessKeyId/,
     /AWS_ACCESS_KEY_ID/,
   ],
   [
@@ -162,7 +162,7 @@ test('a URL without a key is refused', () => {
 test('an object that is longer than it may be is read no further', async () => {
   await place('bucket/long').write('one', Buffer.concat([BODY, Buffer.alloc(1_000_000)]));
   const error = await refusal(place('bucket/long').read('one', bounds));
-  expect(error.message).toMatch(/^s3:\/\/bucket\/long sends more than the \d+ bytes that it may send\.$/);
+  expect(error.message).toMatch(/^s3:\/\/bucket\/long is larger than the \d+ bytes that are allowed\.$/);
 });
 
 describe('a list of an S3 server', () => {

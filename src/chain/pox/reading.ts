@@ -41,7 +41,7 @@ export function poxReading(event: ChainEvent): PoxReading | null {
     topic: print?.name ?? null,
     reason,
   });
-  if (print === null) return isRefusal(event) ? null : unread('It has no form that is known');
+  if (print === null) return isRefusal(event) ? null : unread('Its form is unknown');
   try {
     if (contractName === 'pox-5') {
       const topic = stakingByName.get(print.name);

@@ -121,7 +121,7 @@ export class ClarityEngine {
     if (first.version.split('.')[0] !== KNOWN_MAJOR) {
       child.kill();
       throw new OperatorError(
-        `The Clarity engine of ${this.#directory} has version ${first.version}; this program knows version ${KNOWN_MAJOR}.`,
+        `The Clarity engine of ${this.#directory} has version ${first.version}; this program supports version ${KNOWN_MAJOR}.`,
         INSTALL,
       );
     }

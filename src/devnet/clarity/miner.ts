@@ -126,7 +126,7 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
     sender: networks.testnet.boot,
   };
   const info = decodeClarity(fromHex((await chain.readNow(call)) ?? '0x'));
-  if (!info.ok || info.value.type !== 'ok') throw new Error('pox-4 of the engine says nothing of its cycles');
+  if (!info.ok || info.value.type !== 'ok') throw new Error("the engine's pox-4 returns no cycles");
   const blocks = (name: string) => Number(uintOf(fieldOf((info.value as { value: ClarityValue }).value, name)));
   return rewardCycles(blocks('reward-cycle-length'), blocks('prepare-cycle-length'));
 }

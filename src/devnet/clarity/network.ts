@@ -58,7 +58,7 @@ function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract):
 const refusedContract = ({ directory }: ClarinetProject, { name }: ProjectContract, why: string, cause?: unknown) =>
   new OperatorError(
     `The contract ${name} of ${directory} can't be deployed: ${why}`,
-    'Correct the contract; clarinet check says where the mistake is.',
+    'Correct the contract. clarinet check shows the line of the error.',
     { cause },
   );
 

@@ -60,7 +60,7 @@ function eventOf(text: string): ChainEvent {
     case 'nft_burn_event':
       return { type: 'nft_burn_event', asset: asset(), sender: sender(), value: value() };
     default:
-      throw new UnknownReportError(`the event ${event} is not known`);
+      throw new UnknownReportError(`the event ${event} is unknown`);
   }
 }
 

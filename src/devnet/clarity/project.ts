@@ -80,13 +80,13 @@ function read<T extends typeof Manifest | typeof Devnet>(path: string, type: T):
   try {
     value = Bun.TOML.parse(text);
   } catch (cause) {
-    throw new OperatorError(`${path} is no TOML: ${(cause as Error).message}`, 'Correct the file.', { cause });
+    throw new OperatorError(`${path} isn't valid TOML: ${(cause as Error).message}`, 'Correct the file.', { cause });
   }
   if (Value.Check(type, value)) return value;
   const [wrong] = Value.Errors(type, value);
   throw new OperatorError(
     `${path}: ${wrong?.path.slice(1).replaceAll('/', '.')} is not as in a Clarinet project (${wrong?.message}).`,
-    'Correct the file; clarinet check says more.',
+    'Correct the file. clarinet check shows details.',
   );
 }
 
@@ -95,7 +95,7 @@ function accountsIn(path: string): ProjectAccount[] {
     const words = mnemonic.trim().split(/\s+/).join(' ');
     if (!validateMnemonic(words, wordlist)) {
       throw new OperatorError(
-        `${path}: accounts.${name}.mnemonic is no mnemonic (BIP 39).`,
+        `${path}: accounts.${name}.mnemonic isn't a valid mnemonic (BIP 39).`,
         'Correct the words and their order.',
       );
     }
@@ -186,7 +186,7 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
     const account = all.find((one) => one.name === (deployer ?? 'deployer'));
     if (account === undefined) {
       throw new OperatorError(
-        `${path}: contracts.${name} is deployed by ${deployer ?? 'deployer'}, which is no account of ${ACCOUNTS}.`,
+        `${path}: contracts.${name} is deployed by ${deployer ?? 'deployer'}, which isn't an account in ${ACCOUNTS}.`,
         'Add the account, or name another deployer.',
       );
     }
