@@ -1,4 +1,4 @@
-/** The log: JSON lines on stderr, each an event of a known type. */
+/** The process log: JSON lines on stderr, one per event. */
 import pino from 'pino';
 import type { StateEvent } from './api/server-state.ts';
 import type { ArchiveEvent } from './archive/archiver.ts';
@@ -27,13 +27,12 @@ type ServerEvent =
   | { event: 'proxy_not_trusted'; address: string }
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
-  /** Two running hosts of a cluster have one name. */
+  /** Another running host of the cluster has the same name as this host. */
   | { event: 'host_name_shared'; name: string; remedy: string }
-  /** `seconds` is how far this host's clock is ahead of PostgreSQL's. */
+  /** `seconds`: lead of this host's clock over PostgreSQL's clock; negative if it is behind. */
   | { event: 'host_clock_differs'; seconds: number; remedy: string }
   | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
-  /** `settings` holds the settings that differ from their defaults. */
-  /** `serve --from`: the data directory is restored from the archive at `place`. */
+  /** `serve --from`: the restore of the data directory from the archive at `place` started. */
   | { event: 'restore_begun'; place: string; chain: string }
   | { event: 'restore_progress'; entry: number; of: number; height: number; left: string }
   | { event: 'restore_base_loading'; entry: number; of: number; part: number; parts: number }
@@ -41,24 +40,24 @@ type ServerEvent =
   | { event: 'restored'; place: string; entry: number; height: number }
   | { event: 'archive_unsigned'; place: string; problem: string }
   | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
-  /** Other machines may reach the event port, which accepts events from everybody. */
+  /** Other machines may be able to reach the event port, which accepts events from any client. */
   | { event: 'event_port_open'; host: string; remedy: string }
-  /** A demo takes a free port, since another program uses the default one. */
+  /** A demo uses a free port because another program uses the default port. */
   | { event: 'port_in_use'; port: number; flag: string }
-  /** The node's configuration doesn't make it post its events to this server as it has to. */
+  /** The node's configuration doesn't make the node post all required events to this server. */
   | { event: 'node_config_wrong'; problem: string; remedy: string; observer: string }
+  /** `settings` contains the settings that differ from their defaults. */
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
-  /** `nearest` is the variable that may have been meant. */
+  /** `reason` explains why the variable has no effect. */
   | { event: 'variable_ignored'; variable: string; reason: string }
   | { event: 'stopping'; signal: string }
-  /** A rebuild begins beside the server, since an upgrade added columns that only a rebuild can fill. */
-  /** The server restarts, to replace the index by a new one. */
+  /** The server restarts to replace the index by a new one. */
   | { event: 'new_index_ready' }
-  /** The server could not restart because of the disk, and tries again. */
+  /** The server could not restart because of the disk, and will try again. */
   | { event: 'start_failed'; cause: unknown }
-  /** Dropped lines of the log, the ready line and the banner. */
+  /** Number of dropped lines: log, ready line and banner. */
   | { event: 'log_lines_dropped'; lines: number }
-  /** This host of a cluster ended by an error that only the operator can resolve. */
+  /** This cluster host stopped because of an error that only the operator can resolve. */
   | { event: 'host_ended'; problem: string; remedy: string }
   | { event: 'crashed'; cause: unknown };
 
@@ -90,7 +89,7 @@ export type LogEvent =
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type Level = (typeof levels)[number];
 
-/** The level of each event; an event without one doesn't compile. docs/logs.md explains each. */
+/** Level of each event. An event without a level doesn't compile. docs/logs.md explains the events. */
 export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   event_port_open: 'warn',
@@ -198,7 +197,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
 
 export type Log = (event: LogEvent) => void;
 
-/** Whether an event is logged. @param least the minimum level to log */
+/** Reports whether an event is logged. @param least the minimum level to log */
 export const isLogged = (event: LogEvent['event'], least: Level): boolean =>
   levels.indexOf(levelOf[event]) >= levels.indexOf(least);
 
