@@ -135,18 +135,8 @@ test.each([
     'announce-l1-early-exit',
     'Field bond-index is a none',
   ],
-  [
-    'a value of another form',
-    { contract: `${BOOT}.pox-5`, value: clarity.uint(1) },
-    null,
-    'Its form is unknown',
-  ],
-  [
-    'bytes that are no value',
-    { contract: `${BOOT}.pox-4`, value: Uint8Array.of(0xff) },
-    null,
-    'Its form is unknown',
-  ],
+  ['a value of another form', { contract: `${BOOT}.pox-5`, value: clarity.uint(1) }, null, 'Its form is unknown'],
+  ['bytes that are no value', { contract: `${BOOT}.pox-4`, value: Uint8Array.of(0xff) }, null, 'Its form is unknown'],
   [
     'more cycles than any lock has',
     stacked('pox-4', 'stack-stx', stacker, {
