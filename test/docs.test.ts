@@ -13,7 +13,7 @@ import { describeWith } from './support/servers/system-servers.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const pages = ['*.md', '{docs,bench,packaging}/**/*.md', 'examples/*/*.md']
+const pages = ['*.md', '{docs,bench,packaging}/**/*.md', 'examples/*/*.md', 'test/README.md']
   .flatMap((glob) => [...new Bun.Glob(glob).scanSync(ROOT)])
   .sort();
 
@@ -53,6 +53,16 @@ test('every link leads to a file, and to a heading of its page', () => {
       .map(([link]) => `${page} ${link}`),
   );
   expect(broken).toEqual([]);
+});
+
+test('every test file that a page names exists', () => {
+  const named = pages.flatMap((page) => {
+    const files = [...textOf(page).matchAll(/`([\w/-]+\.test\.tsx?)`/g)].map(([, path = '']) => path);
+    if (page === 'test/README.md') return files.map((path) => join('test', path));
+    return files.filter((path) => path.startsWith('test/') && !page.startsWith('examples/'));
+  });
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
 test('every script that a page runs is in package.json', () => {
