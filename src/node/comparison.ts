@@ -1,6 +1,7 @@
 /**
- * The index compared with its node: facts of the newest blocks, or of all, each at one block (`?tip=`), at which a node
- * answers alike for ever. So blocks and forks that come meanwhile are no differences.
+ * Compares the index with its node. It compares facts of the newest blocks, or of all blocks, each at one block
+ * (`?tip=`), for which a node's answer never changes. New blocks and forks during the comparison therefore cause no
+ * differences.
  */
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
@@ -23,48 +24,48 @@ import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 export interface Difference {
   kind: FactKind;
   subject: string;
-  /** What differs; null where one of both has no such thing. */
+  /** The differing values; null if the index or the node has no such thing. */
   values: { name: string; index: string | null; node: string | null }[];
-  /** The first block at which it differs; null where it isn't looked for. */
+  /** The first block at which it differs; null if Stackside doesn't look for it. */
   first: BlockAt | null;
 }
 
-/** What was compared of a kind. */
+/** The result for one kind of facts. */
 export interface KindReport {
   kind: FactKind;
   compared: number;
   differences: Difference[];
-  /** How many differ, with those that aren't listed. */
+  /** Number of differing facts, including unlisted ones. */
   differing: number;
-  /** Facts by why the node's answer could not be compared. */
+  /** Number of facts by the reason why the node's answer could not be compared. */
   unanswered: Map<string, number>;
 }
 
 /** The block at which index and node are compared. */
 export interface CommonBlock extends BlockAt {
-  /** Blocks of the index above it, which the node hasn't. */
+  /** Number of higher blocks in the index, which the node doesn't have. */
   above: number;
-  /** Whether the node is behind: it has seen less of Bitcoin than the index. */
+  /** Whether the node is behind: it has seen fewer Bitcoin blocks than the index. */
   isBehind: boolean;
 }
 
-/** The block at the comparison's height is another by now: a fork came. */
+/** Thrown if a fork has replaced the block at the comparison's height. */
 export class TipLostError extends Error {
   override readonly name = 'TipLostError';
 }
 
-/** Differences of a kind that are listed, and looked into. */
+/** Maximum number of differences to list and examine per kind. */
 const MOST_LISTED = 10;
 
 export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestOptions) {
   const node = new AskedNode(rpc, options);
 
-  /** Height of the newest Bitcoin block that the node knows. */
+  /** Height of the newest Bitcoin block that the node has seen. */
   let burnHeight = 0;
 
   const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
 
-  /** Height of the lowest block of the index. */
+  /** Returns the height of the lowest block in the index. */
   const firstHeight = (): number => snapshots.read((reader) => reader.chain.historyFrom() ?? 1);
 
   function blockAt(height: number): BlockAt | null {
@@ -73,8 +74,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /**
-   * The highest block of the index that the node has, canonical or not; null where it has none.
-   * @throws NodeUnreachableError where it says neither that it has a block nor that it has none
+   * Returns the highest block of the index that the node has, canonical or not; null if it has none.
+   * @throws NodeUnreachableError if the answer isn't clear
    */
   async function highestKnown(tip: number, chainId: number): Promise<BlockAt | null> {
     const anybody = BOOT_ADDRESS[networkOf(chainId).kind];
@@ -85,7 +86,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     };
     let [known, low, high]: [BlockAt | null, number, number] = [null, firstHeight(), tip];
     while (low <= high) {
-      // The tip first: it is known nearly always.
+      // The tip first, because the node nearly always has it.
       const middle = known === null && high === tip ? tip : Math.floor((low + high) / 2);
       const block = blockAt(middle);
       if (block !== null && (await isKnown(block))) {
@@ -97,9 +98,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /**
-   * Finds the block to compare at: the tip, or the highest below it that the node has. Of an index above its node the node
-   * went back and posts nothing of it until its next block comes.
-   * @throws OperatorError where the node is of another chain; PassingError where it has no block yet; NodeUnreachableError
+   * Finds the block to compare at: the tip, or the highest lower block that the node has. If the index is above its
+   * node, the node went back, and reports the fork only with its next block.
+   * @throws OperatorError if the node follows another chain; PassingError if it has no block yet; NodeUnreachableError
    */
   async function common(): Promise<CommonBlock | null> {
     const info = await rpc.info();
@@ -136,7 +137,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
       return read(reader);
     });
 
-  /** What differs of a fact at a block. The index is read after the node, so that a fork is noticed. */
+  /** Returns the differences of a fact at a block. Reads the index after the node, so that it notices a fork. */
   async function differing(fact: Fact, at: BlockAt): Promise<Difference['values'] | NoAnswer> {
     const theirs = await fact.node(node, at, burnHeight);
     if (theirs instanceof NoAnswer) return theirs;
@@ -149,8 +150,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /**
-   * The lowest block from which on a fact differs up to one where it does, by halving. A block for which the node gives no
-   * answer that could be compared counts as one where both agree, as it does below a contract's deployment.
+   * Returns the lowest block from which a fact differs up to a given block, by halving. If the node has no comparable
+   * answer for a block, such as below a contract's deployment, the block counts as equal.
    */
   async function firstDifferent(fact: Fact, at: BlockAt): Promise<BlockAt> {
     let [first, low, high] = [at, firstHeight(), at.height - 1];
@@ -166,7 +167,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     return first;
   }
 
-  /** Compares a fact and adds what came of it to a report. @throws TipLostError, NodeUnreachableError */
+  /** Compares a fact and adds the result to a report. @throws TipLostError, NodeUnreachableError */
   async function compare(fact: Fact, at: BlockAt, report: KindReport): Promise<void> {
     const values = await differing(fact, at);
     if (values instanceof NoAnswer) {
@@ -182,7 +183,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     report.differences.push({ kind, subject, values, first });
   }
 
-  /** The facts of blocks from one down, each once, until each kind has enough. @throws TipLostError */
+  /** Generates the facts of blocks from one downwards, each once, until each kind has enough. @throws TipLostError */
   function* facts(at: BlockAt, most: number, lowest: number): Generator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
     const lowestKnown = firstHeight() - 1;
@@ -200,7 +201,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   return {
     common,
 
-    /** A block and its ancestors, as many as there are up to a number, the highest first. @throws TipLostError */
+    /** Returns a block and its ancestors, at most a given number, the highest first. @throws TipLostError */
     branch: (at: BlockAt, most: number): BlockAt[] =>
       readAt(at, (reader) => {
         const blocks = [at];
@@ -214,9 +215,10 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
       }),
 
     /**
-     * Compares the facts of blocks from one down: as many of each kind as are asked for, of the newest blocks that have them.
-     * @param most of each kind @param lowest height of the last block that is looked at
-     * @param progress called before each comparison with the number of those before
+     * Compares the facts of blocks from one downwards: the requested number of each kind, from the newest blocks that
+     * have them.
+     * @param most maximum facts of each kind @param lowest height of the last block to examine
+     * @param progress called before each comparison with the number of earlier comparisons
      * @returns a report for each kind
      * @throws TipLostError, NodeUnreachableError
      */
@@ -237,7 +239,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   };
 }
 
-/** A difference as a sentence. */
+/** Describes a difference in a sentence. */
 export function differenceText({ subject, values, first }: Difference): string {
   const parts = values.map(({ name, index, node }) => `${name} is ${index ?? 'not'} here and ${node ?? 'not'} there`);
   const since = first === null ? '' : `, from block ${first.height} on (${toHex(first.hash)})`;

@@ -1,4 +1,4 @@
-/** The intake of events, from whichever source: accepts, logs and counts them; and the rate of recent events. */
+/** The intake of events from any source: accepts, logs and counts them; and the rate of recent events. */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { TransientError } from '../base/errors.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
@@ -10,39 +10,39 @@ export type IntakeEvent =
   | { event: 'event_taken'; path: string; outcome: 'applied' | 'repeated'; ms: number }
   | { event: 'event_refused'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string }
-  /** The data lacks blocks that the node has. */
+  /** The index lacks blocks of the node. */
   | { event: 'blocks_missing'; from_height: number; to_height: number; remedy: string };
 
 /**
- * The outcome of an event. `refused`: the event can't be understood; `failed`: it can't be applied now. In both cases the
+ * The outcome of an event. `refused`: the event is invalid; `failed`: it can't be applied now. In both cases, the
  * source sends it again.
  */
 export type EventOutcome = Outcome | 'refused' | 'failed';
 
 /** Metrics of events. */
 export interface EventMetrics {
-  /** Counts an answered event. @param path the path to which it was posted */
+  /** Counts an answered event. @param path the event's path */
   answered(path: string, outcome: EventOutcome, milliseconds: number): void;
 }
 
 const uncounted: EventMetrics = { answered() {} };
 
 export interface IntakeOptions {
-  /** Accepts an event; it is durable when this resolves. */
+  /** Accepts an event. The event is durable when this resolves. */
   receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>;
   log: (event: IntakeEvent) => void;
   metrics?: EventMetrics;
   clock?: Clock;
-  /** Fills the gap below a refused block up to its parent; missing where nothing can. */
+  /** Fills the gap below a refused block up to its parent; missing if gaps can't be filled. */
   fill?: (parent: MissingParent) => void;
-  /** Called with the reason for which a block is refused, and with null when a block is accepted. */
+  /** Called with the reason if a block is refused, and with null if a block is accepted. */
   refused?: (refusal: Refusal | null) => void;
 }
 
-/** The result of an event: it is durable, or nothing has changed for the reason in `error`. */
+/** The result of an event: either it is durable, or nothing has changed, for the reason in `error`. */
 export type IntakeResult =
   | { outcome: Outcome; error: null }
-  /** `refusal` is null for an error that isn't about the chain. */
+  /** `refusal` is null for errors that don't concern the chain. */
   | { outcome: 'refused' | 'failed'; error: unknown; refusal: Refusal | null };
 
 /** Accepts an event. */
@@ -50,7 +50,7 @@ export type Intake = (event: ReceivedEvent) => Promise<IntakeResult>;
 
 const DEEPEST_CAUSE = 10;
 
-/** An error's message with those of its causes, on one line. */
+/** Returns the messages of an error and its causes, on one line. */
 export function reasonOf(error: unknown): string {
   const messages: string[] = [];
   for (let at: unknown = error; at !== undefined && at !== null && messages.length < DEEPEST_CAUSE; ) {
@@ -61,8 +61,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Whether an event failed only because the disk or the log that hosts share is unavailable. Their writer logs that once, and
- * the event is sent again.
+ * Reports whether an event failed only because the disk or the shared log is unavailable. Their writer logs this once,
+ * and the source sends the event again.
  */
 export const isUnavailable = (error: unknown): error is TransientError => error instanceof TransientError;
 
@@ -84,10 +84,10 @@ export function eventIntake({
     }
   }
 
-  /** Height of the last block that was logged as missing. */
+  /** Height of the last missing block that was logged. */
   let missing: number | null = null;
 
-  /** Logs the missing blocks once, though the node sends its block again and again, and while they are filled. */
+  /** Logs the missing blocks once, although the node repeats its block until they are filled. */
   function sayMissing(refusal: Refusal | null): void {
     if (refusal === null || refusal.missing === null) return;
     const { from, to } = refusal.missing;
@@ -131,7 +131,7 @@ export class EventRate {
   #newest = 0;
   #last: number | null = null;
 
-  /** @param now the clock, in Unix milliseconds */
+  /** @param now returns Unix milliseconds */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -152,19 +152,19 @@ export class EventRate {
     this.#newest = Math.max(second, this.#newest);
   }
 
-  /** Events per second over the last minute. */
+  /** Returns the events per second over the last minute. */
   perSecond(): number {
     this.#forget();
     return this.#counts.reduce((sum, count) => sum + count, 0) / WINDOW;
   }
 
-  /** Unix seconds of the last event; null before the first. */
+  /** Returns the time of the last event in Unix seconds; null before the first. */
   last(): number | null {
     return this.#last;
   }
 }
 
-/** Metrics that also count events for a rate. */
+/** Makes metrics that also count events for a rate. */
 export const countedBy = (rate: EventRate, metrics: EventMetrics): EventMetrics => ({
   answered(...answered) {
     rate.count();

@@ -1,4 +1,4 @@
-/** Facts that both the index and its node know, and how each is asked of the node's RPC interface. */
+/** Facts that both the index and its node have, and the requests for each to the node's RPC interface. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { memoizeByObject } from '../base/cache.ts';
@@ -37,10 +37,10 @@ export interface BlockAt {
   hash: Uint8Array;
 }
 
-/** What is said of a thing, by names; null where there is no such thing. */
+/** Named values of a thing; null if the thing doesn't exist. */
 type Values = Record<string, string> | null;
 
-/** The node gives no answer that could be compared. */
+/** Returned if the node has no answer that can be compared. */
 export class NoAnswer {
   /** @param status of the response, if it is the reason */
   constructor(
@@ -49,35 +49,38 @@ export class NoAnswer {
   ) {}
 }
 
-/** An answer with this status, which has no value. */
+/** Makes an answer with this status, without a value. */
 export const statusAnswer = (status: number): NoAnswer => new NoAnswer(`status ${status}`, status);
 
-/** A status with which a node says that it can't answer now. */
+/** Status of a node that is too busy to answer. */
 const TOO_MANY = 429;
 
-/** What a node answered. @throws NodeUnreachableError where it failed, so that it may answer later */
+/** Returns the node's answer. @throws NodeUnreachableError if the node failed, so that a later answer is possible */
 export function reached<T>(answer: T | NoAnswer): T | NoAnswer {
   const status = answer instanceof NoAnswer ? answer.status : null;
   if (status === null || (status < 500 && status !== TOO_MANY)) return answer;
   throw new NodeUnreachableError(`the node answered with status ${status}`);
 }
 
-/** Something that both the index and the node know. */
+/** A fact that both the index and the node have. */
 export interface Fact {
   kind: FactKind;
-  /** As it is called in a sentence. */
+  /** Name in a sentence. */
   subject: string;
-  /** Whether it changes from one block to the next, so that the first block at which it differs can be found. */
+  /** Whether the fact changes from block to block, so that the first differing block can be found. */
   changes: boolean;
-  /** After a block that the index has. @param burnHeight height of the newest Bitcoin block that the node knows */
+  /**
+   * Reads the fact after a block of the index. @param burnHeight height of the newest Bitcoin block that the node has
+   * seen
+   */
   index(reader: Reader, at: BlockAt, burnHeight: number): Values;
   node(node: AskedNode, at: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
 }
 
 export interface RequestOptions {
-  /** Requests each second, at most. */
+  /** Maximum requests per second. */
   rate: number;
-  /** Times that a request is repeated which the node doesn't answer, or answers with a failure of its own. */
+  /** Number of repetitions if the node doesn't respond, or responds with a server error. */
   retries?: number;
   clock: Clock;
   signal?: AbortSignal;
@@ -88,7 +91,7 @@ const bare = (hash: Uint8Array): string => hash.toHex();
 const RETRIES = 3;
 const FIRST_RETRY_MS = 250;
 
-/** The node, asked at a bounded rate. */
+/** A client of the node with a limited rate of requests. */
 export class AskedNode {
   private next = 0;
 
@@ -98,8 +101,9 @@ export class AskedNode {
   ) {}
 
   /**
+   * Sends a request.
    * @returns a status other than 200 with its text, or the bytes
-   * @throws NodeUnreachableError where it fails again and again; the signal's reason
+   * @throws NodeUnreachableError if it fails repeatedly; the signal's reason
    */
   async bytes(path: string, init?: RequestInit): Promise<{ status: number; bytes: Uint8Array }> {
     const { retries = RETRIES } = this.options;
@@ -115,7 +119,7 @@ export class AskedNode {
     }
   }
 
-  /** The JSON value of an answer; a reason where it has another status, or isn't of the schema. */
+  /** Returns the JSON value of an answer; a reason if it has another status, or doesn't match the schema. */
   async json<T extends TSchema>(path: string, schema: T, init?: RequestInit): Promise<Static<T> | NoAnswer | null> {
     const { status, bytes } = await this.bytes(path, init);
     if (status === 404) return null;
@@ -124,7 +128,7 @@ export class AskedNode {
     return Value.Check(schema, value) ? value : new NoAnswer('an answer of another form');
   }
 
-  /** Waits until the next request may be made. */
+  /** Waits until the next request is allowed. */
   private async turn(tried: number): Promise<void> {
     const { rate, clock, signal } = this.options;
     signal?.throwIfAborted();
@@ -143,10 +147,12 @@ const Account = Type.Object({
   nonce: Type.Integer(),
 });
 
-/** Boot contracts are deployed, and the first STX given, by transactions that use no nonce at the node. */
+/**
+ * Boot addresses. At the node, their transactions, which deploy boot contracts and mint the first STX, use no nonce.
+ */
 const boots: readonly string[] = Object.values(BOOT_ADDRESS);
 
-/** An account's STX and nonce. */
+/** Returns an account's STX and nonce. */
 const accountFact = (principal: string): Fact => ({
   kind: 'accounts',
   subject: principal,
@@ -160,7 +166,7 @@ const accountFact = (principal: string): Fact => ({
   },
 });
 
-/** An account as the node has it after a block. @throws NodeUnreachableError */
+/** Returns an account's state at the node after a block. @throws NodeUnreachableError */
 export async function askedAccount(
   node: AskedNode,
   principal: string,
@@ -178,8 +184,9 @@ export async function askedAccount(
 }
 
 /**
- * A lock that has ended by now counts as none: the index ends it with the first block whose tenure was elected at its height,
- * as the API always has, and a node by the newest Bitcoin block that the tenure has seen.
+ * Returns an account's values without a lock that has ended. Index and node end locks at different times: the index
+ * with the first block whose tenure was elected at the unlock height, as the API always has; a node by the newest
+ * Bitcoin block that the tenure has seen.
  */
 function accountValues(principal: string, account: AccountFacts, burnHeight: number): Values {
   const { balance, locked, unlockHeight, nonce } = account;
@@ -194,7 +201,7 @@ function accountValues(principal: string, account: AccountFacts, burnHeight: num
 
 const Source = Type.Object({ source: Type.String() });
 
-/** JSON whose keys are in one order, since a node's are in none. */
+/** Returns JSON with sorted keys, because a node's keys have no order. */
 function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);
   if (typeof value !== 'object' || value === null) return value;
@@ -215,7 +222,7 @@ const contractPath = (what: string, contract: string, { hash }: BlockAt): string
   return `/v2/contracts/${what}/${address}/${contractName}?proof=0&tip=${bare(hash)}`;
 };
 
-/** A contract's source and interface, where the index has one: a node can be told not to send any. */
+/** Returns a contract's source and interface, if the index has one: a node can be configured not to send it. */
 const contractFact = (contract: string): Fact => ({
   kind: 'contracts',
   subject: contract,
@@ -247,7 +254,7 @@ const StackerSet = Type.Object({
   }),
 });
 
-/** The signers of a cycle, with their weights. Amounts are left out: JSON has numbers that no double holds. */
+/** Returns the signers of a cycle, with their weights. It omits amounts, because JSON numbers may exceed a double. */
 const rewardSetFact = (cycle: number): Fact => ({
   kind: 'reward sets',
   subject: `cycle ${cycle}`,
@@ -275,18 +282,18 @@ const signersOf = (signers: readonly { key: string; weight: number }[]): Values 
 });
 
 /**
- * Whether a transaction is in its block's body. Operations on Bitcoin have no bytes of their own; what the node makes
- * itself (token unlocks, contracts that an epoch deploys) has chain ID 0.
+ * Reports whether a transaction is in its block's body. Operations on Bitcoin have no bytes. Transactions that the node
+ * creates (token unlocks, contracts that an epoch deploys) have chain ID 0.
  */
 const isInBody = ({ raw }: BlockTransaction): boolean =>
   raw.length > CHAIN_ID_END && raw.subarray(1, CHAIN_ID_END).some((byte) => byte !== 0);
-/** Behind the version and the chain ID. */
+/** Offset after the version and the chain ID. */
 const CHAIN_ID_END = 5;
 
-/** A block as a node sends it; null where the node has none. */
+/** A block that a node sent; null if the node doesn't have it. */
 type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer | null;
 
-/** Asks for a block. @param id bare hex, or `height/` and a height, with a query @throws NodeUnreachableError */
+/** Requests a block. @param id bare hex, or `height/` and a height, with a query @throws NodeUnreachableError */
 export async function nodeBlock(node: AskedNode, id: string): Promise<NodeBlock> {
   const { status, bytes } = await node.bytes(`/v3/blocks/${id}`);
   if (status === 404) return null;
@@ -319,7 +326,7 @@ const blockFact = (
     }),
     async node(node) {
       const decoded = await sent(node);
-      // A missing block is no difference: a simulated node serves only its newest blocks.
+      // A missing block isn't a difference: a simulated node serves only its newest blocks.
       if (decoded === null) return new NoAnswer("the node doesn't have this block");
       if (decoded instanceof NoAnswer) return decoded;
       if (!decoded.ok) return { id, bytes: decoded.error.message };
@@ -339,7 +346,10 @@ const blockFact = (
   };
 };
 
-/** Asks for the sortition of a consensus hash, and the last one with a winner before it. @throws NodeUnreachableError */
+/**
+ * Requests the sortition of a consensus hash, and the last earlier sortition with a winner. @throws
+ * NodeUnreachableError
+ */
 export const askedSortitions = (node: AskedNode, consensusHash: Uint8Array) =>
   node.json(`/v3/sortitions/consensus/${bare(consensusHash)}`, Sortitions);
 
@@ -353,7 +363,10 @@ const Sortitions = Type.Array(
   { minItems: 1 },
 );
 
-/** The Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id covers. */
+/**
+ * Returns the Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id
+ * covers.
+ */
 const sortitionFact = (block: BlockFacts, sent: (node: AskedNode) => Promise<NodeBlock>): Fact => ({
   kind: 'sortitions',
   subject: `the sortition of block ${block.height}`,
@@ -389,8 +402,8 @@ const IndexedTransaction = Type.Object({
 });
 
 /**
- * A value's text without what node and API write differently: the quote before a principal, the word `list`, and
- * escapes in strings.
+ * Returns a value's text without the parts that node and API write differently: the quote before a principal, the word
+ * `list`, and escapes in strings.
  */
 const plain = (repr: string): string =>
   repr
@@ -399,8 +412,8 @@ const plain = (repr: string): string =>
     .replaceAll('\\', '');
 
 /**
- * A transaction's bytes and result. A node with `txindex` names the block in which it first saw a transaction, also after
- * a fork: its result is that of the canonical chain only where this block is canonical.
+ * Returns a transaction's bytes and result. A node with `txindex` returns the block in which it first saw a
+ * transaction, even after a fork. Its result is valid only if this block is canonical.
  */
 const transactionFact = (block: BlockFacts, { tx_id, result, raw }: BlockTransaction): Fact => ({
   kind: 'transactions',
@@ -420,7 +433,7 @@ const transactionFact = (block: BlockFacts, { tx_id, result, raw }: BlockTransac
 
 const Call = Type.Object({ okay: Type.Boolean(), result: Type.Optional(Type.String()) });
 
-/** What a read-only function of one argument says inside `ok`. */
+/** Calls a read-only function with one argument, and returns the value inside `ok`. */
 async function readOnly(
   node: AskedNode,
   contract: string,
@@ -443,7 +456,7 @@ async function readOnly(
   return decoded.value.value;
 }
 
-/** A balance by the contract's `get-balance` (SIP-010). */
+/** Returns a balance, by the contract's `get-balance` (SIP-010). */
 const ftFact = (asset: string, principal: string): Fact => ({
   kind: 'SIP-010 balances',
   subject: `${asset} of ${principal}`,
@@ -456,7 +469,7 @@ const ftFact = (asset: string, principal: string): Fact => ({
   },
 });
 
-/** An owner by the contract's `get-owner` (SIP-009). */
+/** Returns an owner, by the contract's `get-owner` (SIP-009). */
 const nftFact = (asset: string, value: Uint8Array): Fact => ({
   kind: 'SIP-009 owners',
   subject: `${asset} ${clarityRepr(value)}`,
@@ -475,8 +488,8 @@ const contractOf = (asset: string): string => asset.slice(0, asset.indexOf('::')
 const tokenOf = (asset: string): string => asset.slice(asset.indexOf('::') + 2);
 
 /**
- * Whether a read-only function says what the ledger has and nothing of its own, by its source: whatever else it says is
- * the contract's business.
+ * Reports whether the function's source only returns the ledger's value. If it computes anything else, the values can't
+ * be compared.
  */
 function readsLedger(reader: Reader, asset: string, functionName: string, parameter: string, read: string) {
   const contract = reader.facts.contract(contractOf(asset));
@@ -493,17 +506,17 @@ function readsLedger(reader: Reader, asset: string, functionName: string, parame
 }
 
 /**
- * The facts of a block, each of what it touched and no later block did: from a block down, each comes once. In an index that
- * begins at a block, what depends on blocks below is none: accounts that the node was not asked about, tokens of contracts that
- * were deployed below.
- * @param height of a canonical block @param upTo height of the last block that counts as a later one
+ * Returns the facts of a block that the block touched and no later block did. If you go down block by block, each fact
+ * comes once. A partial history omits facts that depend on earlier blocks: accounts that weren't looked up at the node,
+ * and tokens of contracts that were deployed before.
+ * @param height of a canonical block @param upTo height of the last block that counts as later
  */
 export function factsOf(reader: Reader, height: number, upTo: number): Fact[] {
   const [block, touched] = [reader.facts.block(height), reader.facts.touched(height, upTo)];
   if (block === undefined) return [];
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
-    // Both facts are in the block, which is asked for once.
+    // Both facts are in the block, which is requested only once.
     const sent = memoizeByObject((node: AskedNode) => nodeBlock(node, bare(block.index_block_hash)));
     facts.push(blockFact(block, touched.transactions, sent), sortitionFact(block, sent));
     const own = touched.transactions.filter(isInBody);

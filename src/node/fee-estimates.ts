@@ -1,19 +1,19 @@
 /**
- * Fee estimates while blocks have room. The node's estimates follow recent fees, so fees that once rose stay high;
- * while blocks are not full, the minimum fee is enough.
+ * Fee estimates while blocks have room. The node's estimates follow recent fees and stay high after a peak. While
+ * blocks are not full, the minimum fee is enough.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { TenureLoad } from '../store/model/block.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
-/** Tenures before the current one to examine. */
+/** Number of tenures before the current one to examine. */
 export const PAST_TENURES = 5;
-/** Share of a limit at which previous tenures count as full. */
+/** Minimum share of a limit for earlier tenures to count as full. */
 const PAST_FULLNESS = 0.9;
-/** Share of a limit at which the current tenure counts as full. */
+/** Minimum share of a limit for the current tenure to count as full. */
 const CURRENT_FULLNESS = 0.5;
-/** Blocks that the current tenure needs before it is examined. */
+/** Minimum blocks in the current tenure for examining it. */
 const MIN_CURRENT_BLOCKS = 5;
 
 /** The limits of a tenure. */
@@ -38,7 +38,7 @@ const BlockLimit = Type.Object({
 });
 const Pox = Type.Object({ epochs: Type.Array(Type.Object({ block_limit: BlockLimit }), { minItems: 1 }) });
 
-/** The limits of the newest epoch in the node's answer; null without any. */
+/** Returns the limits of the newest epoch in the node's answer; null if there are none. */
 function limitsIn(answer: unknown): TenureLimits | null {
   const limit = Value.Check(Pox, answer) ? answer.epochs.at(-1)?.block_limit : undefined;
   if (limit === undefined) return null;
@@ -72,7 +72,7 @@ export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
 const below = (load: TenureLimits, limits: TenureLimits, fullness: number): boolean =>
   dimensions.every((dimension) => load[dimension] < limits[dimension] * fullness);
 
-/** The weighted mean of tenures, in which the newest counts most. @param loads newest first */
+/** Returns the weighted mean of tenures. The newest counts most. @param loads newest first */
 function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
   const weights = loads.length * (loads.length + 1) * 0.5;
   const mean = (dimension: (typeof dimensions)[number]): number =>
@@ -88,8 +88,8 @@ function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
 }
 
 /**
- * Whether tenures are not full, so that the minimum fee is enough.
- * @param loads of the present tenure and of those before it that are examined; newest first
+ * Reports whether tenures are not full, so that the minimum fee is enough.
+ * @param loads of the current tenure and of the earlier tenures to examine; newest first
  */
 export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits): boolean {
   const [current, ...past] = loads;

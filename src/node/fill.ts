@@ -1,7 +1,8 @@
 /**
- * Fills a gap in the chain: blocks that the node never sends again, since it got an answer for them, or since it had no
- * observer then. They are made from its RPC interface (`replay.ts`) and accepted like events that it posts. If the node posts
- * such a block after all, its event completes the block (`store/ingest/chain-writer.ts`, `burn-block-writer.ts`).
+ * Fills a gap in the chain: blocks that the node never sends again, because Stackside has accepted them or the node had
+ * no observer at the time. The blocks are made from the node's RPC interface (`replay.ts`) and accepted like posted
+ * events. If the node posts such a block later, its event completes the block (`store/ingest/chain-writer.ts`,
+ * `burn-block-writer.ts`).
  */
 import { lazy } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
@@ -22,16 +23,16 @@ import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy
 /** Log events of a server that fills gaps. */
 export type FillEvent =
   | { event: 'gap_filling'; to_height: number; index_block_hash: string }
-  /** `burn_blocks` is the number of Bitcoin blocks that were filled, which have no payouts. */
+  /** `burn_blocks` is the number of filled Bitcoin blocks, which have no payouts. */
   | { event: 'gap_filled'; blocks: number; burn_blocks: number; height: number; accounts_not_compared: number }
   | { event: 'gap_not_filled'; reason: string };
 
-/** The index that is filled. */
+/** The index to fill. */
 export interface FilledIndex {
   snapshots: Snapshots;
   history: ChainHistory;
   network: Network;
-  /** Accepts an event; it is durable when this resolves. @throws as the intake of events */
+  /** Accepts an event. The event is durable when this resolves. @throws any error of the intake */
   receive(event: ReceivedEvent): unknown;
 }
 
@@ -40,28 +41,28 @@ export interface FillOptions {
   /** The node's `auth_token`. */
   authorization: string;
   clock: Pick<Clock, 'now'>;
-  /** Height of the first block, for an index that has none yet. */
+  /** Height of the first block, if the index is empty. */
   from?: number;
   /** Called after each block. */
   progress?: (filled: Filled) => unknown;
   signal?: AbortSignal;
 }
 
-/** What was filled. */
+/** Numbers of filled blocks. */
 export interface Filled {
   blocks: number;
-  /** Bitcoin blocks, which have no payouts. */
+  /** Number of Bitcoin blocks. They lack payouts. */
   burnBlocks: number;
   /** Height of the last block. */
   height: number;
-  /** Changed accounts of which the node said nothing. */
+  /** Number of changed accounts without an answer from the node. */
   unanswered: number;
 }
 
-/** Blocks whose ids are in memory at a time. */
+/** Maximum number of block ids in memory. */
 const WINDOW = 1_000;
 
-/** A block. @throws IncompleteBlockError where the node doesn't have it; NodeUnreachableError */
+/** Requests a block. @throws IncompleteBlockError if the node doesn't have it; NodeUnreachableError */
 async function blockOf(node: AskedNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
   const lacks = (what: string) => new IncompleteBlockError(height, id, what);
   const decoded = reached(await nodeBlock(node, id.toHex()));
@@ -73,7 +74,7 @@ async function blockOf(node: AskedNode, id: Uint8Array, height: number): Promise
   throw lacks('the node sends the bytes of another block');
 }
 
-/** The id of the ancestor of a block at a height; null where the node doesn't tell it. */
+/** Returns the id of a block's ancestor at a height; null if the node doesn't return it. */
 async function ancestorAt(node: AskedNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
   const decoded = reached(await nodeBlock(node, `height/${height}?tip=${tip.toHex()}`));
   if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
@@ -82,14 +83,17 @@ async function ancestorAt(node: AskedNode, height: number, tip: Uint8Array): Pro
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-/** The blocks of a branch that are not canonical, the lowest first, and the height of the canonical block below them. */
+/**
+ * Returns the blocks of a branch that aren't canonical, the lowest first, and the height of the canonical block below
+ * them.
+ */
 function branchOf(history: ChainHistory, id: Uint8Array) {
   if (!history.isKnown(id)) return { blocks: [], forkHeight: history.bottom() };
   const { hashes, forkHeight } = history.branchOf(id);
   return { blocks: hashes.map(history.block), forkHeight };
 }
 
-/** The tenure that begins with one of these blocks; null where none begins it. */
+/** Returns the tenure that starts with one of these blocks; null if none starts one. */
 function begunIn([first]: readonly Block[]): RewardedTenure | null {
   for (const { payload, sender } of first?.transactions ?? []) {
     if (first === undefined || payload.type !== 'coinbase') continue;
@@ -102,7 +106,7 @@ function begunIn([first]: readonly Block[]): RewardedTenure | null {
 
 type OlderTenures = Awaited<ReturnType<typeof olderTenures>>;
 
-/** Tenures after which a reward matured; null where neither index nor node tell its tenure. */
+/** Returns the number of tenures after which a reward matured; null if neither index nor node has its tenure. */
 async function tenuresUntil(
   { tenureHeight, isEarly, fromIndexBlockHash, fromTenure }: MaturedReward,
   older: () => Promise<OlderTenures>,
@@ -112,10 +116,10 @@ async function tenuresUntil(
 }
 
 /**
- * Fills all blocks up to one, from the highest of its ancestors that the index knows.
+ * Fills all blocks up to a target, from its highest ancestor in the index.
  * @param target the id and height of the highest block
- * @throws IncompleteBlockError where a block can't be made whole: those below it are filled; NodeUnreachableError;
- *   OperatorError where the node refuses the token
+ * @throws IncompleteBlockError if a block can't be completed; lower blocks are filled. NodeUnreachableError;
+ * OperatorError if the node refuses the token
  */
 export async function fillTo(
   target: { indexBlockHash: Uint8Array; height: number },
@@ -124,7 +128,7 @@ export async function fillTo(
 ): Promise<Filled> {
   const { history, snapshots, receive } = index;
   let start = snapshots.read((reader) => reader.chain.start());
-  /** Height of the first block; a branch that forks below it is filled from this height on. */
+  /** Height of the first block. A branch that forks below it is filled from this height on. */
   const lowest = start?.height ?? from ?? 0;
   const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
   const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, unanswered: 0 };
@@ -140,7 +144,7 @@ export async function fillTo(
     receivedAt: clock.now() * 1_000,
   });
 
-  /** The tenure of a coinbase height on a block's branch; null where neither index nor node tells it. */
+  /** Returns the tenure of a coinbase height on a block's branch; null if neither index nor node has it. */
   async function tenureOn(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
     const { blocks, forkHeight } = branchOf(history, branch);
     const own = blocks.filter((block) => block.tenureHeight === tenureHeight);
@@ -155,14 +159,14 @@ export async function fillTo(
     return { ...found, fees: found.fees + fees };
   }
 
-  /** Tenures after which the newest reward on a block's branch matured; null where there is none. */
+  /** Returns the number of tenures after which the newest reward on a block's branch matured; null if there is none. */
   async function maturityOn(branch: Uint8Array): Promise<number | null> {
     const { blocks, forkHeight } = branchOf(history, branch);
     const newest = newestOf(blocks) ?? snapshots.read((reader) => reader.tenureRewards.newest(forkHeight));
     return newest === null ? null : tenuresUntil(newest, older);
   }
 
-  /** The newest reward of blocks beside the canonical chain. */
+  /** Returns the newest reward of non-canonical blocks. */
   function newestOf(blocks: readonly Block[]): MaturedReward | null {
     for (const { tenureHeight, minerRewards } of [...blocks].reverse()) {
       const [reward] = minerRewards;
@@ -174,7 +178,7 @@ export async function fillTo(
     return null;
   }
 
-  /** Whether the index can have a block on top of this one. */
+  /** Reports whether the index can have a block on top of this one. */
   const isKnown = (id: Uint8Array): boolean =>
     history.isKnown(id) || (start !== null && same(id, start.indexBlockHash));
 
@@ -190,7 +194,7 @@ export async function fillTo(
     throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not tell the block below it');
   }
 
-  /** Ids of the unknown blocks up to one, the lowest first. */
+  /** Returns the ids of the unknown blocks up to a block, the lowest first. */
   async function unknownUpTo(id: Uint8Array, height: number): Promise<Uint8Array[]> {
     const ids: Uint8Array[] = [];
     for (let at = id, level = height; !isKnown(at) && level >= lowest; level--) {
@@ -202,8 +206,8 @@ export async function fillTo(
   }
 
   /**
-   * Fills the Bitcoin blocks that the index lacks, highest first. The node itself posts those that it sees from now on.
-   * @param above a height below the first block that is filled
+   * Fills the missing Bitcoin blocks, highest first. The node posts the Bitcoin blocks that it sees from now on.
+   * @param above height below the first block to fill
    */
   async function fillBurnBlocks(above: number): Promise<void> {
     const newest = await sortitionBy(node);
@@ -236,7 +240,7 @@ export async function fillTo(
     }
   }
 
-  /** The block of the next window's end. */
+  /** Returns the block at the end of the next window. */
   async function nextGoal(): Promise<{ id: Uint8Array; height: number }> {
     const height = Math.max(history.tip().height, lowest - 1) + WINDOW;
     const id = height < target.height ? await ancestorAt(node, height, target.indexBlockHash) : null;
@@ -250,7 +254,8 @@ export async function fillTo(
       signal?.throwIfAborted();
       const decoded = await blockOf(node, id, goal.height);
       const below: Parent = parent ?? (await parentOf(decoded));
-      // Bitcoin blocks come first: if the fill is interrupted, the block after the gap is still refused, and the next fill goes on.
+      // Bitcoin blocks come first. If the fill is interrupted, the block after the gap is still refused, and the next
+      // fill continues.
       if (parent === null) await fillBurnBlocks(below.burnBlockHeight);
       const { text, block, unanswered } = await maker.make(decoded, below);
       await receive(event('/new_block', text));

@@ -11,7 +11,7 @@ import type { NodeInfo } from './rpc.ts';
 export type HistoryStartEvent =
   /** The history starts below the node's tip, and the blocks up to the tip are filled. */
   | { event: 'history_starting'; from_height: number; to_height: number }
-  /** Why it doesn't: it starts at the first block that the node posts. */
+  /** The history starts at the first block that the node posts. `reason`: why it doesn't start below the tip. */
   | { event: 'history_starts_with_node'; reason: string };
 
 export type StartingAccountEvent =
@@ -19,8 +19,8 @@ export type StartingAccountEvent =
   { event: 'accounts_not_asked'; accounts: number; reason: string };
 
 /**
- * Asks the node for the block below one, from which on blocks are filled.
- * @throws IncompleteBlockError where the node doesn't tell it; NodeUnreachableError
+ * Requests the parent of the first block to fill.
+ * @throws IncompleteBlockError if the node doesn't return it; NodeUnreachableError
  */
 export async function askedStart(node: AskedNode, { header, blockId }: NakamotoBlock): Promise<HistoryStart> {
   const lacks = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
@@ -38,10 +38,13 @@ export async function askedStart(node: AskedNode, { header, blockId }: NakamotoB
   };
 }
 
-/** Blocks below the node's tip at which a history starts. */
+/** Number of blocks below the node's tip at which a history starts. */
 const START_BELOW_TIP = 100;
 
-/** The height at which a history starts next to a node; null if the node has no two Nakamoto blocks. @throws NodeUnreachableError */
+/**
+ * Returns the height at which a history starts for a node; null if the node doesn't have two Nakamoto blocks. @throws
+ * NodeUnreachableError
+ */
 export async function startHeight(node: AskedNode, { height: tip }: Pick<NodeInfo, 'height'>): Promise<number | null> {
   const isNakamoto = async (height: number): Promise<boolean> => {
     const block = reached(await nodeBlock(node, `height/${height}`));
@@ -49,7 +52,7 @@ export async function startHeight(node: AskedNode, { height: tip }: Pick<NodeInf
   };
   let [low, high] = [Math.max(1, tip - START_BELOW_TIP - 1), tip - 1];
   if (high < 1 || !(await isNakamoto(high))) return null;
-  // The block below the first one must be a Nakamoto block, too.
+  // The block below the first block must also be a Nakamoto block.
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     if (await isNakamoto(middle)) high = middle;
@@ -58,7 +61,7 @@ export async function startHeight(node: AskedNode, { height: tip }: Pick<NodeInf
   return high + 1;
 }
 
-/** Asks the node for an account after a block. @returns NoAnswer if the node returns no account @throws NodeUnreachableError */
+/** Requests an account after a block. @returns NoAnswer if the node returns no account @throws NodeUnreachableError */
 export async function askedStartingAccount(
   node: AskedNode,
   principal: string,

@@ -1,4 +1,4 @@
-/** The node's configuration file: the section that makes it post its events to Stackside, and its auth token. */
+/** The node's configuration file: the section that makes the node post its events to Stackside, and its auth token. */
 import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -20,16 +20,16 @@ const Config = Type.Object({
   connection_options: Type.Optional(Type.Object({ auth_token: Type.Optional(Type.String()) })),
 });
 
-/** What Stackside needs to know of a node's configuration. */
+/** The settings of a node's configuration that Stackside needs. */
 export interface NodeConfig {
   observers: readonly Observer[];
-  /** Null if the file has none. */
+  /** Null if the file contains none. */
   authToken: string | null;
 }
 
 const FLAG = '--node-config';
 
-/** Parses a node's configuration. @param file its name, for errors @throws OperatorError if it can't be understood */
+/** Parses a node's configuration. @param file its name, for errors @throws OperatorError if it is invalid */
 export function parseNodeConfig(text: string, file: string): NodeConfig {
   let parsed: unknown;
   try {
@@ -53,7 +53,7 @@ export function parseNodeConfig(text: string, file: string): NodeConfig {
   return { observers, authToken: options?.auth_token ?? null };
 }
 
-/** Reads a node's configuration. @throws OperatorError if it can't be read or understood */
+/** Reads a node's configuration. @throws OperatorError if it can't be read or is invalid */
 export function readNodeConfig(file: string): NodeConfig {
   let text: string;
   try {
@@ -64,36 +64,39 @@ export function readNodeConfig(file: string): NodeConfig {
   return parseNodeConfig(text, file);
 }
 
-/** Settings that name the node's token. */
+/** Settings for the node's token. */
 interface TokenSettings {
   nodeAuthFile: string | null;
   nodeConfig: string | null;
 }
 
 /**
- * Reads the node's `auth_token` from the file of `--node-auth-file`, or else from the node's configuration.
- * @returns null if neither is named, or the configuration has none
- * @throws OperatorError if a named file can't be read
+ * Reads the node's `auth_token` from the file of `--node-auth-file`, or from the node's configuration.
+ * @returns null if neither is set, or the configuration has none
+ * @throws OperatorError if a file can't be read
  */
 export function nodeToken({ nodeAuthFile, nodeConfig }: TokenSettings): string | null {
   if (nodeAuthFile !== null) return secretFileText(nodeAuthFile, '--node-auth-file');
   return nodeConfig === null ? null : readNodeConfig(nodeConfig).authToken;
 }
 
-/** Least time that an event needs, in milliseconds: block 0 is large, and a block is answered once it is on the disk. */
+/**
+ * Minimum timeout of an event, in milliseconds: block 0 is large, and a block is answered only when it is on the disk.
+ */
 const MIN_TIMEOUT_MS = 60_000;
 
 export interface ObserverProblem {
   problem: string;
   remedy: string;
-  /** The whole section as it has to be, as TOML. */
+  /** The whole required section, as TOML. */
   section: string;
 }
 
 const portOf = (endpoint: string): string | undefined => /:(\d+)$/.exec(endpoint)?.[1];
 
 /**
- * Checks the observer section for Stackside. The node may reach this machine by another name, so that only the port is compared.
+ * Checks the observer section for Stackside. Compares only the port, because the node may use another name for this
+ * machine.
  * @param endpoint host and port of Stackside's event port
  * @returns the first problem; null if there is none
  */

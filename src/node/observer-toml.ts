@@ -1,6 +1,6 @@
 /** The part of a node's configuration that makes it post its events to Stackside. */
 
-/** @param endpoint host and port of the event receiver as the node reaches it */
+/** Returns the observer section. @param endpoint host and port of the event receiver, from the node's point of view */
 export const observerToml = (endpoint: string): string => `[[events_observer]]
 endpoint = "${endpoint}"
 events_keys = ["*"]

@@ -1,4 +1,6 @@
-/** What the node tells of the chain below the first block of an index that began beside it: the rewards of it mature above. */
+/**
+ * Reads the chain below the start of a partial history from the node, because rewards of earlier tenures mature later.
+ */
 import { Type } from '@sinclair/typebox';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, splitTransactions } from '../codec/transaction.ts';
@@ -15,26 +17,29 @@ const TenureBlocks = Type.Object({
   stacks_blocks: Type.Array(Type.Object({ block_id: Type.String(), height: Type.Integer() }), { minItems: 1 }),
 });
 
-/** Tenures below the first block among which that of a reward is looked for: one matures after 100 on public networks. */
+/**
+ * Maximum number of tenures below the first block to search for a reward's tenure. A reward matures after 100 on public
+ * networks.
+ */
 const MOST_TENURES = 200;
 
 const bare = (hash: string): string => hash.replace(/^0x/, '');
 
-/** The consensus hash of the tenure before one; null where the node doesn't know it. */
+/** Returns the consensus hash of the previous tenure; null if the node doesn't have it. */
 async function parentTenure(node: AskedNode, consensusHash: string): Promise<string | null> {
   const found = await exact(node, `/v3/sortitions/consensus/${consensusHash}`, Sortitions);
   const parent = found instanceof NoAnswer ? null : (found[0]?.stacks_parent_ch ?? null);
   return parent === null ? null : bare(parent);
 }
 
-/** A block by its id; null where the node doesn't have it, or sends another. */
+/** Requests a block by its id; returns null if the node doesn't have it, or sends another block. */
 async function blockBy(node: AskedNode, id: string): Promise<NakamotoBlock | null> {
   const decoded = reached(await nodeBlock(node, bare(id)));
   if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.blockId.toHex() === bare(id) ? decoded.value : null;
 }
 
-/** The account that signed a block's coinbase and who gets it, and the fees of its transactions. */
+/** Returns the signer and the recipient of a block's coinbase, and the fees of its transactions. */
 function earnings({ transactions, transactionCount }: NakamotoBlock) {
   const split = splitTransactions(transactions, transactionCount);
   let fees = 0n;
@@ -50,13 +55,19 @@ function earnings({ transactions, transactionCount }: NakamotoBlock) {
   return { fees, coinbase };
 }
 
-/** Asks about the tenures below where an index begins. @returns null where the node doesn't know the block below */
+/**
+ * Reads the tenures below the start of the history. @returns null if the node doesn't have the block below the first
+ * one
+ */
 export async function olderTenures(node: AskedNode, start: HistoryStart) {
   const below = await blockBy(node, start.indexBlockHash.toHex());
   const info = await exact(node, '/v2/info', Info);
   if (below === null || info instanceof NoAnswer) return null;
   const own = below.header.consensusHash.toHex();
-  /** Consensus hashes of tenures, from that of the block below downwards. Several requests may wait for one. */
+  /**
+   * Consensus hashes of tenures, from the tenure of the block below the first one downwards. Several requests may share
+   * one.
+   */
   const hashes: Promise<string | null>[] = [Promise.resolve(own)];
   let tenureHeight = info.tenure_height;
   for (let at = bare(info.stacks_tip_consensus_hash); at !== own; tenureHeight--) {
@@ -77,7 +88,7 @@ export async function olderTenures(node: AskedNode, start: HistoryStart) {
     /** Tenure height of the block below the first one. */
     top,
 
-    /** The block below the first one, as the parent of the first. */
+    /** Returns the block below the first one, as the parent of the first. */
     async parent(): Promise<Parent> {
       const sortition = await sortitionBy(node, `/consensus/${own}`);
       return {
@@ -93,7 +104,7 @@ export async function olderTenures(node: AskedNode, start: HistoryStart) {
       };
     },
 
-    /** Coinbase height of the tenure of a block below the first one; null where the node doesn't tell it. */
+    /** Returns the coinbase height of a lower block's tenure; null if the node doesn't return it. */
     async heightOf(indexBlockHash: Uint8Array): Promise<number | null> {
       const block = await blockBy(node, indexBlockHash.toHex());
       if (block === null) return null;
@@ -106,7 +117,10 @@ export async function olderTenures(node: AskedNode, start: HistoryStart) {
       return null;
     },
 
-    /** A tenure by its height, with the fees of its blocks below the first one; null where the node doesn't tell it. */
+    /**
+     * Returns a tenure by its height, with the fees of its blocks below the first one; null if the node doesn't return
+     * it.
+     */
     async rewarded(height: number): Promise<RewardedTenure | null> {
       const hash = await hashOf(height);
       const listed = hash === null ? null : await exact(node, `/v3/tenures/blocks/${hash}`, TenureBlocks);

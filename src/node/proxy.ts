@@ -1,6 +1,6 @@
 /**
- * Proxies that forward requests unchanged and stream answers back: to the node's RPC interface, and to other services below
- * path prefixes.
+ * Proxies that forward requests unchanged and stream responses back: to the node's RPC interface, and to other services
+ * by path prefix.
  */
 import { networkInterfaces } from 'node:os';
 import { OperatorError } from '../base/errors.ts';
@@ -18,19 +18,19 @@ export interface ProxyOptions {
   node: NodeRpc;
   /** URL of the node's RPC interface, without a trailing slash. */
   url: string;
-  /** Timeout until the node's answer begins, in milliseconds. */
+  /** Timeout until the node's response starts, in milliseconds. */
   timeoutMs?: number;
   /** Name of this process in `Via` headers. */
   via: string;
   /** Whether fee estimates are the minimum fee while tenures are not full. */
   estimatesFees: boolean;
-  /** File with more URLs to which transactions are broadcast. */
+  /** File with additional URLs that receive broadcast transactions. */
   extraEndpointsFile: string | null;
   snapshots: Snapshots;
   log: (event: BroadcastEvent) => void;
 }
 
-/** Maximum retries of a read that a busy node answers with 503. */
+/** Maximum retries of a read if a busy node answers with 503. */
 const BUSY_RETRIES = 10;
 const BUSY_WAIT_MS = 50;
 
@@ -44,7 +44,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     url,
     prefix: '',
     via,
-    // The node's own password, for its signer routes, has no scheme.
+    // The node's password, for its signer routes, has no scheme.
     isOurKey: (authorization) => /^Bearer\s/i.test(authorization),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
@@ -58,7 +58,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     }
   }
 
-  /** The node's estimates, with the minimum fee while tenures are not full. */
+  /** Replaces the node's estimates by the minimum fee while tenures are not full. */
   async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>) {
     const answer = parsedJson(text);
     const request = parsedJson(new TextDecoder().decode(body));
@@ -78,7 +78,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     }
     const isEstimate = request.method === 'POST' && route === '/v2/fees/transaction';
     if (!estimatesFees || body === null || !isEstimate) return passedBack(await askPatiently(path, request, body));
-    // The estimates are changed here, so the node must not compress its answer.
+    // The response is changed here, so the node must not compress it.
     request.headers.delete('accept-encoding');
     const response = await askPatiently(path, request, body);
     if (response.status !== 200) return passedBack(response);
@@ -92,7 +92,7 @@ export type BroadcastEvent = { event: 'extra_broadcast_failed'; target: string; 
 const TIMEOUT_MS = 10_000;
 
 /**
- * Reads the URLs in a file: one per line, `#` begins a comment. It is read for each broadcast, so that it may change.
+ * Reads the URLs in a file: one per line, `#` starts a comment. The file is read for each broadcast, so it may change.
  */
 async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): Promise<string[]> {
   try {
@@ -104,15 +104,12 @@ async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): 
   }
 }
 
-/** An endpoint for the log, without path and query, which may have keys. */
+/** Returns an endpoint for the log, without path and query, which may contain keys. */
 function shown(endpoint: string): string {
   return URL.parse(endpoint)?.origin ?? 'not a URL';
 }
 
-/**
- * Sends each broadcast to the endpoints in the file, if there is one. Their failures are logged and have no other
- * effect.
- */
+/** Sends each broadcast to the endpoints in the file, if there is one. Failures are only logged. */
 function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
     const target = shown(endpoint);
@@ -143,7 +140,7 @@ export interface ProxyPrefix {
 
 const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
-/** Parses a prefix with its URL; null if it is invalid. */
+/** Parses a prefix with its URL; returns null if it is invalid. */
 function parsePrefix(text: string): ProxyPrefix | null {
   const at = text.indexOf('=');
   const [prefix, target] = [text.slice(0, at), text.slice(at + 1)];
@@ -166,20 +163,20 @@ export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
   return isWhole ? prefixes : null;
 }
 
-/** Returns the bytes of an IP address in hex, an IPv6 address in brackets or without; null for a name. */
+/** Returns the bytes of an IP address in hex; null for a name. An IPv6 address may have brackets. */
 function addressHex(host: string): string | null {
   const address = parseAddress(host.replace(/^\[|\]$/g, ''));
   return address === null ? null : unmapped(address).toHex();
 }
 
-/** Addresses of this machine. */
+/** Returns the addresses of this machine. */
 const machineAddresses = (): string[] =>
   Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
 
 /**
- * Refuses prefixes that lead to the API itself, whose requests would loop.
- * @param api address at which the API listens
- * @param ofMachine addresses at which an API of 0.0.0.0 or :: listens
+ * Rejects prefixes that lead back to the API, because requests would loop.
+ * @param api address that the API listens on
+ * @param ofMachine addresses that an API of 0.0.0.0 or :: listens on
  * @throws OperatorError
  */
 export function requireOtherServers(
@@ -212,7 +209,7 @@ export interface PrefixProxyOptions extends ProxyPrefix {
   timeoutMs?: number;
 }
 
-/** Forwards requests below a prefix. The path after the prefix is appended to the service's URL. */
+/** Forwards requests below a prefix. Appends the path after the prefix to the service's URL. */
 export function prefixProxy({ prefix, url, via, timeoutMs }: PrefixProxyOptions): Forward {
   const { ask, passedBack } = upstream({
     name: `The service of ${prefix}`,

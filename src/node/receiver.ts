@@ -1,6 +1,7 @@
 /**
- * The HTTP server to which the node posts its events. A node treats any status but 200 as a failure and sends the same bytes
- * again until it gets 200. So 200 is sent once the event is on the disk, and after 4xx and 5xx nothing has changed.
+ * The HTTP server that the node posts its events to. A node treats any status except 200 as a failure, and sends the
+ * same bytes again until it gets 200. Stackside therefore sends 200 only after the event is on the disk. After 4xx and
+ * 5xx, nothing has changed.
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -17,13 +18,13 @@ export type ReceiverEvent = ListenerEvent | IntakeEvent;
 
 export interface ReceiverOptions {
   hostname: string;
-  /** The port; 0 for a free one. */
+  /** Port; 0 for a free port. */
   port: number;
   /** Maximum bytes of a body. Mainnet's genesis block has some 80 MB. */
   bodyLimit: number;
   intake: Intake;
   log: (event: ReceiverEvent) => void;
-  /** Answers GET requests for known paths; null for others. */
+  /** Answers GET requests for supported paths; returns null for others. */
   otherwise?: (path: string) => Promise<Response> | null;
   /** Divides the thread's time among its work for clients. */
   turns?: Turns;
@@ -31,27 +32,27 @@ export interface ReceiverOptions {
   listen?: Listen;
 }
 
-/** A response for the node, which accepts few headers and no duplicates; Bun adds Content-Length and Date. */
+/** Makes a response for the node, which accepts few headers and no duplicates. Bun adds Content-Length and Date. */
 const answer = (status: number, body: object): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json; charset=utf-8' } });
 
 const isJson = (request: Request): boolean =>
   /^application\/json\b/i.test(request.headers.get('content-type') ?? 'application/json');
 
-/** Idle timeout in seconds: the node sends genesis in one request, and waits while blocks are applied. */
+/** Idle timeout in seconds. The node sends genesis in one request, and waits while blocks are applied. */
 const IDLE_SECONDS = 255;
 
-/** Whether a web page made the request: browsers send the page's origin with every POST, nodes never do. */
+/** Reports whether a web page made the request: browsers send the page's origin with every POST, and nodes never do. */
 const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || headers.has('sec-fetch-site');
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
-/** The status of the answer to a block, by the reason for which it is refused. */
+/** Status of the answer to a refused block, by reason. */
 const STATUS_OF: Record<Refusal['why'], number> = { gap: 500, deep_fork: 500, partial_history: 503, wrong_chain: 400 };
 
 const knownReason = (error: unknown): string => (error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED);
 
-/** The response to an event. */
+/** Makes the response to an event. */
 function responseTo(result: IntakeResult): Response {
   if (result.error === null) return answer(200, { result: 'ok' });
   const { outcome, error, refusal } = result;
@@ -81,7 +82,7 @@ export function startReceiver(options: ReceiverOptions) {
 
   async function answerTo(request: Request, path: string): Promise<Response> {
     if (!mayBeEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
-    // Any page in the operator's browser may post to the loopback, though it can't read the answer.
+    // Any page in the operator's browser can post to localhost, although it can't read the answer.
     if (isFromPage(request)) return answer(403, { error: 'Events are accepted from nodes, not from web pages' });
     if (!isJson(request)) return answer(415, { error: 'Unsupported Media Type: events are application/json' });
     let text: string;
@@ -122,7 +123,7 @@ export function startReceiver(options: ReceiverOptions) {
   });
   return {
     url: server.url.origin,
-    /** Number of posted events that are not answered yet. */
+    /** Returns the number of posted events without an answer. */
     waiting: (): number => waiting,
     /** Finishes the event that is being accepted, and stops. */
     stop: (): Promise<void> => stopGracefully(server, clock),

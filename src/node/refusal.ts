@@ -1,17 +1,18 @@
-/** Why a block is refused, and the operator's next step: for the node's log, the log of the server, and its state. */
+/** Reasons for refusing a block, and the operator's next step: for the node's log, the server's log, and its state. */
 import { ForeignChainError } from '../store/ingest/chain-identity.ts';
 import { DeepForkError, PartialHistoryError } from '../store/ingest/history-start.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 
 export interface Refusal {
   /**
-   * `gap`: blocks below it are missing. `deep_fork`: the history would start again, with too many blocks rolled back.
-   * `partial_history`: it would start a partial history, and the whole chain is needed. `wrong_chain`: it belongs to another chain.
+   * `gap`: lower blocks are missing. `deep_fork`: the history would start again, with too many blocks rolled back.
+   * `partial_history`: the block would start a partial history, and the server requires the whole chain. `wrong_chain`:
+   * the block belongs to another chain.
    */
   why: 'gap' | 'deep_fork' | 'partial_history' | 'wrong_chain';
   problem: string;
   remedy: string;
-  /** Heights of the missing blocks, both ends included; null without a gap. */
+  /** Heights of the missing blocks, inclusive; null if there is no gap. */
   missing: { from: number; to: number } | null;
 }
 
@@ -22,11 +23,14 @@ const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
 const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
 
-/** Names missing blocks. */
+/** Describes missing blocks. */
 export const blocksText = (from: number, to: number): string =>
   from === to ? `block ${from} is missing` : `blocks ${from}–${to} are missing`;
 
-/** Why an event is refused for what the chain of the index is; null for another error. @param fills whether gaps are filled */
+/**
+ * Returns the reason for refusing an event because of the chain; null for any other error. @param fills whether gaps
+ * are filled
+ */
 export function refusalOf(error: unknown, fills: boolean): Refusal | null {
   if (error instanceof ForeignChainError) {
     return { why: 'wrong_chain', problem: error.message, remedy: OTHER_CHAIN, missing: null };

@@ -1,7 +1,7 @@
 /**
- * Makes the `/new_block` event of a Nakamoto block from its node's RPC interface: the node executes the block again
- * (`/v3/blocks/replay`), and the rest comes from its header, its sortition and the state before and after it. What came of it
- * is compared with the node's accounts and supply, so that nothing that the interface doesn't tell goes unnoticed.
+ * Makes the `/new_block` event of a Nakamoto block from its node's RPC interface. The node executes the block again
+ * (`/v3/blocks/replay`). The rest comes from the block's header, its sortition, and the state before and after the
+ * block. The result is compared with the node's accounts and supply, so that missing data is noticed.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -25,10 +25,10 @@ import type { AccountFacts } from '../store/queries/blocks/facts.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import { type AskedNode, askedAccount, NoAnswer, reached, statusAnswer } from './facts.ts';
 
-/** A block can't be made whole, since the node doesn't tell something of it. */
+/** Thrown if a block can't be completed because the node doesn't return some of its data. */
 export class IncompleteBlockError extends Error {
   override readonly name = 'IncompleteBlockError';
-  /** @param lacking what is missing, as a clause: `the node has no replay of it` */
+  /** @param lacking the missing data, as a clause: `the node has no replay of it` */
   constructor(
     readonly height: number,
     readonly indexBlockHash: Uint8Array,
@@ -38,7 +38,7 @@ export class IncompleteBlockError extends Error {
   }
 }
 
-/** The block below one that is made. */
+/** The parent of a block that is being made. */
 export type Parent = Pick<
   Block,
   | 'height'
@@ -52,27 +52,30 @@ export type Parent = Pick<
   | 'poxUnlockHeights'
 >;
 
-/** What is known of the chain up to the parent. */
+/** The chain up to the parent. */
 export interface ChainBelow {
   network: Network;
-  /** The tenure of a coinbase height on the branch of a block; null where nothing is known of it. */
+  /** Returns the tenure of a coinbase height on the branch of a block; null if it is unknown. */
   tenure(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null>;
-  /** Whether it begins with the genesis block: the first reward that matures is that of tenure 1. */
+  /** Whether the chain starts with the genesis block. The first reward that matures is then the reward of tenure 1. */
   isFromGenesis: boolean;
-  /** Tenures after which a miner's reward matures, by the newest one on the branch of a block; null where there is none. */
+  /**
+   * Returns the number of tenures after which a miner's reward matures, from the newest reward on the branch of a
+   * block; null if there is none.
+   */
   maturity(branch: Uint8Array): Promise<number | null>;
 }
 
-/** A block that was made. */
+/** A completed block. */
 export interface FilledBlock {
   /** JSON of the `/new_block` event. */
   text: string;
   block: Block;
-  /** Changed accounts that the node returned no state of, so that they weren't compared. */
+  /** Number of changed accounts that weren't compared because the node returned no state. */
   unanswered: number;
 }
 
-/** Where an event comes from that the node never posted: member `filled_from` of its JSON. */
+/** Source of an event that the node never posted: member `filled_from` of its JSON. */
 export const FILLED_FROM = 'rpc';
 
 const Cost = Type.Record(Type.String(), Type.Union([Type.Integer(), Type.BigInt()]));
@@ -135,37 +138,37 @@ const MapEntry = Type.Object({ data: Type.String() });
 
 /** A block's change of an account. */
 interface AccountChange {
-  /** micro-STX. */
+  /** Change in micro-STX. */
   total: bigint;
-  /** Number of transactions that it signed or sponsored. */
+  /** Number of transactions that the account signed or sponsored. */
   nonces: bigint;
 }
 
-/** Contracts that an epoch deploys, with the Clarity version of the payload; null for one without (SIP-031, SIP-033). */
+/** Contracts that an epoch deploys, with the Clarity version of the payload; null if it has none (SIP-031, SIP-033). */
 const EPOCH_CONTRACTS: Readonly<Record<string, readonly { name: string; clarityVersion: number | null }[]>> = {
   Epoch32: [{ name: 'sip-031', clarityVersion: 3 }],
   Epoch33: [{ name: 'costs-4', clarityVersion: null }],
   Epoch40: [{ name: 'pox-5', clarityVersion: 6 }],
 };
 
-/** Tenures after which a miner's reward matures on the public networks (SIP-001). */
+/** Number of tenures after which a miner's reward matures on the public networks (SIP-001). */
 const PUBLIC_MATURITY = 100;
-/** Those of other networks. */
+/** Possible numbers on other networks. */
 const OTHER_MATURITIES = Array.from({ length: 150 }, (_, number) => number + 1);
 const ZEROS = toHex(new Uint8Array(32));
 const OK_TRUE = toHex(clarity.ok(clarity.bool(true)));
 const ERR_NONE = toHex(clarity.err(clarity.none()));
 const ERROR_RESPONSE = 0x08;
 const NO_COST = { runtime: 0, read_count: 0, read_length: 0, write_count: 0, write_length: 0 };
-/** Milliseconds for which a node may execute a block. */
+/** Timeout for executing a block at the node, in milliseconds. */
 const REPLAY_TIMEOUT_MS = 120_000;
 
 const bare = (hash: Uint8Array): string => hash.toHex();
 const prefixed = (hex: string): string => (hex.startsWith('0x') ? hex : `0x${hex}`);
 
 /**
- * The status that the node posts. A replay doesn't say `problematic_skipped` (epoch 4.0): such a transaction was not executed,
- * so it has the result `(err none)` without a cost or an error.
+ * Returns the status that the node posts. A replay doesn't contain `problematic_skipped` (epoch 4.0). Such a
+ * transaction was not executed, so it has the result `(err none)` without a cost or an error.
  */
 const statusOf = (transaction: ReplayedTransaction): string => {
   const { post_condition_aborted, result_hex, execution_cost, vm_error } = transaction;
@@ -176,9 +179,9 @@ const statusOf = (transaction: ReplayedTransaction): string => {
 };
 
 /**
- * Asks for a JSON value whose integers are exact.
- * @returns a reason where the node knows no such value
- * @throws NodeUnreachableError also where the node fails again and again
+ * Requests a JSON value with exact integers.
+ * @returns a reason if the node doesn't have the value
+ * @throws NodeUnreachableError, also if the node fails repeatedly
  */
 export async function exact<T extends TSchema>(
   node: AskedNode,
@@ -197,7 +200,10 @@ export async function exact<T extends TSchema>(
   }
 }
 
-/** The sortition of a Bitcoin block. @param by `/burn_height/N` or `/consensus/HASH`; that of the newest block if omitted */
+/**
+ * Requests the sortition of a Bitcoin block. @param by `/burn_height/N` or `/consensus/HASH`; the newest block if
+ * omitted
+ */
 export async function sortitionBy(node: AskedNode, by = ''): Promise<Sortition | NoAnswer> {
   const found = await exact(node, `/v3/sortitions${by}`, Sortitions);
   return found instanceof NoAnswer ? found : found[0]!;
@@ -232,7 +238,8 @@ interface PostedReward {
 }
 
 /**
- * Since Nakamoto a tenure's miner gets the coinbase of its tenure, and the miner of the tenure before the fees of that one.
+ * Returns the rewards of a tenure. Since Nakamoto, a tenure's miner gets the coinbase of the tenure, and the miner of
+ * the previous tenure gets the fees of the previous tenure.
  * @param coinbase micro-STX
  */
 function rewards(
@@ -265,10 +272,10 @@ function rewards(
   ];
 }
 
-/** What a block changes, by its transactions and rewards. */
+/** The changes by a block's transactions and rewards. */
 interface BlockChanges {
   accounts: Map<string, AccountChange>;
-  /** micro-STX that come into being, less those that are burnt. */
+  /** Minted micro-STX minus burnt micro-STX. */
   minted: bigint;
 }
 
@@ -292,14 +299,14 @@ function changesOf(block: Block): BlockChanges {
   return { accounts, minted };
 }
 
-/** The answers about one state of the chain, each asked once. */
+/** The node's answers about one state of the chain. Each is requested once. */
 class StateAfter {
   readonly #accounts = new Map<string, Promise<AccountFacts | NoAnswer>>();
   #pox: Promise<Static<typeof Pox> | NoAnswer> | null = null;
 
   constructor(
     readonly node: AskedNode,
-    /** Id of the block after which the state is. */
+    /** Id of the block before the state. */
     readonly id: string,
   ) {}
 
@@ -320,7 +327,7 @@ export class BlockMaker {
   readonly #boot: string;
   #state: StateAfter | null = null;
   #sortition: Sortition | null = null;
-  /** Tenures after which a reward matured in the last block that had any. */
+  /** Number of tenures after which a reward matured in the last block with a reward. */
   #maturity: number | null = null;
 
   /** @param authorization the node's `auth_token` */
@@ -334,8 +341,8 @@ export class BlockMaker {
 
   /**
    * Makes a block's event.
-   * @param decoded the block; that it has its id was checked
-   * @throws IncompleteBlockError, NodeUnreachableError; OperatorError where the node refuses the token
+   * @param decoded the block; the caller has checked that its id matches
+   * @throws IncompleteBlockError, NodeUnreachableError; OperatorError if the node refuses the token
    */
   async make(decoded: NakamotoBlock, parent: Parent): Promise<FilledBlock> {
     const parentId = bare(parent.indexBlockHash);
@@ -375,7 +382,7 @@ export class BlockMaker {
     const event = {
       filled_from: FILLED_FROM,
       ...headerOf(decoded, parent, sortition),
-      // Only the first block of a tenure names its miner's commitment on Bitcoin, in no answer of the node.
+      // Only the first block of a tenure has its miner's commitment on Bitcoin, which the node never returns.
       miner_txid: beginsTenure ? ZEROS : toHex(parent.minerTxId),
       tenure_height: tenureHeight,
       cycle_number: chosen?.cycle ?? null,
@@ -391,7 +398,7 @@ export class BlockMaker {
     return this.#verified(making, withRewards([]), unlocks);
   }
 
-  /** Compares what a block changed with the node. @throws IncompleteBlockError */
+  /** Compares a block's changes with the node. @throws IncompleteBlockError */
   async #verified(making: Making, made: MadeBlock, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
     const { accounts, minted } = changesOf(made.block);
     await this.#requireSupply(making, minted, unlocks);
@@ -400,7 +407,7 @@ export class BlockMaker {
     return { ...made, unanswered };
   }
 
-  /** The block with its matured rewards. */
+  /** Completes a block with its matured rewards. */
   async #rewarded(
     making: Making,
     tenureHeight: number,
@@ -414,7 +421,7 @@ export class BlockMaker {
     };
     const known = this.#maturity ?? (await this.below.maturity(making.parent.indexBlockHash));
     if (known !== null) return after(known);
-    // Without an example, the node's supply says whether any reward matures, and its accounts of which tenure it is.
+    // Without an earlier reward, the node's supply shows whether any reward matures, and its accounts show the tenure.
     const unrewarded = await unlessIncomplete(this.#verified(making, withRewards([]), unlocks));
     if (!(unrewarded instanceof IncompleteBlockError)) return unrewarded;
     const candidates = this.below.isFromGenesis ? [[tenureHeight - 1]] : [[PUBLIC_MATURITY], OTHER_MATURITIES];
@@ -433,7 +440,7 @@ export class BlockMaker {
     throw unrewarded;
   }
 
-  /** The rewards with the coinbase: all that the miner got besides its transactions and fees. */
+  /** Computes the rewards with the coinbase: the miner's income apart from its transactions and fees. */
   async #paid(
     making: Making,
     matured: [RewardedTenure, RewardedTenure | null],
@@ -448,7 +455,7 @@ export class BlockMaker {
     throw making.lacks(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
 
-  /** @throws IncompleteBlockError where the node doesn't know it */
+  /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
   async #ask<T extends TSchema>({ lacks }: Making, what: string, path: string, schema: T): Promise<Static<T>> {
     const found = await exact(this.node, path, schema);
     if (found instanceof NoAnswer) throw lacks(`${what} is not known (${found.reason})`);
@@ -473,14 +480,14 @@ export class BlockMaker {
     return found.transactions;
   }
 
-  /** The source or interface of a contract. They never change, so that a later block tells them, too. */
+  /** Requests the source or interface of a contract. They never change, so any later block has the same. */
   async #ofContract<T extends TSchema>(making: Making, what: string, contract: string, schema: T): Promise<Static<T>> {
     const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
     const found = await exact(this.node, `${path}&tip=${making.after.id}`, schema);
     return found instanceof NoAnswer ? this.#ask(making, `the ${what} of ${contract}`, path, schema) : found;
   }
 
-  /** The transactions of the block's body. */
+  /** Returns the transactions of the block's body. */
   #posted(making: Making, replayed: readonly ReplayedTransaction[]): Promise<PostedTransaction[]> {
     return Promise.all(
       replayed.map(async (one) => {
@@ -506,7 +513,7 @@ export class BlockMaker {
     return { ...{ raw, events, contractInterface }, status: 'success', result: OK_TRUE, cost: NO_COST, vmError: null };
   }
 
-  /** The contracts of the epochs that begin with the block. */
+  /** Returns the contracts of the epochs that start with the block. */
   async #epochContracts(making: Making): Promise<PostedTransaction[]> {
     const { parent, sortition, before, after } = making;
     const pox = await after.pox();
@@ -527,7 +534,7 @@ export class BlockMaker {
     return made;
   }
 
-  /** The STX of the genesis block that are unlocked at this height, by the map of the boot contract `lockup`. */
+  /** Returns the unlocks of the genesis block's STX at this height, from the map of the boot contract `lockup`. */
   async #unlocks({ decoded, after }: Making): Promise<PostedTransaction[] | NoAnswer> {
     const height = decoded.header.chainLength;
     const path = `/v2/map_entry/${this.#boot}/lockup/lockups?proof=0&tip=${after.id}`;
@@ -549,7 +556,7 @@ export class BlockMaker {
     return events.length === 0 ? [] : [this.#own(unlockPayload(principalBytes(this.#boot)!, height), events, null)];
   }
 
-  /** The signers of the next cycle, where this block is the first of the phase in which they are chosen. */
+  /** Returns the signers of the next cycle, if this block is the first in the phase that chooses them. */
   async #rewardSet({ parent, sortition, after }: Making) {
     const pox = await after.pox();
     if (pox instanceof NoAnswer) return null;
@@ -565,7 +572,7 @@ export class BlockMaker {
     return { cycle, set: { signers } };
   }
 
-  /** The tenure whose reward matures, and the one before it, whose fees do. */
+  /** Returns the tenure with the maturing coinbase, and the previous tenure, with the maturing fees. */
   async #maturedTenures(
     { parent, lacks }: Making,
     height: number,
@@ -604,7 +611,7 @@ export class BlockMaker {
 
   /**
    * Compares each account that the block changed.
-   * @returns how many the node returned no state of
+   * @returns the number of accounts that the node returned no state for
    * @throws IncompleteBlockError
    */
   async #requireAccounts(making: Making, accounts: BlockChanges['accounts']): Promise<number> {
@@ -636,7 +643,7 @@ export class BlockMaker {
     const burnHeight = pox === null || pox instanceof NoAnswer ? -1 : pox.current_burnchain_block_height;
     for (const [principal, { amount, unlockHeight }] of locks) {
       const state = await after.account(principal);
-      // A lock of pox to pox-4 ends earlier if an epoch ends all of them.
+      // A lock of pox to pox-4 ends earlier if an epoch ends all locks.
       if (state instanceof NoAnswer || (state.locked === amount && state.unlockHeight <= unlockHeight)) continue;
       // Bitcoin may have passed the lock's end since it elected the tenure.
       if (state.locked === 0n && unlockHeight <= burnHeight) continue;
@@ -647,7 +654,9 @@ export class BlockMaker {
   }
 }
 
-/** Whether a block begins a tenure: its first transaction changes the tenure for a new Bitcoin block (SIP-021). */
+/**
+ * Reports whether a block starts a tenure: its first transaction changes the tenure for a new Bitcoin block (SIP-021).
+ */
 function isTenureStart([first]: readonly ReplayedTransaction[]): boolean {
   const decoded = first === undefined ? null : decodeKnownParts(fromHex(first.hex));
   if (decoded?.ok !== true) return false;
@@ -655,14 +664,14 @@ function isTenureStart([first]: readonly ReplayedTransaction[]): boolean {
   return payload.type === 'tenure_change' && payload.cause === 'block_found';
 }
 
-/** The contract that a transaction deploys; null for others. */
+/** Returns the contract that a transaction deploys; null for others. */
 function deployedBy(raw: Uint8Array): string | null {
   const decoded = decodeKnownParts(raw);
   if (!decoded.ok || decoded.value.payload.type !== 'smart_contract') return null;
   return `${decoded.value.origin.address}.${decoded.value.payload.contractName}`;
 }
 
-/** A block, or why it can't be made whole. @throws any other error */
+/** Returns a block, or the error if it can't be completed. @throws any other error */
 async function unlessIncomplete(made: Promise<FilledBlock>): Promise<FilledBlock | IncompleteBlockError> {
   try {
     return await made;
@@ -672,10 +681,10 @@ async function unlessIncomplete(made: Promise<FilledBlock>): Promise<FilledBlock
   }
 }
 
-/** A block that isn't compared with the node yet. */
+/** A block that wasn't compared with the node yet. */
 type MadeBlock = Pick<FilledBlock, 'text' | 'block'>;
 
-/** What a block is made of. */
+/** The data for making a block. */
 interface Making {
   decoded: NakamotoBlock;
   parent: Parent;
@@ -688,11 +697,14 @@ interface Making {
 /** The status of a request without the right token. */
 const UNAUTHORIZED = 401;
 
-/** micro-STX of an account, with those that are locked; 0 where the node says nothing of it. */
+/** Returns an account's micro-STX, including locked micro-STX; 0 if the node has no answer. */
 const totalOf = (state: AccountFacts | NoAnswer): bigint =>
   state instanceof NoAnswer ? 0n : state.balance + state.locked;
 
-/** The Bitcoin heights at which the locks of pox to pox-4 end by force (SIP-015, SIP-022, SIP-029 and their epochs). */
+/**
+ * Returns the Bitcoin heights at which the node ends the locks of pox to pox-4 (SIP-015, SIP-022, SIP-029 and their
+ * epochs).
+ */
 export async function poxUnlockHeights(node: AskedNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
   const pox = await exact(node, `/v2/pox?tip=${bare(id)}`, Pox);
   if (pox instanceof NoAnswer) return [null, null, null, null];
@@ -705,10 +717,10 @@ export async function poxUnlockHeights(node: AskedNode, id: Uint8Array): Promise
   };
   return [activation('pox-2'), after('Epoch22'), after('Epoch25'), activation('pox-5') ?? UNKNOWN_HEIGHT];
 }
-/** What nodes post as the end of pox-4's locks while no height is set. */
+/** End of pox-4's locks in the node's events if no height is set. */
 const UNKNOWN_HEIGHT = 0xffff_ffff;
 
-/** The cycle whose signers are chosen at a Bitcoin height; null outside of a prepare phase. */
+/** Returns the cycle for which signers are chosen at a Bitcoin height; null outside of a prepare phase. */
 function chosenCycle(pox: Static<typeof Pox>, burnHeight: number): number | null {
   const length = pox.prepare_phase_block_length + pox.reward_phase_block_length;
   const height = burnHeight - pox.first_burnchain_block_height;
@@ -746,7 +758,7 @@ function headerOf({ header, blockHash, blockId }: NakamotoBlock, parent: Parent,
   };
 }
 
-/** The transactions with their events, whose index counts over the block. */
+/** Returns the transactions with their events. The event index counts over the block. */
 function transactionsOf(transactions: readonly PostedTransaction[]) {
   let index = 0;
   const cost: Record<string, number | bigint> = { ...NO_COST };

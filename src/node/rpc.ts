@@ -6,7 +6,7 @@ import { parsedJson } from '../base/json.ts';
 import { indexBlockHash } from '../codec/nakamoto-block.ts';
 import { UnreachableError, wholeAnswer } from '../http/direct-fetch.ts';
 
-/** The node can't be reached, or doesn't answer in time. */
+/** Thrown if the node can't be reached, or doesn't answer in time. */
 export class NodeUnreachableError extends UnreachableError {
   override readonly name = 'NodeUnreachableError';
 }
@@ -24,7 +24,7 @@ export interface NodeInfo {
   chainId: number;
   height: number;
   burnBlockHeight: number;
-  /** Index block hash; null where the node doesn't tell it. */
+  /** Index block hash; null if the node doesn't return it. */
   indexBlockHash: Uint8Array | null;
 }
 
@@ -36,12 +36,12 @@ export interface NodeRpc {
    */
   request(path: string, init?: RequestInit): Promise<Response>;
   /**
-   * GETs a JSON value; undefined for an answer without JSON, or with another status than 200.
+   * GETs a JSON value; returns undefined if the answer isn't JSON, or has a status other than 200.
    * @param path with the query
    * @throws NodeUnreachableError
    */
   json(path: string): Promise<unknown>;
-  /** The node's chain tip, at most a moment old. @throws NodeUnreachableError */
+  /** Returns the node's chain tip, at most a moment old. @throws NodeUnreachableError */
   info(): Promise<NodeInfo>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Asks the node about untouched accounts: no block of a partial history concerns them. The answers stay in memory until the
- * next block, because it may touch the account; then the index knows the account, and its answers become entries.
+ * Looks up untouched accounts at the node: accounts that no block of a partial history concerns. The answers stay in
+ * memory only until the next block, because the block may touch the account. The index then looks up the account, and
+ * the answer becomes an entry.
  */
 import type { Clock } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
@@ -9,18 +10,18 @@ import type { StartingAccount } from '../store/queries/accounts/starting-account
 import { AskedNode, askedAccount, NoAnswer, reached } from './facts.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
-/** Requests to the node each second, and at the same time. The node needs its time for the chain. */
+/** Maximum requests to the node per second, and at the same time. The node needs its time for the chain. */
 const RATE = 50;
 const AT_ONCE = 8;
-/** Most accounts in memory, and most that wait for an answer. Each waiting request holds a snapshot of the index. */
+/** Maximum accounts in memory, and maximum waiting requests. Each waiting request holds a snapshot of the index. */
 const MOST_KEPT = 10_000;
 const MOST_WAITING = 64;
 
-/** Makes a function that asks the node for the STX and nonces of accounts. */
+/** Makes a function that requests the STX and nonces of accounts from the node. */
 export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
   const node = new AskedNode(rpc, { rate: RATE, retries: 0, clock });
   const turn = atMost(AT_ONCE);
-  /** The newest tip (its index block hash), and the accounts after it. */
+  /** Index block hash of the newest tip, and the accounts after it. */
   let tip = '';
   let accounts = new Map<string, Promise<StartingAccount>>();
   let waiting = 0;
@@ -48,7 +49,7 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
     const asked = ask(principal, indexBlockHash);
     const kept = accounts;
     kept.set(principal, asked);
-    // The next request asks again.
+    // After an error, the next request tries again.
     asked.catch(() => kept.delete(principal));
     return asked;
   };
