@@ -148,7 +148,7 @@ export function walker<Row, Filter extends string, Name extends string>(
 }
 
 /** The page of a list without items. */
-const emptyAt = (at: Cursor | null, total: number | null): Page<never, number | null> => ({
+export const emptyAt = (at: Cursor | null, total: number | null): Page<never, number | null> => ({
   items: [],
   total,
   current: at ?? HEAD,

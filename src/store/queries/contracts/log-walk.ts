@@ -12,20 +12,30 @@ import { heightOf } from '../../../chain/position.ts';
 import { fieldsOf } from '../../../codec/clarity-fields.ts';
 import {
   compared,
-  type EventPosition,
   type FieldFilter,
   type ListedLog,
   type LoggingContracts,
   type LogsFilter,
 } from '../../model/contract.ts';
-import { type Cursor, HEAD, type Page } from '../../model/page.ts';
+import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
-import { MOST_FILTERED_ROWS, numberAt, readLongPage } from '../page.ts';
-import { indexFor, meetsAll, valueIndexes } from './value-search.ts';
+import { down, type ListedRows, lister, ordered, reversed, statementsOf, walked } from '../list.ts';
+import { MOST_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
+import { emptyAt } from '../planner.ts';
+import { contractLogs } from './contract-logs.ts';
+import {
+  entriesOfValue,
+  indexFor,
+  meetsAll,
+  newestFirst,
+  type PlaceRow,
+  placeKey,
+  valueIndexes,
+} from './value-search.ts';
 
 /** Limits of what one request may read. */
 export interface LogWalkLimits {
@@ -46,32 +56,24 @@ const logs = `events WHERE kind = ${EVENT_KIND.log}`;
 const counted = `SELECT p.address, p.id, coalesce(l.logs, 0) AS logs
                    FROM principals p LEFT JOIN contract_logs l ON l.contract_id = p.id`;
 
-/** A statement in both directions from a place on, to the last position. @param n number of its first free parameter */
-const walked = (statement: string, n: number) => ({
-  down: `${statement} AND (position, event_index) <= (?${n}, ?${n + 1}) AND position >= ?${n + 2}
-          ORDER BY position DESC, event_index DESC LIMIT ?${n + 3}`,
-  up: `${statement} AND (position, event_index) >= (?${n}, ?${n + 1}) AND position <= ?${n + 2}
-        ORDER BY position, event_index LIMIT ?${n + 3}`,
-});
-
-const walks = {
-  contract: walked(`SELECT position, event_index FROM ${logs} AND contract_id = ?1`, 2),
-  value: walked(
-    'SELECT position, event_index FROM value_index_entries WHERE index_id = ?1 AND path = ?2 AND value = ?3',
-    4,
+const lists = {
+  chain: ordered({ select: 'SELECT position, event_index FROM events' }, [down('position'), down('event_index')], {
+    isEnded: true,
+  }),
+  sent: ordered(
+    { select: 'SELECT position FROM transactions INDEXED BY transactions_by_sender', where: 'sender_id = ?1' },
+    [down('position')],
+    { isEnded: true },
   ),
-  chain: walked('SELECT position, event_index FROM events WHERE true', 1),
 };
 
-const sent = 'SELECT position FROM transactions INDEXED BY transactions_by_sender WHERE sender_id = ?1';
-
-const single = {
+/** All statements; the plan test reads them. */
+export const sql = {
+  ...statementsOf(lists),
   contract: `${counted} WHERE p.address = ?1`,
   // A contract's id is the address of its deployer, a dot and a name.
   deployed: `${counted} WHERE p.address > ?1 AND p.address < ?2 ORDER BY p.address LIMIT ?3`,
   sender: 'SELECT p.id, a.sent FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1',
-  sentDown: `${sent} AND position <= ?2 AND position >= ?3 ORDER BY position DESC LIMIT ?4`,
-  sentUp: `${sent} AND position >= ?2 AND position <= ?3 ORDER BY position LIMIT ?4`,
   ofTransaction: `SELECT event_index FROM ${logs} AND position = ?1 ORDER BY event_index`,
   log: `SELECT contract_id, topic FROM ${logs} AND position = ?1 AND event_index = ?2`,
   origin: 'SELECT sender_id FROM transactions WHERE position = ?1',
@@ -83,18 +85,6 @@ const single = {
         WHERE e.position = ?1 AND e.event_index = ?2`,
 };
 
-/** All statements; the plan test reads them. */
-export const sql: Readonly<Record<string, string>> = {
-  ...single,
-  ...Object.fromEntries(
-    Object.entries(walks).flatMap(([walk, { down, up }]) => [
-      [`${walk}.down`, down],
-      [`${walk}.up`, up],
-    ]),
-  ),
-};
-
-type PlaceRow = Stored<'events', 'position' | 'event_index'>;
 type Counted = Stored<'principals', 'address' | 'id'> & { logs: number };
 type Row = Stored<'principals', 'address'> &
   Stored<'events', 'topic' | 'value'> &
@@ -104,38 +94,24 @@ const NO_BYTES = new Uint8Array(0);
 /** Before and after every event of a transaction. */
 const [BEFORE_EVENTS, AFTER_EVENTS] = [-1, 2 ** 32];
 
-type Direction = 'down' | 'up';
+/** Number of places in the first batch of a walk. */
+const FIRST_BATCH = 4;
+/** Number of contracts in a batch. */
+const BATCH = 256;
 
-/**
- * Finds up to so many places or more, from one on, which is included, in the order of the direction; fewer where there are no more.
- * No statement stays open between two calls.
- */
-type Way = Readonly<Record<Direction, (from: EventPosition, count: number) => EventPosition[]>>;
-
-/** Numbers of places in the first batch of a walk, and in any. */
-const [FIRST_BATCH, BATCH] = [4, 256];
-
-/** The places of a way, in batches that grow: a page may end soon. */
-function* placesOf(way: Way, direction: Direction, from: EventPosition): Generator<EventPosition, undefined> {
-  let at = from;
-  for (let count = FIRST_BATCH; ; count = Math.min(2 * count, BATCH)) {
-    const places = way[direction](at, count);
-    yield* places;
-    const last = places.at(-1);
-    if (last === undefined || places.length < count) return;
-    at = { ...last, eventIndex: last.eventIndex + (direction === 'down' ? -1 : 1) };
-  }
-}
-
-/** The places of several ways, which have none in common, in the order of the chain. */
-function* merged(ways: readonly Way[], direction: Direction, from: EventPosition): Generator<EventPosition> {
+/** The places of several lists, which have none in common, in the order of the chain. */
+function* merged(
+  lists: readonly ListedRows<PlaceRow>[],
+  key: CursorKey | null,
+  isBackward: boolean,
+): Generator<PlaceRow> {
   interface Head {
-    place: EventPosition;
-    others: Iterator<EventPosition, undefined>;
+    place: PlaceRow;
+    others: Iterator<PlaceRow | undefined>;
   }
   /** The next place of each, that which comes first at the end. */
   const heads: Head[] = [];
-  const comesFirst = (a: EventPosition, b: EventPosition): boolean => compared(a, b) > 0 === (direction === 'down');
+  const comesFirst = (a: PlaceRow, b: PlaceRow): boolean => newestFirst(placeKey(a), placeKey(b)) < 0 !== isBackward;
   function put(others: Head['others']): void {
     const place = others.next().value;
     if (place === undefined) return;
@@ -147,7 +123,7 @@ function* merged(ways: readonly Way[], direction: Direction, from: EventPosition
     }
     heads.splice(low, 0, { place, others });
   }
-  for (const way of ways) put(placesOf(way, direction, from));
+  for (const list of lists) put(walked(list).rows(key, isBackward, FIRST_BATCH)[Symbol.iterator]());
   for (let next = heads.pop(); next !== undefined; next = heads.pop()) {
     yield next.place;
     put(next.others);
@@ -158,7 +134,7 @@ function* merged(ways: readonly Way[], direction: Direction, from: EventPosition
 const logsIn = (found: readonly Counted[]): number => found.reduce((sum, { logs }) => sum + logs, 0);
 
 /** A place of a walk, judged. */
-interface Judged extends EventPosition {
+interface Judged extends PlaceRow {
   meets: boolean;
   cost: number;
 }
@@ -166,25 +142,19 @@ interface Judged extends EventPosition {
 /** @param limits tests use others than the default */
 export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimits> = {}) {
   const { principals: mostPrincipals, merged: mostMerged, rows: mostRows } = { ...LOG_WALK_LIMITS, ...limits };
-  const statements = ({ down, up }: Record<Direction, string>) => ({
-    down: prepared<PlaceRow, (number | string)[]>(db, down),
-    up: prepared<PlaceRow, (number | string)[]>(db, up),
-  });
-  const ofContract = statements(walks.contract);
-  const ofValue = statements(walks.value);
-  const ofChain = statements(walks.chain);
-  type Sent = [sender: number, position: number, last: number, count: number];
-  const sentDown = prepared<Stored<'transactions', 'position'>, Sent>(db, single.sentDown);
-  const sentUp = prepared<Stored<'transactions', 'position'>, Sent>(db, single.sentUp);
-  const ofTransaction = prepared<Stored<'events', 'event_index'>, [number]>(db, single.ofTransaction);
-  const contract = prepared<Counted, [string]>(db, single.contract);
-  const deployed = prepared<Counted, [string, string, number]>(db, single.deployed);
-  const senderOf = prepared<Stored<'principals', 'id'> & Stored<'accounts', 'sent'>, [string]>(db, single.sender);
-  const logAt = prepared<Stored<'events', 'contract_id' | 'topic'>, [number, number]>(db, single.log);
-  const originAt = prepared<Stored<'transactions', 'sender_id'>, [number]>(db, single.origin);
-  const addressOf = prepared<Stored<'principals', 'address'>, [number]>(db, single.address);
-  const valueAt = prepared<Stored<'events', 'value'>, [number, number]>(db, single.value);
-  const at = prepared<Row, [number, number]>(db, single.at);
+  const ofContract = lister<PlaceRow>(db, contractLogs);
+  const ofValue = lister<PlaceRow>(db, entriesOfValue);
+  const ofChain = lister<PlaceRow>(db, lists.chain);
+  const ofSender = lister<Stored<'transactions', 'position'>>(db, lists.sent);
+  const ofTransaction = prepared<Stored<'events', 'event_index'>, [number]>(db, sql.ofTransaction);
+  const contract = prepared<Counted, [string]>(db, sql.contract);
+  const deployed = prepared<Counted, [string, string, number]>(db, sql.deployed);
+  const senderOf = prepared<Stored<'principals', 'id'> & Stored<'accounts', 'sent'>, [string]>(db, sql.sender);
+  const logAt = prepared<Stored<'events', 'contract_id' | 'topic'>, [number, number]>(db, sql.log);
+  const originAt = prepared<Stored<'transactions', 'sender_id'>, [number]>(db, sql.origin);
+  const addressOf = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
+  const valueAt = prepared<Stored<'events', 'value'>, [number, number]>(db, sql.value);
+  const at = prepared<Row, [number, number]>(db, sql.at);
   const indexes = valueIndexes(db);
 
   /** The contracts that a deployer has logs of; null where they are too many. */
@@ -213,20 +183,8 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       ? deployedBy(of.deployer, pause)
       : of.contracts.map((id) => contract.get(id)).filter((row) => row !== null);
 
-  /** A way by a statement in both directions. @param values its own parameters */
-  function wayBy(statement: typeof ofContract, values: (number | string)[], { first, last }: Span): Way {
-    const rows = (direction: Direction, { position, eventIndex }: EventPosition, end: number, count: number) =>
-      statement[direction]
-        .all(...values, position, eventIndex, end, count)
-        .map((row): EventPosition => ({ position: row.position, eventIndex: row.event_index }));
-    return {
-      down: (from, count) => rows('down', from, first, count),
-      up: (from, count) => rows('up', from, last, count),
-    };
-  }
-
   /** The logs of contracts, each by the index of a field that must have one value, where it has such an index, else all. */
-  function logsOf(found: readonly Counted[], fields: readonly FieldFilter[], span: Span): Way[] {
+  function logsOf(found: readonly Counted[], fields: readonly FieldFilter[], span: Span) {
     const exact = fields.flatMap((field) => {
       const { low, high } = keyRange(field.conditions);
       return low === high ? [{ field, key: low }] : [];
@@ -240,9 +198,9 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       const own = usable.filter((one) => one.contract === address);
       for (const { field, key } of exact) {
         const index = indexFor(own, field);
-        if (index !== undefined) return wayBy(ofValue, [index.id, pathKey(field.path), key], span);
+        if (index !== undefined) return ofValue([index.id, pathKey(field.path), key], span);
       }
-      return wayBy(ofContract, [id], span);
+      return ofContract([id], span);
     });
   }
 
@@ -250,38 +208,28 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
    * The logs of a sender's transactions. Each of them has one more place, so that it counts as read where it has no logs: before
    * its events, or on the way up after them.
    */
-  function sentBy(sender: number, { first, last }: Span): Way {
-    function placesIn(positions: { position: number }[], count: number, within: (place: EventPosition) => boolean) {
-      const found: EventPosition[][] = [];
-      let places = 0;
-      for (const { position } of positions) {
-        if (places >= count) break;
-        const rows = ofTransaction.all(position);
-        const inside = rows.map(({ event_index }) => ({ position, eventIndex: event_index })).filter(within);
-        found.push(inside);
-        places += inside.length + 1;
-      }
-      return found.map((inside, nth) => ({ position: positions[nth]!.position, inside }));
-    }
+  function sentBy(sender: number, span: Span): ListedRows<PlaceRow> {
+    const sent = ofSender([sender], span);
     return {
-      down(from, count) {
-        const highest = from.eventIndex < BEFORE_EVENTS ? from.position - 1 : from.position;
-        const found = placesIn(
-          sentDown.all(sender, highest, first, count),
-          count,
-          (place) => compared(place, from) <= 0,
-        );
-        return found.flatMap(({ position, inside }) => [...inside.reverse(), { position, eventIndex: BEFORE_EVENTS }]);
+      rows(key, isBackward, count) {
+        const found: PlaceRow[] = [];
+        for (const { position } of sent.rows(key, isBackward, count + 1)) {
+          if (found.length >= count) break;
+          const logs = ofTransaction.all(position).map(({ event_index }) => ({ position, event_index }));
+          const places = isBackward
+            ? [...logs, { position, event_index: AFTER_EVENTS }]
+            : [...logs.reverse(), { position, event_index: BEFORE_EVENTS }];
+          const isAhead = (place: PlaceRow): boolean =>
+            key === null || newestFirst(placeKey(place), key) * (isBackward ? -1 : 1) >= 0;
+          found.push(...places.filter(isAhead));
+        }
+        return found;
       },
-      up(from, count) {
-        const lowest = from.eventIndex > AFTER_EVENTS ? from.position + 1 : from.position;
-        const found = placesIn(sentUp.all(sender, lowest, last, count), count, (place) => compared(place, from) >= 0);
-        return found.flatMap(({ position, inside }) => [...inside, { position, eventIndex: AFTER_EVENTS }]);
-      },
+      keyOf: placeKey,
     };
   }
 
-  function listedAt({ position, eventIndex }: EventPosition): ListedLog {
+  function listedAt({ position, event_index: eventIndex }: PlaceRow): ListedLog {
     const row = at.get(position, eventIndex);
     if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
     return {
@@ -301,10 +249,10 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     sender: { id: number; sent: number } | null,
     fields: readonly FieldFilter[],
     span: Span,
-  ): Way[] {
+  ): ListedRows<PlaceRow>[] {
     const most = found === null ? Number.POSITIVE_INFINITY : logsIn(found);
     if (sender !== null && sender.sent < most) return [sentBy(sender.id, span)];
-    return found === null ? [wayBy(ofChain, [], span)] : logsOf(found, fields, span);
+    return found === null ? [ofChain([], span)] : logsOf(found, fields, span);
   }
 
   /** Logs of several contracts, or of all of a deployer. */
@@ -317,17 +265,17 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const isWindow = heights.from !== null || heights.to !== null;
     const total = found === null || isFiltered || isWindow ? null : logsIn(found);
     if (found?.length === 0 || (origin !== null && sender === null)) {
-      return { items: [], total, current: cursor ?? HEAD, next: null, previous: null };
+      return emptyAt(cursor, total);
     }
 
     const own = found === null ? null : new Set(found.map(({ id }) => id));
     const isOf = (id: number): boolean => own?.has(id) ?? ('deployer' in of && isDeployedBy(of.deployer, id));
 
-    function judged(place: EventPosition): Judged {
+    function judged(place: PlaceRow): Judged {
       const no = { ...place, meets: false, cost: 1 };
       const yes = { ...no, meets: true };
       if (!isFiltered && found !== null) return yes;
-      const { position, eventIndex } = place;
+      const { position, event_index: eventIndex } = place;
       const log = logAt.get(position, eventIndex);
       if (log?.contract_id == null || !isOf(log.contract_id)) return no;
       if (topic !== null && topic !== log.topic) return no;
@@ -338,28 +286,17 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       return { ...place, meets: meetsAll(fields, fieldsOf(value)), cost };
     }
 
-    const span = spanOf(heights);
-    const ways = waysTo(found, sender, fields, span);
-    const newest = { position: span.last, eventIndex: AFTER_EVENTS };
-    const oldest = { position: span.first, eventIndex: BEFORE_EVENTS };
-    function startAt(key: Cursor['key'] | null, direction: Direction): EventPosition {
-      const place = key === null ? null : { position: numberAt(key, 0), eventIndex: numberAt(key, 1) };
-      if (direction === 'down') return place === null || compared(place, newest) > 0 ? newest : place;
-      return place === null || compared(place, oldest) < 0 ? oldest : place;
-    }
+    const ways = waysTo(found, sender, fields, spanOf(heights));
+    const logs: RowSource<Judged> = {
+      rows: (key, isBackward) => merged(ways, key, isBackward).map(judged),
+      keyOf: placeKey,
+    };
     return readLongPage<Judged, ListedLog, number | null>(
       {
-        limit,
-        at: cursor,
-        total,
-        mostRows,
-        rows(key, isBackwards) {
-          const direction = isBackwards === (order === 'desc') ? 'up' : 'down';
-          return merged(ways, direction, startAt(key, direction)).map(judged);
-        },
+        ...{ limit, at: cursor, total, mostRows },
+        ...(order === 'desc' ? logs : reversed(logs)),
         meets: ({ meets }) => meets,
         costOf: ({ cost }) => cost,
-        keyOf: ({ position, eventIndex }) => [position, eventIndex],
         itemOf: listedAt,
       },
       pause,

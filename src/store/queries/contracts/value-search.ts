@@ -53,14 +53,14 @@ export const VALUE_SEARCH_LIMITS: ValueSearchLimits = {
 /** The place of a log or call in the chain; that of a call has the event 0. */
 export type PlaceRow = Stored<'value_index_entries', 'position' | 'event_index'>;
 export const placeKey = ({ position, event_index }: PlaceRow): CursorKey => [position, event_index];
-const newestFirst = (a: CursorKey, b: CursorKey): number =>
+export const newestFirst = (a: CursorKey, b: CursorKey): number =>
   numberAt(b, 0) - numberAt(a, 0) || numberAt(b, 1) - numberAt(a, 1);
 
 const entries = 'FROM value_index_entries';
 const ofPath = 'index_id = ?1 AND path = ?2';
 const byPlace = [down('position'), down('event_index')];
 /** The entries of one value, newest first. */
-const entriesOfValue = ordered(
+export const entriesOfValue = ordered(
   { select: `SELECT position, event_index ${entries}`, where: `${ofPath} AND value = ?3` },
   byPlace,
   { isEnded: true },
