@@ -11,7 +11,7 @@ import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource, PlaceReads } from '../places/files.ts';
 import { lastIdentityIn } from '../store/ingest/log-identity.ts';
-import { type Head, LOG_START, sameChain } from '../store/log/entry.ts';
+import { type Entry, type Head, LOG_START, sameChain } from '../store/log/entry.ts';
 import { IDENTITY } from './archive-directory.ts';
 import {
   FORMAT,
@@ -282,6 +282,35 @@ export async function newestOpenPart(
     place,
     `${foreign.name} and ${newest.name} are of two logs: they differ by entry ${foreign.last}`,
   );
+}
+
+/**
+ * Reads the entries after one, in batches.
+ * @param after number of the entry, and its chain value if the archive must have this entry
+ * @throws ArchiveDamagedError if it has another entry of this number; at a gap, once the entries before it were taken
+ */
+export async function* entriesAfter(
+  place: PlaceReads,
+  { id, chain }: Pick<Head, 'id'> & Partial<Head>,
+): AsyncGenerator<Entry[]> {
+  const { open, segments } = await contentsOf(place);
+  const { linked, last, fault } = linkedFrom(segments, id + 1);
+
+  function entriesOf({ first, before, entries }: Segment): Entry[] {
+    const there = first === id + 1 ? before : entries.find((entry) => entry.id === id)?.chain;
+    if (chain !== undefined && there !== undefined && !sameChain(there, chain)) {
+      throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
+    }
+    return first > id ? entries : entries.filter((entry) => entry.id > id);
+  }
+
+  for await (const segment of mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after))) {
+    yield entriesOf(segment);
+  }
+  if (fault !== null) throw new ArchiveDamagedError(place, fault);
+  const part = await newestOpenPart(place, open, last);
+  const entries = part === null ? [] : entriesOf(part);
+  if (entries.length > 0) yield entries;
 }
 
 /** The chain value of an entry; null if the archive lacks the entry. @throws ArchiveDamagedError */

@@ -11,8 +11,8 @@ import type { BaseTable } from '../store/base/tables.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
 import { openJournal } from '../store/files/journal.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
-import { compressed, type Head, sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError } from './archive.ts';
+import { compressed, sameChain } from '../store/log/entry.ts';
+import { ArchiveDamagedError, entriesAfter } from './archive.ts';
 import {
   type BaseManifest,
   type BasePart,
@@ -23,7 +23,6 @@ import {
   partName,
   rowsOfPart,
 } from './base.ts';
-import type { Segment } from './segment.ts';
 
 /** The base that a restore begins with: that of an entry, none, or the newest that fits where it is null. */
 export type BaseChoice = number | 'none' | null;
@@ -102,32 +101,20 @@ export interface FillingOptions {
   staging: string;
   place: PlaceReads;
   base: ChosenBase;
-  /** The segments from the one that has an entry on. */
-  segmentsFrom: (entry: number) => AsyncGenerator<Segment>;
   report: (entry: number) => void;
   turn: () => Promise<void>;
 }
 
-/** @throws ArchiveDamagedError where a segment doesn't follow the journal's last entry */
-function requireNext(place: PlaceReads, segment: Segment, { id, chain }: Head): void {
-  const there = segment.first === id + 1 ? segment.before : segment.entries.find((entry) => entry.id === id)?.chain;
-  if (there !== undefined && sameChain(there, chain)) return;
-  throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
-}
-
 /** Fills the journal with the entries up to the base. @throws ArchiveDamagedError if the base belongs to another log than the segments */
 export async function fillJournal(options: FillingOptions): Promise<void> {
-  const { staging, place, base, segmentsFrom, report, turn } = options;
+  const { staging, place, base, report, turn } = options;
   const journal = openJournal(staging);
   try {
-    const begun = journal.lastId();
-    if (begun < base.position) {
-      for await (const segment of segmentsFrom(begun + 1)) {
-        const last = journal.lastId();
+    if (journal.lastId() < base.position) {
+      for await (const entries of entriesAfter(place, journal.head())) {
         journal.begin();
-        requireNext(place, segment, { id: last, chain: journal.chainAt(last) ?? new Uint8Array() });
-        for (const { text, ...entry } of segment.entries) {
-          if (entry.id > last && entry.id <= base.position) journal.append(entry, compressed(text));
+        for (const { text, ...entry } of entries) {
+          if (entry.id <= base.position) journal.append(entry, compressed(text));
         }
         journal.commit();
         report(journal.lastId());

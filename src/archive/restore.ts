@@ -6,7 +6,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
-import { mapAhead } from '../base/map-ahead.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import type { PlaceReads } from '../places/files.ts';
@@ -18,21 +17,20 @@ import { markerPath, stagingOf } from '../store/files/unfinished.ts';
 import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
 import { identityEntry, lastIdentityIn, newIdentity } from '../store/ingest/log-identity.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
-import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
+import type { Entry } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
   chainOfIdentity,
   contentsOf,
+  entriesAfter,
   type Identity,
   linkedFrom,
   newestOpenPart,
   otherIdentity,
   requireIdentity,
-  sealedSegment,
 } from './archive.ts';
 import { type BaseManifest, baseOfName } from './base.ts';
 import { type BaseChoice, begunBase, type ChosenBase, chosenBase, fillJournal, loadBase } from './base-restore.ts';
-import type { Segment } from './segment.ts';
 
 /** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
@@ -103,16 +101,6 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
   return 'time' in until ? received_at > until.time : highest > until.height;
 }
 
-/** The segments from the one that has an entry on. @throws ArchiveDamagedError at a gap, once those before it were taken */
-export async function* segmentsFrom(place: PlaceReads, entry: number): AsyncGenerator<Segment> {
-  const { open, segments } = await contentsOf(place);
-  const { linked, last, fault } = linkedFrom(segments, entry);
-  yield* mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after));
-  if (fault !== null) throw new ArchiveDamagedError(place, fault);
-  const part = await newestOpenPart(place, open, last);
-  if (part !== null) yield part;
-}
-
 /** The last entry that was applied; undefined if there is none. */
 const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.after(entries.head().id - 1)][0];
 
@@ -122,7 +110,7 @@ async function changeIdentity(ingest: Ingest, identity: string, { turn, now }: A
   if (last === undefined) return;
   // Times of entries don't decrease, whatever this machine's clock says.
   const receivedAt = Math.max(now() * MICROSECONDS, last.receivedAt);
-  await ingest.entries.follow([identityEntry(last, receivedAt, identity)], false, turn);
+  await ingest.entries.follow([identityEntry(last, receivedAt, identity)], 'group', false, turn);
 }
 
 /** @throws ArchiveDamagedError if the entries give the log another identity than the archive names */
@@ -142,13 +130,6 @@ async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last
   }
 }
 
-/** @throws ArchiveDamagedError if a segment has another entry in place of the last one that was applied */
-function requireSameEntry(place: PlaceReads, { entries }: Segment, { id, chain }: Head): void {
-  const there = entries.find((entry) => entry.id === id);
-  if (there === undefined || sameChain(there.chain, chain)) return;
-  throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
-}
-
 /** Applies the entries of the segments that the archive lists now. @returns whether an earlier end was reached */
 async function applyListed(
   ingest: Ingest,
@@ -157,14 +138,11 @@ async function applyListed(
 ): Promise<boolean> {
   const { place, until, report, turn } = options;
   if (isEnd(ingest.position().id, until)) return true;
-  for await (const segment of segmentsFrom(place, ingest.position().id + 1)) {
-    const position = ingest.position();
-    requireSameEntry(place, segment, position);
-    const left = segment.entries.filter(({ id }) => id > position.id);
-    const beyond = left.findIndex((entry) => isBeyond(entry, until));
-    await ingest.entries.follow(beyond < 0 ? left : left.slice(0, beyond), false, turn);
+  for await (const entries of entriesAfter(place, ingest.position())) {
+    const beyond = entries.findIndex((entry) => isBeyond(entry, until));
+    await ingest.entries.follow(beyond < 0 ? entries : entries.slice(0, beyond), 'group', false, turn);
     const entry = ingest.position().id;
-    if (left.length > 0) report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
+    report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
     if (beyond >= 0 || isEnd(entry, until)) return true;
   }
   return false;
@@ -202,7 +180,6 @@ async function makeBase(options: ArchiveRestoreOptions, staging: string, base: C
   const { place, making, turn, loading = () => {} } = options;
   await fillJournal({
     ...{ staging, place, base, turn },
-    segmentsFrom: (entry) => segmentsFrom(place, entry),
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
   await loadBase({
@@ -229,6 +206,7 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
     const restored = lastApplied(ingest);
     const isChanged = identity !== null && restored !== undefined && lastIdentityIn([restored]) === identity;
     if (!isChanged) await applyEntries(ingest, options, last);
+    ingest.commit();
     if (identity === null) requireNamedIdentity(place, archive.identity, ingest);
     else if (!isChanged) await changeIdentity(ingest, identity, options);
     for (const one of ingest.makeSecondaryIndexes()) making(one);

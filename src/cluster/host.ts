@@ -349,7 +349,7 @@ export class ClusterHost {
   async #apply(read: readonly Entry[]): Promise<void> {
     const { log, entries, clock, say } = this.#options;
     try {
-      await entries.follow(read, this.#levelAt !== null, clock.turn);
+      await entries.follow(read, 'each', this.#levelAt !== null, clock.turn);
     } catch (error) {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await whyForeign(log, entries, error);

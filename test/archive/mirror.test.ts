@@ -309,7 +309,7 @@ async function kept(share: number): Promise<string> {
   const ingest = openIngest({ directory: into, chainId: null, machine: silentMachine, log: () => {} });
   try {
     const first = [...journal.after(0)].slice(0, Math.ceil(entries() * share));
-    await ingest.entries.follow(first, false, systemClock.turn);
+    await ingest.entries.follow(first, 'each', false, systemClock.turn);
   } finally {
     ingest.close();
     journal.close();

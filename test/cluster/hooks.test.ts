@@ -86,6 +86,7 @@ test('a new identity of the log pauses chainhooks on every host, and any host en
     await single.register(hook('one'));
     await single.ingest.entries.follow(
       [identityEntry(single.ingest.position(), 1, newIdentity())],
+      'each',
       false,
       async () => {},
     );

@@ -57,7 +57,12 @@ function answering() {
 }
 
 const begin = (direct: DirectHooks): Promise<void> =>
-  direct.ingest.entries.follow([identityEntry(direct.ingest.position(), 1_000, newIdentity())], true, async () => {});
+  direct.ingest.entries.follow(
+    [identityEntry(direct.ingest.position(), 1_000, newIdentity())],
+    'each',
+    true,
+    async () => {},
+  );
 
 test('hooks are paused with their queues and backfills, and go on where they stopped once they are enabled', async () => {
   const { lease, gain } = laterLease();

@@ -144,7 +144,7 @@ test('a follower and a rebuild have the identity of the entries, and add none', 
   using follower = openNew({ chance: random });
   {
     using open = openAt(source.path);
-    await follower.ingest.entries.follow([...open.ingest.entries.after(0)], true, async () => {});
+    await follower.ingest.entries.follow([...open.ingest.entries.after(0)], 'each', true, async () => {});
   }
   expect(expectIdentity(follower.directory, entryOf(events.length))).toBe(identity);
   rmSync(indexPath(source.path));

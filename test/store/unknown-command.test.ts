@@ -24,7 +24,7 @@ test('a log that is followed stops before it', async () => {
   using directory = ingestOf(events);
   using opened = openAt(directory.path);
   const before = opened.ingest.position();
-  const following = opened.ingest.entries.follow([unknownAfter(before)], true, async () => {});
+  const following = opened.ingest.entries.follow([unknownAfter(before)], 'each', true, async () => {});
   await expect(following).rejects.toThrow(NAMED);
   expect(opened.ingest.position()).toEqual(before);
 });

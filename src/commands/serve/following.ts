@@ -2,8 +2,9 @@
  * `serve --from` keeps up with the archive: while blocks are missing, or the node sends nothing, the events of the archive are
  * offered to the writer, like a node's. So the data's own log stays the truth, and an event that it has changes nothing.
  */
+import { entriesAfter } from '../../archive/archive.ts';
 import { entryBefore, entryBelow, type FollowEvent } from '../../archive/follow.ts';
-import { heightOf, segmentsFrom } from '../../archive/restore.ts';
+import { heightOf } from '../../archive/restore.ts';
 import type { Clock } from '../../base/clock.ts';
 import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
@@ -118,9 +119,8 @@ export function archiveFollowing(options: FollowingOptions) {
   /** Offers the events of the archive, from the next one on. */
   async function read(archive: PlaceReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
-    for await (const segment of segmentsFrom(archive, from)) {
-      for (const entry of segment.entries) {
-        if (entry.id < next) continue;
+    for await (const entries of entriesAfter(archive, { id: from - 1 })) {
+      for (const entry of entries) {
         if (signal.aborted || !(await offer(entry))) return;
         next = entry.id + 1;
       }

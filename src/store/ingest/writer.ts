@@ -290,12 +290,18 @@ export class Writer {
 
   /**
    * Applies entries of a log in one transaction, and skips those that the host has already.
+   * @param durability of all of them, once the last one is applied
    * @param isLive whether their changes are pushed to subscribers
    * @param turn yields to other work between two entries
    * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
    * @throws StoreUnavailableError; then none of them is applied
    */
-  async follow(entries: readonly Entry[], isLive: boolean, turn: () => Promise<void>): Promise<void> {
+  async follow(
+    entries: readonly Entry[],
+    durability: Exclude<Durability, 'end'>,
+    isLive: boolean,
+    turn: () => Promise<void>,
+  ): Promise<void> {
     const last = this.#guarded(() => {
       this.#recover();
       return this.position().id;
@@ -307,11 +313,11 @@ export class Writer {
         await turn();
       }
     } catch (error) {
-      if (error instanceof ForeignEntryError || error instanceof InapplicableEntryError) this.commit();
+      if (error instanceof ForeignEntryError || error instanceof InapplicableEntryError) this.#settle(durability);
       else this.rollback();
       throw error;
     }
-    this.commit();
+    this.#settle(durability);
   }
 
   /** Reads a change. @returns a function that applies it in the open transaction */
