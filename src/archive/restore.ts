@@ -4,11 +4,13 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import type { PlaceReads } from '../places/files.ts';
+import { type DataState, dataStateOf } from '../store/files/data-state.ts';
 import { journalPath } from '../store/files/database.ts';
 import { type Lock, lockUnfinished } from '../store/files/lock.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
@@ -73,10 +75,8 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   report: (progress: RestoreProgress) => void;
   /** Called with each secondary index before it is made. */
   making: (progress: SecondaryIndexProgress) => void;
-  /** Awaited after each entry, so that signals are handled. */
-  turn: () => Promise<void>;
-  /** Unix milliseconds. */
-  now: () => number;
+  /** Its turns are awaited after each entry, so that signals are handled. */
+  clock: Pick<Clock, 'turn' | 'now'>;
 }
 
 /** The height of a block's event; null for any other entry. */
@@ -105,12 +105,12 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
 const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.after(entries.head().id - 1)][0];
 
 /** Gives the log a new identity: other entries follow from here on than in the log that the archive belongs to. */
-async function changeIdentity(ingest: Ingest, identity: string, { turn, now }: ArchiveRestoreOptions): Promise<void> {
+function changeIdentity(ingest: Ingest, identity: string, { clock }: ArchiveRestoreOptions): void {
   const last = lastApplied(ingest);
   if (last === undefined) return;
   // Times of entries don't decrease, whatever this machine's clock says.
-  const receivedAt = Math.max(now() * MICROSECONDS, last.receivedAt);
-  await ingest.entries.follow([identityEntry(last, receivedAt, identity)], 'group', false, turn);
+  const receivedAt = Math.max(clock.now() * MICROSECONDS, last.receivedAt);
+  ingest.entries.apply({ entry: identityEntry(last, receivedAt, identity) }, 'each', false);
 }
 
 /** @throws ArchiveDamagedError if the entries give the log another identity than the archive names */
@@ -136,11 +136,11 @@ async function applyListed(
   options: ArchiveRestoreOptions,
   { from, last }: { from: number; last: number },
 ): Promise<boolean> {
-  const { place, until, report, turn } = options;
+  const { place, until, report, clock } = options;
   if (isEnd(ingest.position().id, until)) return true;
   for await (const entries of entriesAfter(place, ingest.position())) {
     const beyond = entries.findIndex((entry) => isBeyond(entry, until));
-    await ingest.entries.follow(beyond < 0 ? entries : entries.slice(0, beyond), 'group', false, turn);
+    await ingest.entries.follow(beyond < 0 ? entries : entries.slice(0, beyond), 'group', false, clock.turn);
     const entry = ingest.position().id;
     report({ entry, height: ingest.tipHeight(), from, last: Math.max(last, entry) });
     if (beyond >= 0 || isEnd(entry, until)) return true;
@@ -177,7 +177,8 @@ async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<numbe
 
 /** Brings the journal and the index to the entry of a base. */
 async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
-  const { place, making, turn, loading = () => {} } = options;
+  const { place, making, clock, loading = () => {} } = options;
+  const { turn } = clock;
   await fillJournal({
     ...{ staging, place, base, turn },
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
@@ -208,7 +209,7 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
     if (!isChanged) await applyEntries(ingest, options, last);
     ingest.commit();
     if (identity === null) requireNamedIdentity(place, archive.identity, ingest);
-    else if (!isChanged) await changeIdentity(ingest, identity, options);
+    else if (!isChanged) changeIdentity(ingest, identity, options);
     for (const one of ingest.makeSecondaryIndexes()) making(one);
   } catch (error) {
     if (!(error instanceof ForeignEntryError)) throw error;
@@ -275,13 +276,15 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
 
 /**
  * Restores an archive, or continues an interrupted restore. Until it is done, no command opens the directory for writing.
+ * @returns the state of the restored data
  * @throws OperatorError if the directory has data, or the archive is missing, damaged, of another chain, or of a newer program
  */
-export async function restoreArchive(options: ArchiveRestoreOptions): Promise<void> {
+export async function restoreArchive(options: ArchiveRestoreOptions): Promise<DataState> {
   const { directory } = options;
   using lock = onFile(directory, () => lockUnfinished(directory));
   try {
     await restoreLocked(options, lock);
+    return dataStateOf(directory);
   } catch (error) {
     throw operatorErrorOf(error, directory) ?? error;
   }

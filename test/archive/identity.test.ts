@@ -1,4 +1,5 @@
 /** One archive holds one history: data restored to an earlier point is another log, which writes to another place. */
+
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { verifiedArchive } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { signedArchive } from '../../src/archive/signed.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -180,7 +182,7 @@ test('a restore that is killed at any moment has one new identity once it is don
     cpSync(killed, copy, { recursive: true });
     copies.push(copy);
   };
-  await restoredFrom(place, killed, { until, turn });
+  await restoredFrom(place, killed, { until, clock: { ...systemClock, turn } });
   expect(copies.length).toBeGreaterThan(3);
   for (const copy of copies) {
     rmSync(join(copy, 'writer.lock'), { force: true });

@@ -9,11 +9,11 @@ import { runImport } from '../../src/commands/data/import.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 

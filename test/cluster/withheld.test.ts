@@ -14,7 +14,6 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH, publicEntry } from '../../src/store/ingest/commands.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { definition, hookServer, receiver } from '../hooks/server.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
@@ -23,6 +22,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { openAt, received } from '../support/data/ingest.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { tables, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { assertProperty, character } from '../support/property.ts';

@@ -10,11 +10,11 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { besides, eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, casesOf, Seen, timeout } from '../support/property.ts';
 

@@ -14,9 +14,9 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { journalRows, type Tables, tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf } from '../support/property.ts';
 

@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
 import { emptyDirectory, type OpenIngest, openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
 import { canonicalHashes, fromAnywhere } from '../support/events/from-anywhere.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';

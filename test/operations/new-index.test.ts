@@ -5,7 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 

@@ -5,9 +5,9 @@ import { rmSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
 import { Archiver } from '../../src/archive/archiver.ts';
 import { verifiedBases } from '../../src/archive/base-verify.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { runBase } from '../../src/commands/serve/archive-thread.ts';
 import type { ArchiveRounds } from '../../src/commands/serve/archiving.ts';
@@ -134,7 +135,9 @@ export class Archive {
     const until = back === 0 || known === 0 ? null : { entry: Math.max(1, known - back) };
     this.last = 0;
     try {
-      await restoredFrom(this.#place, directory, { until, now: () => Math.floor(this.#world.time) });
+      await restoredFrom(this.#place, directory, {
+        ...{ until, clock: { ...systemClock, now: () => Math.floor(this.#world.time) } },
+      });
     } catch (error) {
       if (!(error instanceof OperatorError) || known > 0) throw error;
       // Nothing is archived: the new machine begins with nothing, and with an archive of its own.

@@ -3,10 +3,10 @@
 import { expect, test } from 'bun:test';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api/api.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, openNew, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, tables } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 

@@ -14,11 +14,11 @@ import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, tables, wholeIndex } from '../support/data/tables.ts';
 import {
   alice,

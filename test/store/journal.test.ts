@@ -10,11 +10,11 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { fitOf, openWholeJournal } from '../../src/store/files/journal-link.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { copyFile } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { block } from '../support/events/handmade.ts';
 

@@ -10,9 +10,9 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { lockRebuild, lockWriter } from '../../src/store/files/lock.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
 

@@ -8,12 +8,12 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { COMMAND_PATH, LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
 import type { Outcome } from '../../src/store/ingest/event.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openHost } from '../cluster/open-host.ts';
 import { faultStore, never } from '../faults/fault-store.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { emptyDirectory, entryOf, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 4, transactionsPerBlock: 1 })].map(received);

@@ -17,12 +17,12 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { localTables } from '../../src/store/check/tables.ts';
 import { indexPath, journalPath, oneRowTables } from '../../src/store/files/database.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openWithHooks } from '../faults/event-range.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 

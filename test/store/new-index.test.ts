@@ -7,9 +7,10 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
-import { type RebuildOptions, rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import type { RebuildOptions } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything } from '../support/data/tables.ts';
 
 const chainOf = (seed: number) =>

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { command } from '../e2e/stackside.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 })].map(received);
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);

@@ -14,9 +14,9 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { type Tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 

@@ -1,9 +1,9 @@
 /** Prints of the send-many contract are memos of the transfers before them. */
 import { expect, test } from 'bun:test';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api/api.ts';
 import { ingestOf, openAt } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything } from '../support/data/tables.ts';
 import { alice, block, bob, carol, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';

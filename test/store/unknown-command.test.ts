@@ -4,9 +4,9 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { compressed, type Entry, type Head, headAfter } from '../../src/store/log/entry.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { rebuildIndex } from '../support/data/rebuild.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 2, blocks: 3, transactionsPerBlock: 1 })].map(received);

@@ -21,7 +21,6 @@ import { createLog } from '../../log.ts';
 import type { PlaceReads } from '../../places/files.ts';
 import { placeAt } from '../../places/place.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { dataStateOf } from '../../store/files/data-state.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
 import { duration, progressLines, secondaryIndexReport } from '../cli/progress.ts';
@@ -167,7 +166,7 @@ export async function restoreFromArchive(
 ): Promise<string> {
   const { data: directory, network: chainId } = settings;
   using lines = progressLines(process.stderr);
-  await interruptible(
+  const { tip, position, identity } = await interruptible(
     () => {},
     () =>
       restoreArchive({
@@ -190,11 +189,9 @@ export async function restoreFromArchive(
             return `${place.location}: entry ${entry} of ${last}, ${Math.round(rate)} entries/s, height ${height}, ETA ${eta}`;
           }),
         making: secondaryIndexReport(lines).making,
-        turn: systemClock.turn,
-        now: systemClock.now,
+        clock: systemClock,
       }),
   );
-  const { tip, position, identity } = dataStateOf(directory);
   const restored = `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n`;
   return choice.until === null ? restored : restored + identityText(place, position.id, identity);
 }

@@ -3,7 +3,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import { type RebuildOptions, rebuildIndex, rebuildIndexAhead } from '../../store/ingest/rebuild.ts';
+import { beginRebuild, type RebuildOptions } from '../../store/ingest/rebuild.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
 
@@ -38,10 +38,9 @@ export async function runRebuild(
     force,
     beside,
   };
-  const { tipHeight, isInstalled } =
-    threads === 0
-      ? rebuildIndex(options)
-      : await rebuildIndexAhead(options, (ingest) => replayed(ingest, settings.data, threads));
+  using rebuild = beginRebuild(options);
+  if (threads > 0) await replayed(rebuild.ingest, settings.data, threads);
+  const { tipHeight, isInstalled } = rebuild.finish();
   done();
   process.stdout.write(
     isInstalled

@@ -80,14 +80,8 @@ async function restore(given: From): Promise<void> {
     said = now;
     return true;
   };
-  await restoreArchive({
-    ...{
-      directory,
-      place,
-      chainId,
-      until: null,
-      machine: silentMachine,
-    },
+  const { position, tip } = await restoreArchive({
+    ...{ directory, place, chainId, until: null, machine: silentMachine },
     // The blocks go by by the thousand.
     log: (event) => isLogged(event.event, 'error') && log(event),
     report({ entry, from, last, height }) {
@@ -102,10 +96,8 @@ async function restore(given: From): Promise<void> {
     making(index) {
       if (isDue()) log({ event: 'secondary_index_begun', ...index });
     },
-    turn: clock.turn,
-    now: clock.now,
+    clock,
   });
-  const { position, tip } = dataStateOf(directory);
   const own = { entry: position.id, chain: position.chain.toHex() };
   // The head that was seen may have entries that are missing there now.
   noteArchive(directory, { ...own, ...seenArchive(directory), location, archive });

@@ -24,11 +24,17 @@ function wouldBeLost(position: Head, journal: JournalReads): string | null {
   }
 }
 
-function requireNothingLost(directory: string, journal: JournalReads): void {
+/** @throws OperatorError */
+function requireNothingLost(directory: string): void {
   const path = indexPath(directory);
-  const position = existsSync(path) ? positionOfFile(path) : null;
-  const lost = position === null ? null : wouldBeLost(position, journal);
-  if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
+  const journal = openJournal(directory);
+  try {
+    const position = existsSync(path) ? positionOfFile(path) : null;
+    const lost = position === null ? null : wouldBeLost(position, journal);
+    if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
+  } finally {
+    journal.close();
+  }
 }
 
 export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
@@ -40,20 +46,6 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
   free?: (directory: string) => number | null;
   /** Called with each secondary index before it is made. */
   making?: (progress: SecondaryIndexProgress) => void;
-}
-
-/** Replays the journal into the index of a staging directory. @returns the height of its tip */
-function* makeIndex({ making = () => {}, ...options }: RebuildOptions, staging: string): Generator<Ingest, number> {
-  const ingest = openIngest({ ...options, load: 'bulk', staging, replayTo: 0 });
-  try {
-    yield ingest;
-    ingest.catchUp();
-    for (const one of ingest.makeSecondaryIndexes()) making(one);
-    ingest.catchUp();
-    return ingest.tipHeight();
-  } finally {
-    ingest.close();
-  }
 }
 
 /** Bytes of disk space that a rebuild leaves to the server beside it. */
@@ -88,75 +80,60 @@ function handOver(directory: string): boolean {
 }
 
 /** A rebuilt index. */
-interface Rebuilt {
+export interface Rebuilt {
   /** The height of its tip. */
   tipHeight: number;
   /** Whether it is installed: beside a server, the server does so. */
   isInstalled: boolean;
 }
 
+/** A rebuild that was begun. Its disposal removes what it made, unless it is finished. */
+export interface Rebuild extends Disposable {
+  /** The new index, which is empty. Entries of the journal can be replayed into it. */
+  ingest: Ingest;
+  /** Replays the entries that are left, and installs the index in place of the old one. @throws LockHeldError if the lock is lost */
+  finish(): Rebuilt;
+}
+
 /**
- * Replays the journal into a new index, and installs it in place of the old one. If this fails or is stopped, the old index
- * is unchanged.
+ * Begins to replay the journal into a new index. If this fails or is stopped, the old index is unchanged.
  * @throws OperatorError if the journal lacks data of the index and `force` is false; LockHeldError while
  *   another process writes, or makes an index, or the lock is lost
  */
-export function rebuildIndex(options: RebuildOptions): Rebuilt {
-  const steps = rebuilding(options);
-  steps.next();
-  return ended(steps.next());
-}
-
-/** As {@link rebuildIndex}, where entries are read ahead. @param replay replays entries of the journal, all or the first ones */
-export async function rebuildIndexAhead(
-  options: RebuildOptions,
-  replay: (ingest: Ingest) => Promise<void>,
-): Promise<Rebuilt> {
-  const steps = rebuilding(options);
-  const { value } = steps.next();
-  try {
-    await replay(value as Ingest);
-  } catch (error) {
-    return ended(steps.throw(error));
-  }
-  return ended(steps.next());
-}
-
-function ended({ done, value }: IteratorResult<Ingest, Rebuilt>): Rebuilt {
-  if (done !== true) throw new Error('a rebuild has one step');
-  return value;
-}
-
-/** Yields the new index while it is empty. */
-function* rebuilding(options: RebuildOptions): Generator<Ingest, Rebuilt> {
-  const { directory, force, beside = false } = options;
+export function beginRebuild(options: RebuildOptions): Rebuild {
+  const { directory, force, beside = false, making = () => {} } = options;
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
       `There is no journal in ${directory} to rebuild the index from.`,
       'Import a recording of the chain, or let a node that starts from an empty chainstate send its events.',
     );
   }
-  using locks = new DisposableStack();
-  const writing = beside ? null : locks.use(lockWriter(directory));
-  const making = locks.use(lockRebuild(directory));
-  try {
-    const journal = openJournal(directory);
-    try {
-      if (!force) requireNothingLost(directory, journal);
-    } finally {
-      journal.close();
-    }
-    const limit = beside ? { mostBytes: requireServable(options) } : {};
-    const staging = openStaging(directory, force);
-    const tipHeight = yield* makeIndex({ ...options, ...limit }, staging);
+  using begun = new DisposableStack();
+  const writing = beside ? null : begun.use(lockWriter(directory));
+  const lock = begun.use(lockRebuild(directory));
+  begun.defer(() => clearStaging(directory));
+  if (!force) requireNothingLost(directory);
+  const limit = beside ? { mostBytes: requireServable(options) } : {};
+  const staging = openStaging(directory, force);
+  const opened = begun.use(new DisposableStack());
+  const ingest = openIngest({ ...options, ...limit, load: 'bulk', staging, replayTo: 0 });
+  opened.defer(() => ingest.close());
+  const made = begun.move();
+
+  function finish(): Rebuilt {
+    ingest.catchUp();
+    for (const one of ingest.makeSecondaryIndexes()) making(one);
+    ingest.catchUp();
+    const tipHeight = ingest.tipHeight();
+    opened.dispose();
     // Without them, the files in the staging directory may be those of another rebuild.
-    making.requireHeld();
+    lock.requireHeld();
     writing?.requireHeld();
     offerIndex(directory);
     if (beside) return { tipHeight, isInstalled: handOver(directory) };
     installOffer(directory);
     return { tipHeight, isInstalled: true };
-  } finally {
-    clearStaging(directory);
   }
+
+  return { ingest, finish, [Symbol.dispose]: () => made.dispose() };
 }

@@ -61,12 +61,12 @@ export async function restoredFrom(
   directory: string,
   options: Partial<ArchiveRestoreOptions> = {},
 ): Promise<number> {
-  await restoreArchive({
+  const { position } = await restoreArchive({
     ...{ directory, place, chainId: null, until: null, machine: silentMachine },
-    ...{ log: () => {}, report: () => {}, making: () => {}, turn: systemClock.turn, now: systemClock.now },
+    ...{ log: () => {}, report: () => {}, making: () => {}, clock: systemClock },
     ...options,
   });
-  return dataStateOf(directory).position.id;
+  return position.id;
 }
 
 /** The message of the OperatorError with which work ends. */
