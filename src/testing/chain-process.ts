@@ -3,16 +3,16 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { DevnetError } from './errors.ts';
 import { within } from './limit.ts';
 
-/** Lines of the log in an error. */
+/** Number of log lines in an error. */
 const LOG_LINES = 20;
 const STOP_LIMIT_MS = 10_000;
 
-/** Variables that the executable inherits; the settings of other servers must not change the chain. */
+/** Variables that the executable inherits. Settings of other servers must not change the chain. */
 const PASSED_ON = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
 
-/** The line that says that the server is ready. */
+/** The line that reports that the server is ready. */
 interface Ready {
-  /** The address of the API. */
+  /** URL of the API. */
   api: string;
   /** The accounts of a Clarinet project. */
   accounts?: readonly { name: string }[];
@@ -20,14 +20,14 @@ interface Ready {
 
 export interface ChainProcess {
   readonly url: string;
-  /** Names of the accounts that a Clarinet project has; none of a simulated chain. */
+  /** Names of the accounts of a Clarinet project; empty for a simulated chain. */
   readonly accounts: ReadonlySet<string>;
   /** Resolves when the process has ended, with the error for all later calls. */
   readonly ended: Promise<DevnetError>;
   stop(): Promise<void>;
 }
 
-/** Lets this process end though its child runs; the child ends with its stdin. */
+/** Lets this process end while its child runs. The child ends with its stdin. */
 function detach(child: ChildProcessWithoutNullStreams): void {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) {
@@ -38,7 +38,7 @@ function detach(child: ChildProcessWithoutNullStreams): void {
 const passedOn = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
 
-/** Resolves with the line that says that the server is ready. */
+/** Resolves with the line that reports that the server is ready. */
 function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -56,7 +56,7 @@ function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
   });
 }
 
-/** The last lines of the log, for errors. */
+/** Returns the last lines of the log, for errors. */
 function lastLines({ stderr }: ChildProcessWithoutNullStreams): () => string {
   let text = '';
   stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -70,7 +70,7 @@ function lastLines({ stderr }: ChildProcessWithoutNullStreams): () => string {
 
 /**
  * Starts the executable, and waits until the chain is ready.
- * @throws DevnetError if it is missing, ends, or isn't ready at the limit
+ * @throws DevnetError if the executable is missing, ends, or isn't ready at the limit
  */
 export async function startProcess(
   executable: string,
@@ -80,7 +80,7 @@ export async function startProcess(
   const child = spawn(executable, args, { env: passedOn(), windowsHide: true });
   const log = lastLines(child);
   let phase: 'starting' | 'running' | 'stopping' = 'starting';
-  // Writing to a child that has ended fails; its end is reported below.
+  // Writing to a child that has ended fails. Its end is reported below.
   child.stdin.on('error', () => {});
   const ended = new Promise<DevnetError>((resolve) => {
     child.once('error', (cause: NodeJS.ErrnoException) => {
@@ -96,7 +96,7 @@ export async function startProcess(
     });
   });
   const failed = ended.then((error) => Promise.reject(error));
-  // Nothing awaits it once the chain has started.
+  // Nothing awaits this promise after the chain has started.
   failed.catch(() => {});
   try {
     const ready = Promise.race([readyLine(child), failed]);

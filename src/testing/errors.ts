@@ -10,23 +10,23 @@ export type DevnetProblem =
   | 'refused'
   | 'wrong_signature';
 
-/** What the chain answered to a refused request. */
+/** The chain's answer to a rejected request. */
 export interface Refusal {
   /** HTTP status. */
   status?: number | null;
-  /** The node's reason for refusing a transaction, such as `NotEnoughFunds`. */
+  /** The node's reason for rejecting a transaction, such as `NotEnoughFunds`. */
   reason?: string | null;
   /** The wrong field of the request, such as `amount`. */
   field?: string | null;
 }
 
-/** An error of a chain under test. The message has a remedy where there is one. */
+/** Thrown for failures of a chain under test. The message includes a remedy if there is one. */
 export class DevnetError extends Error {
   override readonly name: string = 'DevnetError';
   readonly problem: DevnetProblem;
-  /** HTTP status of a refusal; null for other problems. */
+  /** HTTP status of a rejection; null for other problems. */
   readonly status: number | null;
-  /** The node's reason for refusing a transaction, such as `NotEnoughFunds`; null for other problems. */
+  /** The node's reason for rejecting a transaction, such as `NotEnoughFunds`; null for other problems. */
   readonly reason: string | null;
   /** The wrong field, such as `amount`; null if there isn't exactly one, and for chainhooks. */
   readonly field: string | null;

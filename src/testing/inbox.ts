@@ -34,7 +34,7 @@ function deliveryOf(headers: Headers, body: string, receiver: string, answer: nu
   };
 }
 
-/** Headers without those that belong to a connection. */
+/** Returns the headers without the headers of a connection. */
 const sendable = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(([name]) => !/^(host|connection|content-length|transfer-encoding)$/.test(name)),
@@ -48,14 +48,14 @@ export class Inbox {
   #arrived: Delivery[] = [];
   #waiting: Waiting[] = [];
   #answer: ReceiverAnswer = {};
-  /** Number of deliveries that still get this answer. */
+  /** Number of further deliveries that get this answer. */
   #answersLeft = Number.POSITIVE_INFINITY;
 
   constructor() {
     this.#server = createServer((request, response) => {
       this.#receive(request).then(
         ({ status, delayMs }) => {
-          // The sender's timeout ends the request; the connections end with the receiver.
+          // The sender's timeout ends the request. The connections end with the receiver.
           if (status === null) return;
           const send = () => void response.writeHead(status).end();
           if (delayMs === 0) send();
@@ -112,7 +112,7 @@ export class Inbox {
     return { status: hangs ? null : status, delayMs };
   }
 
-  /** Ends every present and later wait with an error. */
+  /** Ends every current and later wait with an error. */
   fail(error: DevnetError): void {
     this.#failure ??= error;
     for (const { reject } of this.#waiting.splice(0)) reject(error);

@@ -1,4 +1,6 @@
-/** `stackside/test`: a simulated chain for tests of apps. The package for npm has this file, bundled for Node and Bun. */
+/**
+ * `stackside/test`: a simulated chain for tests of apps. The npm package contains this file, bundled for Node and Bun.
+ */
 import { createRequire } from 'node:module';
 import { directFetch } from '../http/direct-fetch.ts';
 import { type ChainProcess, startProcess } from './chain-process.ts';
@@ -29,12 +31,12 @@ const OK = 200;
 const LIMIT_MS = 60_000;
 /** Micro-STX of a new account. */
 const FUNDS = 1_000_000_000n;
-/** The name of a snapshot that has none of its own. */
+/** Default name of a snapshot. */
 const SNAPSHOT = 'default';
-/** Maximum time from a broken connection to the known end of the process, in milliseconds. */
+/** Maximum milliseconds between a broken connection and the end of the process. */
 const END_LIMIT_MS = 5_000;
 
-/** The executable for this platform, which npm installed beside this package. @throws DevnetError */
+/** Returns the executable for this platform, which npm installed with this package. @throws DevnetError */
 function packagedExecutable(): string {
   try {
     return createRequire(import.meta.url)('../bin/executable.cjs').executable() as string;
@@ -44,13 +46,13 @@ function packagedExecutable(): string {
   }
 }
 
-/** The details of a refusal in an answer. */
+/** Returns the details of a rejection in an answer. */
 function refusalOf(status: number, text: string): Refusal {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    // The answer has no JSON, and so no details.
+    // The answer isn't JSON, so it has no details.
     return { status };
   }
   const { reason, field } = (body ?? {}) as Record<string, unknown>;
@@ -72,7 +74,7 @@ function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
       const response = await directFetch(url + path, { method, headers, body: JSON.stringify(body) ?? null });
       return { status: response.status, text: await response.text() };
     } catch (cause) {
-      // When the process ends, its connections break before its end is known.
+      // When the process ends, its connections break before its end is reported.
       const lost = within(END_LIMIT_MS, 'the end of a chain that no longer answers', ended);
       throw await lost.catch(() => new DevnetError('ended', `The chain did not answer ${path}.`, { cause }));
     }
@@ -122,7 +124,9 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
   };
 }
 
-/** The functions that sign transactions. @param projectAccounts names of accounts that have funds from the start */
+/**
+ * Makes the functions that sign transactions. @param projectAccounts names of accounts that have funds from the start
+ */
 function sending(
   ask: Ask,
   projectAccounts: ReadonlySet<string>,
@@ -160,7 +164,7 @@ function sending(
   };
 }
 
-/** Starts a simulated chain with the API beside it. @throws DevnetError */
+/** Starts a simulated chain with an API. @throws DevnetError */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const { port = 0, seed = 1, history = 1, pox5Height, clarity, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();

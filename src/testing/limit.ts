@@ -4,7 +4,7 @@ import { DevnetError } from './errors.ts';
 /**
  * Waits for work to finish, up to a limit.
  * @param waited name of the awaited thing, to follow "Waited 5 ms for"
- * @throws DevnetError at the limit, and the error of `work`
+ * @throws DevnetError at the limit, and any error of `work`
  */
 export async function within<T>(limitMs: number, waited: string, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;

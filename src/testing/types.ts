@@ -7,19 +7,19 @@ export type { HookFilter } from './filters.ts';
 export type Amount = bigint | number | string;
 
 export interface DevnetOptions {
-  /** Path of the executable. Default: STACKSIDE_EXECUTABLE, or else the package's own for this platform. */
+  /** Path of the executable. Default: STACKSIDE_EXECUTABLE, or the package's executable for this platform. */
   executable?: string;
-  /** Port of the API. Default: a free one. */
+  /** Port of the API. Default: a free port. */
   port?: number;
   /** Seed of the chain; the same seed and the same calls give the same chain. Default 1. */
   seed?: number;
   /** Number of blocks at the start. Default 1. */
   history?: number;
-  /** Bitcoin height from which pox-5 is active in place of pox-4; the chain begins at 214. Default: never. */
+  /** Bitcoin height at which pox-5 replaces pox-4; the chain starts at 214. Default: never. */
   pox5Height?: number;
   /**
-   * Directory of a Clarinet project, whose contracts and transactions run for real, with its accounts by their names. The project
-   * has @stacks/clarinet-sdk installed. Default: contracts are simulated.
+   * Directory of a Clarinet project. Its contracts and transactions are executed, and its accounts have their names.
+   * The project must have @stacks/clarinet-sdk installed. Default: contracts are simulated.
    */
   clarity?: string;
   /** Default limit of waits, in milliseconds. Default 60,000. */
@@ -49,33 +49,33 @@ export interface Fork {
   pending: string[];
 }
 
-/** What brought the chain back to an earlier state. */
+/** The fork that brought the chain back to an earlier state. */
 export type Reverted = Omit<Fork, 'pending'>;
 
-/** A transaction mined in a block of its own. */
+/** A transaction that was mined in a separate block. */
 export interface Sent {
   tx_id: string;
   /** `success`, or `abort_by_response` and similar. */
   status: string;
   /** The serialized Clarity value, in hex. */
   result: string;
-  /** Runtime error of the contract; null without one. */
+  /** Runtime error of the contract; null if there is none. */
   error: string | null;
   sender: string;
   block: Block;
 }
 
 export interface Deployed extends Sent {
-  /** The address of the deployer, a dot and the name. */
+  /** Address of the deployer, a dot and the name. */
   contract_id: string;
-  /** The line on which the definition begins that failed; null where none did, or contracts are simulated. */
+  /** First line of the definition that failed; null if none did, or contracts are simulated. */
   error_line: number | null;
 }
 
 export interface Account {
   name: string;
   address: string;
-  /** Private key in hex with the byte of compressed keys, as `@stacks/transactions` takes it. Anybody can compute it. */
+  /** Private key in hex with the byte of compressed keys, as for `@stacks/transactions`. Anybody can compute it. */
   private_key: string;
 }
 
@@ -140,7 +140,7 @@ interface HookAccount {
   account: { address: string };
 }
 interface StxAmount {
-  /** `value` is negative if it is taken from the account. */
+  /** `value` is negative if the account lost the amount. */
   amount: { value: string; currency: { symbol: 'STX'; decimals: 6 } };
 }
 interface TokenAmount {
@@ -155,7 +155,7 @@ interface TokenAmount {
     };
   };
 }
-/** A memo as text and hex, or as hex alone if values aren't decoded. */
+/** A memo as text and hex; only hex if values aren't decoded. */
 interface Memo {
   memo: string | null;
   memo_hex?: string;
@@ -219,7 +219,7 @@ export interface HookTransaction<V extends HookValue = HookValue> {
     canonical: boolean;
     microblock_canonical: boolean;
     execution_cost: ExecutionCost;
-    /** Despite its name, the whole fee, in micro-STX. */
+    /** The whole fee, in micro-STX, despite its name. */
     fee_rate: string;
     nonce: number;
     type: string;
@@ -258,19 +258,19 @@ export interface HookPayload<V extends HookValue = HookValue> {
 
 /** The answer of the receiver to deliveries. */
 export interface ReceiverAnswer {
-  /** Status of the answer: 2xx accepts the delivery, others fail it. Default 204. */
+  /** Status of the answer. 2xx accepts the delivery, any other status fails it. Default 204. */
   status?: number;
   /** Milliseconds until the answer. Default 0. */
   delayMs?: number;
   /** Whether the receiver reads the request and never answers. */
   hangs?: boolean;
-  /** Number of deliveries with this answer; later ones are accepted at once. Default: all until the next call. */
+  /** Number of deliveries with this answer. Later ones are accepted at once. Default: all until the next call. */
   times?: number;
 }
 
-/** An attempt of a delivery, whose signature was verified. */
+/** An attempt of a delivery with a verified signature. */
 export interface Delivery<V extends HookValue = HookValue> {
-  /** The `webhook-id`, which is the same for every attempt. */
+  /** The `webhook-id`, the same for every attempt. */
   id: string;
   /** Uuid of the chainhook. */
   hook: string;
@@ -280,7 +280,7 @@ export interface Delivery<V extends HookValue = HookValue> {
   payload: HookPayload<V>;
   /** Status of the receiver's answer; null if it hangs. */
   answer: number | null;
-  /** The delivery as a request to your handler. @param url of your handler; default: the receiver's */
+  /** Returns the delivery as a request to your handler. @param url of your handler; default: the receiver's */
   request(url?: string): Request;
 }
 
@@ -297,47 +297,48 @@ export interface Hook<V extends HookValue = HookValue> {
 }
 
 export interface Hooks {
-  /** Registers a chainhook that delivers to the chain's own receiver. */
+  /** Registers a chainhook that delivers to the chain's receiver. */
   add<const O extends HookOptions = Record<never, never>>(definition: HookDefinition<O>): Promise<Hook<ValueOf<O>>>;
   /** Waits for the next delivery of any chainhook. Each delivery is returned once. @throws DevnetError at the limit */
   next(limit?: Limit): Promise<Delivery>;
-  /** Tells the receiver how to answer from now on. Without an argument it takes deliveries at once again. */
+  /** Sets the receiver's answer from now on. Without an argument, the receiver accepts deliveries at once again. */
   answer(answer?: ReceiverAnswer): void;
-  /** The secret that signs deliveries, for your handler (`whsec_…`). */
+  /** Returns the secret that signs deliveries, for your handler (`whsec_…`). */
   secret(): Promise<string>;
 }
 
-/** A simulated chain with the API beside it. Every call resolves once the index has the blocks. */
+/** A simulated chain with an API. Every call resolves after the index contains the blocks. */
 export interface Devnet extends AsyncDisposable {
-  /** The address of the API and of the node's routes. */
+  /** URL of the API and of the node's routes. */
   readonly url: string;
   readonly hooks: Hooks;
   /** Mines blocks with the pending transactions. @param count default 1 @param transactions signed transactions in hex */
   mine(count?: number, transactions?: readonly string[]): Promise<Block[]>;
-  /** Replaces the newest blocks by a branch with one block more. @param depth default 1 */
+  /** Replaces the newest blocks by a branch that is one block longer. @param depth default 1 */
   fork(depth?: number): Promise<Fork>;
-  /** Makes Bitcoin blocks, each of which begins a tenure. @param count default 1 */
+  /** Makes Bitcoin blocks. Each starts a tenure. @param count default 1 */
   bitcoin(count?: number): Promise<Block[]>;
   /** Moves the time of the next block forward. @param seconds a whole number */
   advance(seconds: number): Promise<void>;
   /** Returns the newest block. */
   tip(): Promise<Block>;
-  /** Names the present state, to which `revert` goes back as often as it is asked to. @param name default `default` */
+  /** Names the current state. You can `revert` to it any number of times. @param name default `default` */
   snapshot(name?: string): Promise<void>;
   /**
-   * Goes back to a named state, or to that after one of the last 100 blocks, by an empty branch that is longer than the chain. What
-   * was broadcast since is dropped; chainhooks are told what is undone.
+   * Goes back to a named state, or to the state after one of the last 100 blocks, by an empty branch that is longer
+   * than the chain. Transactions that were broadcast since are dropped. Chainhooks are notified of the rollback.
    * @param to default the snapshot `default`
    */
   revert(to?: string | Pick<Block, 'index_block_hash'>): Promise<Reverted>;
   /**
-   * Returns the account with a name of your choice, which the faucet funds the first time, unless a Clarinet project has it.
+   * Returns the account with a name of your choice. The faucet funds it the first time, unless it belongs to a Clarinet
+   * project.
    * @param amount default 1,000 STX
    */
   account(name: string, amount?: Amount): Promise<Account>;
   /** Sends micro-STX. */
   transfer(recipient: string, amount: Amount, options?: Sender & { memo?: string }): Promise<Sent>;
-  /** Deploys a contract. Without a name, it is `contract-1`, `contract-2` and so on. */
+  /** Deploys a contract. The default name is `contract-1`, `contract-2` and so on. */
   deploy(source: string, options?: Sender & { name?: string; clarityVersion?: number }): Promise<Deployed>;
   /** Calls a public function. @param args literals such as `u1`, or `0x` and a serialized Clarity value */
   call(contract: string, name: string, args?: readonly string[], options?: Sender): Promise<Sent>;
