@@ -10,39 +10,72 @@ import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../../store/mo
 import type { Reader } from '../../store/read/index-reader.ts';
 import { MOST_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
+import { fields, literal, object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { words } from '../shared/values.ts';
 
 const NameList = Type.Array(Type.String(), { $id: 'NameList' });
 
-const found = {
-  address: Type.String({ description: 'Address of the owner' }),
-  blockchain: Type.Literal('stacks'),
-  last_txid: Type.String({
-    pattern: '^(0x[0-9a-f]{64})?$',
-    description: 'Transaction of the last operation; empty for names imported at genesis',
-  }),
-  zonefile: Type.String({ description: 'Text of the zonefile; empty if this server never received it' }),
-  zonefile_hash: Type.String({ pattern: '^[0-9a-f]*$', description: 'Hash of the zonefile in hex, without 0x' }),
-};
-
-const NameState = Type.Object(
-  {
-    ...found,
-    status: words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
-    expire_block: Type.Integer({
-      minimum: 0,
-      description: 'Block of Stacks with which the lease of the name ends; 0 while its namespace is not open',
+interface Owned {
+  owner: string;
+  txId: Uint8Array | null;
+  zonefileHash: Uint8Array | null;
+  zonefile: string;
+}
+const owner = fields<Owned>()({
+  address: [Type.String({ description: 'Address of the owner' }), ({ owner }) => owner],
+  blockchain: literal('stacks'),
+});
+const lastOperation = fields<Owned>()({
+  last_txid: [
+    Type.String({
+      pattern: '^(0x[0-9a-f]{64})?$',
+      description: 'Transaction of the last operation; empty for names imported at genesis',
     }),
+    ({ txId }) => (txId === null ? '' : toHex(txId)),
+  ],
+});
+const zone = fields<Owned>()({
+  zonefile: [
+    Type.String({ description: 'Text of the zonefile; empty if this server never received it' }),
+    ({ zonefile }) => zonefile,
+  ],
+  zonefile_hash: [
+    Type.String({ pattern: '^[0-9a-f]*$', description: 'Hash of the zonefile in hex, without 0x' }),
+    ({ zonefileHash }) => zonefileHash?.toHex() ?? '',
+  ],
+});
+
+const [NameState, nameBody] = object<NameInfo>()(
+  {
+    ...owner,
+    expire_block: [
+      Type.Integer({
+        minimum: 0,
+        description: 'Block of Stacks with which the lease of the name ends; 0 while its namespace is not open',
+      }),
+      ({ expireBlock }) => expireBlock,
+    ],
+    ...lastOperation,
+    status: [
+      words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
+      ({ operation }) => operation,
+    ],
+    ...zone,
   },
   { $id: 'Name' },
 );
 
-const Subdomain = Type.Object(
+const [Subdomain, subdomainBody] = object<SubdomainInfo>()(
   {
-    ...found,
-    status: Type.Literal('registered_subdomain'),
-    resolver: Type.String({ description: 'URL of the resolver for subdomains; may be empty' }),
+    ...owner,
+    ...lastOperation,
+    resolver: [
+      Type.String({ description: 'URL of the resolver for subdomains; may be empty' }),
+      ({ resolver }) => resolver,
+    ],
+    status: literal('registered_subdomain'),
+    ...zone,
   },
   { $id: 'Subdomain' },
 );
@@ -51,10 +84,10 @@ const NameOrSubdomain = Type.Union([NameState, Subdomain], { $id: 'NameOrSubdoma
 
 const Zonefile = Type.Object({ zonefile: Type.String() }, { $id: 'Zonefile' });
 
-const Price = Type.Object(
+const [Price, inMicroStx] = object<bigint>()(
   {
-    units: Type.Literal('STX'),
-    amount: Type.String({ pattern: '^[0-9]+$', description: 'Price in micro-STX' }),
+    units: literal('STX'),
+    amount: [Type.String({ pattern: '^[0-9]+$', description: 'Price in micro-STX' }), String],
   },
   { $id: 'NamePrice' },
 );
@@ -152,29 +185,6 @@ function pageOf(names: string[], page: number): string[] {
   if (names.length === 0 && page > 0) throw new ApiError(400, 'Invalid page');
   return names;
 }
-
-const idOf = (txId: Uint8Array | null): string => (txId === null ? '' : toHex(txId));
-const withoutPrefix = (hash: Uint8Array | null): string => hash?.toHex() ?? '';
-
-const nameBody = ({ owner, operation, txId, expireBlock, zonefileHash, zonefile }: NameInfo) => ({
-  address: owner,
-  blockchain: 'stacks' as const,
-  expire_block: expireBlock,
-  last_txid: idOf(txId),
-  status: operation,
-  zonefile,
-  zonefile_hash: withoutPrefix(zonefileHash),
-});
-
-const subdomainBody = ({ owner, txId, resolver, zonefileHash, zonefile }: SubdomainInfo) => ({
-  address: owner,
-  blockchain: 'stacks' as const,
-  last_txid: idOf(txId),
-  resolver,
-  status: 'registered_subdomain' as const,
-  zonefile,
-  zonefile_hash: withoutPrefix(zonefileHash),
-});
 
 const LABELS_OF_SUBDOMAIN = 3;
 
@@ -305,8 +315,6 @@ export const namesOfAddress = [
     },
   }),
 ];
-
-const inMicroStx = (amount: bigint) => ({ units: 'STX' as const, amount: amount.toString() });
 
 /** Namespaces, and prices of namespaces and names. */
 export const namespaces = [

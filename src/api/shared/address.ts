@@ -1,5 +1,5 @@
 /** Addresses as v1 and v2 return them. */
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import {
   MOST_NONCES,
@@ -10,7 +10,8 @@ import {
   type TokenHistory,
 } from '../../store/model/account.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail } from '../../store/model/transaction.ts';
-import { type TransactionEvent, transactionEvent } from './event.ts';
+import { type EventOf, sides, type TransactionEvent, transactionEvent } from './event.ts';
+import { fields, object, variants } from './fields.ts';
 import { type Declarations, ListedTransaction, listedTransaction } from './transaction.ts';
 import {
   ClarityPair,
@@ -26,37 +27,45 @@ import {
   words,
 } from './values.ts';
 
-const lock = {
-  lock_tx_id: Type.String({ description: 'Transaction that locked the STX; empty if nothing is locked' }),
-  locked: SignedAmount,
-  lock_height: Height,
-  burnchain_lock_height: Height,
-  burnchain_unlock_height: Height,
-};
+const balanceOf = ({ initial, sent, received, fees, mined }: StxHistory): bigint =>
+  initial + received - sent - fees + mined;
 
-const pending = {
-  estimated_balance: Type.Optional(SignedAmount),
-  pending_balance_inbound: Type.Optional(SignedAmount),
-  pending_balance_outbound: Type.Optional(SignedAmount),
-};
+/** Fields of a balance. The context is whether to include the effect of pending transactions. */
+const stx = fields<StxHistory, [withPending: boolean]>()({
+  balance: [SignedAmount, (of) => String(balanceOf(of))],
+  estimated_balance: [
+    Type.Optional(SignedAmount),
+    (of, withPending) => (withPending ? String(balanceOf(of) + of.pending.inbound - of.pending.outbound) : undefined),
+  ],
+  pending_balance_inbound: [
+    Type.Optional(SignedAmount),
+    ({ pending }, withPending) => (withPending ? String(pending.inbound) : undefined),
+  ],
+  pending_balance_outbound: [
+    Type.Optional(SignedAmount),
+    ({ pending }, withPending) => (withPending ? String(pending.outbound) : undefined),
+  ],
+  total_miner_rewards_received: [SignedAmount, ({ mined }) => String(mined)],
+  lock_tx_id: [
+    Type.String({ description: 'Transaction that locked the STX; empty if nothing is locked' }),
+    ({ locked }) => (locked?.made == null ? '' : toHex(locked.made.txId)),
+  ],
+  locked: [SignedAmount, ({ locked }) => String(locked?.amount ?? 0n)],
+  lock_height: [Height, ({ locked }) => locked?.made?.blockHeight ?? 0],
+  burnchain_lock_height: [Height, ({ locked }) => locked?.made?.burnBlockHeight ?? 0],
+  burnchain_unlock_height: [Height, ({ locked }) => locked?.unlockHeight ?? 0],
+});
 
-/** micro-STX. */
-export const StxBalance = Type.Object(
+/** An address's STX balance, in micro-STX. */
+export const [StxBalance, stxBalance] = object<StxHistory, [withPending: boolean]>()(stx, { $id: 'AddressStxBalance' });
+
+/** An address's STX balance and the totals it sent, received and paid as fees, in micro-STX. */
+export const [StxBalanceWithTotals, stxBalanceWithTotals] = object<StxHistory, [withPending: boolean]>()(
   {
-    balance: SignedAmount,
-    ...pending,
-    total_miner_rewards_received: SignedAmount,
-    ...lock,
-  },
-  { $id: 'AddressStxBalance' },
-);
-
-export const StxBalanceWithTotals = Type.Object(
-  {
-    ...StxBalance.properties,
-    total_sent: SignedAmount,
-    total_received: SignedAmount,
-    total_fees_sent: SignedAmount,
+    ...stx,
+    total_sent: [SignedAmount, ({ sent }) => String(sent)],
+    total_received: [SignedAmount, ({ received }) => String(received)],
+    total_fees_sent: [SignedAmount, ({ fees }) => String(fees)],
   },
   { $id: 'AddressStxBalanceWithTotals', extends: StxBalance },
 );
@@ -74,57 +83,94 @@ export const Balances = Type.Object(
   { $id: 'AddressBalances' },
 );
 
-export const Nonces = Type.Object(
+const exactOrNull = (nonce: bigint | null) => (nonce === null ? null : exactNumber(nonce));
+
+/** Nonces of an address. A nonce above 2^53 keeps all digits. */
+export const [Nonces, nonces] = object<StoredNonces>()(
   {
-    last_mempool_tx_nonce: nullable(Uint64),
-    last_executed_tx_nonce: nullable(Uint64),
-    possible_next_nonce: Uint64,
-    detected_missing_nonces: Type.Array(Uint64, {
-      description: `Nonces above \`last_executed_tx_nonce\` (from 0 on if none is executed) and below \`last_mempool_tx_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
-    }),
-    detected_mempool_nonces: Type.Array(Uint64, {
-      description: `Nonces of pending transactions between \`last_executed_tx_nonce\` and \`last_mempool_tx_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is executed`,
-    }),
+    last_mempool_tx_nonce: [nullable(Uint64), ({ lastPending }) => exactOrNull(lastPending)],
+    last_executed_tx_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
+    possible_next_nonce: [Uint64, ({ next }) => exactNumber(next)],
+    detected_missing_nonces: [
+      Type.Array(Uint64, {
+        description: `Nonces above \`last_executed_tx_nonce\` (from 0 on if none is executed) and below \`last_mempool_tx_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
+      }),
+      ({ missing }) => missing.map(exactNumber),
+    ],
+    detected_mempool_nonces: [
+      Type.Array(Uint64, {
+        description: `Nonces of pending transactions between \`last_executed_tx_nonce\` and \`last_mempool_tx_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is executed`,
+      }),
+      ({ pending }) => pending.map(exactNumber),
+    ],
   },
   { $id: 'AddressNonces' },
 );
 
-export const InboundTransfer = Type.Object(
+const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
+
+/** A transfer of STX to an address, in micro-STX. */
+export const [InboundTransfer, inboundTransfer] = object<ReceivedStx>()(
   {
-    sender: Principal,
-    amount: SignedAmount,
-    memo: Type.Union([Hex, Type.Literal('')], { description: 'Memo of the transfer; empty if it has none' }),
-    block_height: Height,
-    tx_id: Hash,
-    transfer_type: words('bulk-send', 'stx-transfer', 'stx-transfer-memo'),
-    tx_index: Type.Integer(),
+    sender: [Principal, ({ sender }) => sender],
+    amount: [SignedAmount, ({ amount }) => amount],
+    memo: [
+      Type.Union([Hex, Type.Literal('')], { description: 'Memo of the transfer; empty if it has none' }),
+      ({ memo }) => (memo === null ? '' : toHex(memo)),
+    ],
+    block_height: [Height, ({ blockHeight }) => blockHeight],
+    tx_id: [Hash, ({ txId }) => toHex(txId)],
+    transfer_type: [words('bulk-send', 'stx-transfer', 'stx-transfer-memo'), ({ memoOf }) => transferTypes[memoOf]],
+    tx_index: [Type.Integer(), ({ txIndex }) => txIndex],
   },
   { $id: 'InboundTransfer' },
 );
 
-const Sides = {
-  sender: Type.String({ description: 'Sending principal; empty for a mint' }),
-  recipient: Type.String({ description: 'Receiving principal; empty for a burn' }),
-};
-const Sums = { stx_sent: SignedAmount, stx_received: SignedAmount };
-const stx_transfers = Type.Array(Type.Object({ amount: SignedAmount, ...Sides }, { $id: 'AddressStxTransfer' }));
+const asset = fields<EventOf<'ft' | 'nft'>>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });
+const amount = fields<EventOf<'stx' | 'ft'>>()({ amount: [SignedAmount, ({ amount }) => amount] });
+const value = fields<EventOf<'nft'>>()({ value: [ClarityPair, ({ value }) => clarity(value)] });
+const sums = fields<StoredAddressTransaction>()({
+  stx_sent: [SignedAmount, ({ stx }) => String(stx.sent)],
+  stx_received: [SignedAmount, ({ stx }) => String(stx.received)],
+});
 
-export const TransactionWithStxTransfers = Type.Object(
-  { tx: ListedTransaction, ...Sums, stx_transfers },
+const [StxTransfer, stxTransfer] = object<EventOf<'stx'>>()({ ...amount, ...sides }, { $id: 'AddressStxTransfer' });
+const [FtTransfer, ftTransfer] = object<EventOf<'ft'>>()(
+  { ...asset, ...amount, ...sides },
+  { $id: 'AddressFtTransfer' },
+);
+const [NftTransfer, nftTransfer] = object<EventOf<'nft'>>()(
+  { ...asset, ...value, ...sides },
+  { $id: 'AddressNftTransfer' },
+);
+
+const stxTransfers = fields<StoredAddressTransaction, [Declarations]>()({
+  tx: [ListedTransaction, ({ transaction }, declarations) => listedTransaction(transaction, { declarations })],
+  ...sums,
+  stx_transfers: [
+    Type.Array(StxTransfer),
+    ({ events }) => events.toReversed().flatMap((event) => (event.kind === 'stx' ? stxTransfer(event) : [])),
+  ],
+});
+
+/** A transaction with the STX it moved for an address, and the transfers of STX. */
+export const [TransactionWithStxTransfers, withStxTransfers] = object<StoredAddressTransaction, [Declarations]>()(
+  stxTransfers,
   { $id: 'TransactionWithStxTransfers' },
 );
 
-export const TransactionWithTransfers = Type.Object(
+/** A transaction with the STX it moved for an address, and the transfers of STX and tokens. */
+export const [TransactionWithTransfers, withTransfers] = object<StoredAddressTransaction, [Declarations]>()(
   {
-    tx: ListedTransaction,
-    ...Sums,
-    stx_transfers,
-    ft_transfers: Type.Array(
-      Type.Object({ asset_identifier: Type.String(), amount: SignedAmount, ...Sides }, { $id: 'AddressFtTransfer' }),
-    ),
-    nft_transfers: Type.Array(
-      Type.Object({ asset_identifier: Type.String(), value: ClarityPair, ...Sides }, { $id: 'AddressNftTransfer' }),
-    ),
+    ...stxTransfers,
+    ft_transfers: [
+      Type.Array(FtTransfer),
+      ({ events }) => events.toReversed().flatMap((event) => (event.kind === 'ft' ? ftTransfer(event) : [])),
+    ],
+    nft_transfers: [
+      Type.Array(NftTransfer),
+      ({ events }) => events.toReversed().flatMap((event) => (event.kind === 'nft' ? nftTransfer(event) : [])),
+    ],
   },
   { $id: 'TransactionWithTransfers' },
 );
@@ -133,27 +179,59 @@ const counts = Type.Object(
   { transfer: Type.Integer(), mint: Type.Integer(), burn: Type.Integer() },
   { $id: 'EventCounts' },
 );
+const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
 
-export const AddressTransaction = Type.Object(
+/** What an answer depends on besides the transaction. */
+interface AskedOf {
+  /** A transfer of the principal to itself counts twice. */
+  principal: string;
+  withoutArguments: boolean;
+}
+
+/** This list has always returned calls without the contracts' declarations. */
+const declarations: Declarations = new Map();
+
+/** A transaction with a principal's part in it. */
+export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AskedOf]>()(
   {
-    tx: ListedTransaction,
-    ...Sums,
-    events: Type.Object({ stx: counts, ft: counts, nft: counts }),
+    tx: [
+      ListedTransaction,
+      ({ transaction }, { withoutArguments }) => listedTransaction(transaction, { declarations, withoutArguments }),
+    ],
+    ...sums,
+    events: [
+      Type.Object({ stx: counts, ft: counts, nft: counts }),
+      (of, { principal }) => {
+        const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
+        for (const { kind, action, sender, recipient } of of.events) {
+          events[kind][action] += Number(sender === principal) + Number(recipient === principal);
+        }
+        return events;
+      },
+    ],
   },
   { $id: 'AddressTransaction' },
 );
 
-const parties = { sender: Type.Optional(Principal), recipient: Type.Optional(Principal) };
-const type = words('transfer', 'mint', 'burn');
-const event = <const W extends string, D extends TSchema>(word: W, data: D) =>
-  Type.Object({ type: Type.Literal(word), event_index: Type.Integer(), data });
+const action = fields<AssetEvent>()({ type: [words('transfer', 'mint', 'burn'), ({ action }) => action] });
+const parties = fields<AssetEvent>()({
+  sender: [Type.Optional(Principal), ({ sender }) => sender ?? undefined],
+  recipient: [Type.Optional(Principal), ({ recipient }) => recipient ?? undefined],
+});
+const event_index = fields<AssetEvent>()({ event_index: [Type.Integer(), ({ index }) => index] });
 
-export const AddressTransactionEvent = Type.Union(
-  [
-    event('stx', Type.Object({ type, amount: SignedAmount, ...parties })),
-    event('ft', Type.Object({ type, amount: SignedAmount, asset_identifier: Type.String(), ...parties })),
-    event('nft', Type.Object({ type, asset_identifier: Type.String(), value: ClarityPair, ...parties })),
-  ],
+/** An event of a transaction that concerns an address. */
+export const [AddressTransactionEvent, addressTransactionEvent] = variants<
+  AssetEvent,
+  { [K in AssetEvent['kind']]: EventOf<K> }
+>()(
+  ['type', ({ kind }) => kind],
+  {},
+  {
+    stx: { ...event_index, data: object<EventOf<'stx'>>()({ ...action, ...amount, ...parties }) },
+    ft: { ...event_index, data: object<EventOf<'ft'>>()({ ...action, ...amount, ...asset, ...parties }) },
+    nft: { ...event_index, data: object<EventOf<'nft'>>()({ ...action, ...asset, ...value, ...parties }) },
+  },
   { $id: 'AddressTransactionEvent' },
 );
 
@@ -161,39 +239,6 @@ export const AddressFtBalance = Type.Object(
   { token: Type.String(), balance: SignedAmount },
   { $id: 'AddressFtBalance' },
 );
-
-/** An address's STX balance, in micro-STX. @param withPending whether to include the effect of pending transactions */
-export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof StxBalance> {
-  const { initial, sent, received, fees, mined, locked, pending } = of;
-  const balance = initial + received - sent - fees + mined;
-  return {
-    balance: String(balance),
-    ...(withPending
-      ? {
-          estimated_balance: String(balance + pending.inbound - pending.outbound),
-          pending_balance_inbound: String(pending.inbound),
-          pending_balance_outbound: String(pending.outbound),
-        }
-      : {}),
-    total_miner_rewards_received: String(mined),
-    lock_tx_id: locked?.made == null ? '' : toHex(locked.made.txId),
-    locked: String(locked?.amount ?? 0n),
-    lock_height: locked?.made?.blockHeight ?? 0,
-    burnchain_lock_height: locked?.made?.burnBlockHeight ?? 0,
-    burnchain_unlock_height: locked?.unlockHeight ?? 0,
-  };
-}
-
-/**
- * An address's STX balance and the totals it sent, received and paid as fees, in micro-STX.
- * @param withPending whether the balance includes the effect of pending transactions
- */
-export const stxBalanceWithTotals = (of: StxHistory, withPending: boolean): Static<typeof StxBalanceWithTotals> => ({
-  ...stxBalance(of, withPending),
-  total_sent: String(of.sent),
-  total_received: String(of.received),
-  total_fees_sent: String(of.fees),
-});
 
 /** An address's STX and tokens, each with its totals. */
 export function balances(
@@ -220,109 +265,12 @@ export function balances(
   };
 }
 
-/** Nonces of an address. A nonce above 2^53 keeps all digits. */
-export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
-  last_mempool_tx_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
-  last_executed_tx_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
-  possible_next_nonce: exactNumber(of.next),
-  detected_missing_nonces: of.missing.map(exactNumber),
-  detected_mempool_nonces: of.pending.map(exactNumber),
-});
-
 /**
  * An item in the list of an address's events. A lock always has the amount and height 1 there: clients read the real ones
  * from the events of the transaction.
  */
 export function listedEvent({ txId, event }: PositionedEvent): Static<typeof TransactionEvent> {
   return transactionEvent(txId, event.kind === 'stx_lock' ? { ...event, amount: '1', unlockHeight: 1 } : event);
-}
-
-const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
-
-/** A transfer of STX to an address, in micro-STX. */
-export const inboundTransfer = (of: ReceivedStx): Static<typeof InboundTransfer> => ({
-  sender: of.sender,
-  amount: of.amount,
-  memo: of.memo === null ? '' : toHex(of.memo),
-  block_height: of.blockHeight,
-  tx_id: toHex(of.txId),
-  transfer_type: transferTypes[of.memoOf],
-  tx_index: of.txIndex,
-});
-
-/** A missing side is the empty string. */
-const sides = ({ sender, recipient }: AssetEvent) => ({ sender: sender ?? '', recipient: recipient ?? '' });
-
-const sums = ({ stx }: StoredAddressTransaction) => ({
-  stx_sent: String(stx.sent),
-  stx_received: String(stx.received),
-});
-
-/** A transaction with the STX it moved for an address, and the transfers of STX. */
-export function withStxTransfers(
-  of: StoredAddressTransaction,
-  declarations: Declarations,
-): Static<typeof TransactionWithStxTransfers> {
-  return {
-    tx: listedTransaction(of.transaction, { declarations }),
-    ...sums(of),
-    stx_transfers: of.events
-      .toReversed()
-      .flatMap((event) => (event.kind === 'stx' ? { amount: event.amount, ...sides(event) } : [])),
-  };
-}
-
-/** A transaction with the STX it moved for an address, and the transfers of STX and tokens. */
-export function withTransfers(
-  of: StoredAddressTransaction,
-  declarations: Declarations,
-): Static<typeof TransactionWithTransfers> {
-  const newestFirst = of.events.toReversed();
-  return {
-    ...withStxTransfers(of, declarations),
-    ft_transfers: newestFirst.flatMap((event) =>
-      event.kind === 'ft' ? { asset_identifier: event.asset, amount: event.amount, ...sides(event) } : [],
-    ),
-    nft_transfers: newestFirst.flatMap((event) =>
-      event.kind === 'nft' ? { asset_identifier: event.asset, value: clarity(event.value), ...sides(event) } : [],
-    ),
-  };
-}
-
-const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
-
-/** This list has always returned calls without the contracts' declarations. */
-const declarations: Declarations = new Map();
-
-/** A transaction with a principal's part in it. @param principal a transfer to itself counts twice */
-export function addressTransaction(
-  of: StoredAddressTransaction,
-  principal: string,
-  withoutArguments: boolean,
-): Static<typeof AddressTransaction> {
-  const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
-  for (const { kind, action, sender, recipient } of of.events) {
-    events[kind][action] += Number(sender === principal) + Number(recipient === principal);
-  }
-  return { tx: listedTransaction(of.transaction, { declarations, withoutArguments }), ...sums(of), events };
-}
-
-/** An event of a transaction that concerns an address. */
-export function addressTransactionEvent(of: AssetEvent): Static<typeof AddressTransactionEvent> {
-  const { index: event_index, action: type, sender, recipient } = of;
-  const parties = { ...(sender === null ? {} : { sender }), ...(recipient === null ? {} : { recipient }) };
-  switch (of.kind) {
-    case 'stx':
-      return { type: 'stx', event_index, data: { type, amount: of.amount, ...parties } };
-    case 'ft':
-      return { type: 'ft', event_index, data: { type, amount: of.amount, asset_identifier: of.asset, ...parties } };
-    case 'nft':
-      return {
-        type: 'nft',
-        event_index,
-        data: { type, asset_identifier: of.asset, value: clarity(of.value), ...parties },
-      };
-  }
 }
 
 /** Whether v1 lists a transaction for a principal: it must be more than the sponsor, and not only have moved tokens. */

@@ -60,13 +60,17 @@ export const unknownEvent = object<EventOf<'unknown'>>()(
   { $id: 'UnreadEvent', description: 'An event of a kind that this version does not know' },
 );
 
-const sides = fields<EventOf<'stx' | 'ft' | 'nft'>>()({
-  asset_event_type: [words('transfer', 'mint', 'burn'), ({ action }) => action],
+/** The sides of a movement; a missing one is the empty string. */
+export const sides = fields<EventOf<'stx' | 'ft' | 'nft'>>()({
   sender: [Type.String({ description: 'Sending principal; empty for a mint' }), ({ sender }) => sender ?? ''],
   recipient: [
     Type.String({ description: 'Receiving principal; empty for a burn' }),
     ({ recipient }) => recipient ?? '',
   ],
+});
+const movement = fields<EventOf<'stx' | 'ft' | 'nft'>>()({
+  asset_event_type: [words('transfer', 'mint', 'burn'), ({ action }) => action],
+  ...sides,
 });
 const asset_id = fields<EventOf<'ft' | 'nft'>>()({ asset_id: [Type.String(), ({ asset }) => asset] });
 
@@ -88,17 +92,21 @@ const [TransactionEvent, serializedEvent] = variants<
     },
     stx_asset: {
       asset: object<EventOf<'stx'>>()({
-        ...sides,
+        ...movement,
         amount: [Amount, ({ amount }) => amount],
         memo: [Type.Optional(Hex), ({ memo }) => (memo === null ? undefined : toHex(memo))],
       }),
     },
     fungible_token_asset: {
-      asset: object<EventOf<'ft'>>()({ ...sides, ...asset_id, amount: [Amount, ({ amount }) => amount] }),
+      asset: object<EventOf<'ft'>>()({ ...movement, ...asset_id, amount: [Amount, ({ amount }) => amount] }),
     },
     unknown: { unknown_event: unknownEvent },
     non_fungible_token_asset: {
-      asset: object<EventOf<'nft'>>()({ ...sides, ...asset_id, value: [ClarityPair, ({ value }) => clarity(value)] }),
+      asset: object<EventOf<'nft'>>()({
+        ...movement,
+        ...asset_id,
+        value: [ClarityPair, ({ value }) => clarity(value)],
+      }),
     },
   },
   { $id: 'TransactionEventV1' },

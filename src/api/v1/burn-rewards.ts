@@ -1,5 +1,5 @@
 /** Rewards that Bitcoin blocks paid to stackers. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { isBitcoinAddress, stacksToBitcoin } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -8,58 +8,41 @@ import { type SentText, spelling } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { BurnReward as StoredBurnReward, RewardSlot as StoredRewardSlot } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
+import { fields, literal, object } from '../shared/fields.ts';
 import { AddressParameter } from '../shared/parameters.ts';
 import { Hash, Height, Sats } from '../shared/values.ts';
 
 const BitcoinAddress = Type.String({ description: 'Bitcoin address' });
 
-const Place = { canonical: Type.Literal(true), burn_block_hash: Hash, burn_block_height: Height };
+const place = fields<Pick<StoredBurnReward, 'burnBlock'>>()({
+  canonical: literal(true),
+  burn_block_hash: [Hash, ({ burnBlock }) => toHex(burnBlock.hash)],
+  burn_block_height: [Height, ({ burnBlock }) => burnBlock.height],
+});
 
-const RewardSlot = Type.Object(
-  { ...Place, address: BitcoinAddress, slot_index: Type.Integer() },
+/** A slot of a Bitcoin block's rewards. */
+const [RewardSlot, rewardSlot] = object<StoredRewardSlot>()(
+  {
+    ...place,
+    address: [BitcoinAddress, ({ address }) => address],
+    slot_index: [Type.Integer(), ({ index }) => index],
+  },
   { $id: 'RewardSlot' },
 );
 
-const BurnReward = Type.Object(
+/** A reward that a Bitcoin block paid, in satoshis. */
+const [BurnReward, burnReward] = object<StoredBurnReward>()(
   {
-    ...Place,
-    burn_amount: Sats,
-    reward_recipient: BitcoinAddress,
-    reward_amount: Sats,
-    reward_index: Type.Integer(),
+    ...place,
+    burn_amount: [Sats, ({ burnAmount }) => burnAmount],
+    reward_recipient: [BitcoinAddress, ({ recipient }) => recipient],
+    reward_amount: [Sats, ({ amount }) => amount],
+    reward_index: [Type.Integer(), ({ index }) => index],
   },
   { $id: 'BurnReward' },
 );
 
 const RewardTotal = Type.Object({ reward_recipient: BitcoinAddress, reward_amount: Sats }, { $id: 'BurnRewardTotal' });
-
-const place = ({ hash, height }: StoredBurnReward['burnBlock']) => ({
-  canonical: true as const,
-  burn_block_hash: toHex(hash),
-  burn_block_height: height,
-});
-
-/** A slot of a Bitcoin block's rewards. */
-const rewardSlot = ({ burnBlock, address, index }: StoredRewardSlot): Static<typeof RewardSlot> => ({
-  ...place(burnBlock),
-  address,
-  slot_index: index,
-});
-
-/** A reward that a Bitcoin block paid, in satoshis. */
-const burnReward = ({
-  burnBlock,
-  burnAmount,
-  recipient,
-  amount,
-  index,
-}: StoredBurnReward): Static<typeof BurnReward> => ({
-  ...place(burnBlock),
-  burn_amount: burnAmount,
-  reward_recipient: recipient,
-  reward_amount: amount,
-  reward_index: index,
-});
 
 const tag = 'Burn rewards';
 

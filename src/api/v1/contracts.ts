@@ -1,5 +1,5 @@
 /** Contracts of v1 with their interface, and the events they print. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { parsedJson } from '../../base/json.ts';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -13,20 +13,8 @@ import { route } from '../../http/route.ts';
 import type { ContractDeployment } from '../../store/model/contract.ts';
 import { listedLog, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
+import { object } from '../shared/fields.ts';
 import { Hash, Height, nullable } from '../shared/values.ts';
-
-const Contract = Type.Object(
-  {
-    tx_id: Hash,
-    canonical: Type.Boolean(),
-    contract_id: Type.String(),
-    block_height: Height,
-    clarity_version: nullable(Type.Integer()),
-    source_code: Type.String(),
-    abi: nullable(Type.String({ description: 'Interface of the contract, as JSON text' })),
-  },
-  { $id: 'SmartContractV1' },
-);
 
 /**
  * JSON text with the members of objects in the order of PostgreSQL's jsonb: shorter names first, then by bytes. Clients
@@ -41,15 +29,21 @@ function orderedJson(value: unknown): string {
 }
 
 /** A deployed contract with its source and interface. */
-const contract = (of: ContractDeployment): Static<typeof Contract> => ({
-  tx_id: toHex(of.txId),
-  canonical: of.canonical,
-  contract_id: of.contractId,
-  block_height: of.height,
-  clarity_version: of.clarityVersion,
-  source_code: payloadOf(of.raw, 'smart_contract').source,
-  abi: of.contractInterface === null ? null : orderedJson(JSON.parse(of.contractInterface)),
-});
+const [Contract, contract] = object<ContractDeployment>()(
+  {
+    tx_id: [Hash, ({ txId }) => toHex(txId)],
+    canonical: [Type.Boolean(), ({ canonical }) => canonical],
+    contract_id: [Type.String(), ({ contractId }) => contractId],
+    block_height: [Height, ({ height }) => height],
+    clarity_version: [nullable(Type.Integer()), ({ clarityVersion }) => clarityVersion],
+    source_code: [Type.String(), ({ raw }) => payloadOf(raw, 'smart_contract').source],
+    abi: [
+      nullable(Type.String({ description: 'Interface of the contract, as JSON text' })),
+      ({ contractInterface }) => (contractInterface === null ? null : orderedJson(JSON.parse(contractInterface))),
+    ],
+  },
+  { $id: 'SmartContractV1' },
+);
 
 const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';

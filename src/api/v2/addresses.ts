@@ -145,7 +145,9 @@ export const addressTransactionsV2 = [
     handle: ({ params: { principal }, query, read }) => {
       const list = `address-transactions ${principal}`;
       const found = read.addresses.chainPage(principal, query.limit, flatStart(list, transactionName, query));
-      return flatPage(list, query, found, (of) => addressTransaction(of, principal, query.exclude_function_args));
+      return flatPage(list, query, found, (of) =>
+        addressTransaction(of, { principal, withoutArguments: query.exclude_function_args }),
+      );
     },
   }),
   route({

@@ -1,5 +1,5 @@
 /** Blocks of v2, Bitcoin blocks, and the mean times between blocks. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
@@ -19,63 +19,47 @@ import { type Route, route } from '../../http/route.ts';
 import type { AnchorBurnBlock } from '../../store/model/block.ts';
 import { ChainBlock, writtenBlock } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
+import { object } from '../shared/fields.ts';
 import { BlockParameter, BurnBlockParameter } from '../shared/parameters.ts';
 import { Hash, Height, Hex, IsoTime, isoTime, UnixTime } from '../shared/values.ts';
 
 const seconds = Type.Number({ minimum: 0 });
 
-/** Mean seconds between blocks. */
-const AverageTimes = Type.Object(
+const hundredths = (seconds: number): number => Math.round(seconds * 100) / 100;
+
+/** Mean seconds between blocks over the last hour, day, 7 and 30 days, rounded to hundredths. */
+const [AverageTimes, averageTimes] = object<readonly number[]>()(
   {
-    last_1h: seconds,
-    last_24h: seconds,
-    last_7d: seconds,
-    last_30d: seconds,
+    last_1h: [seconds, ([hour = 0]) => hundredths(hour)],
+    last_24h: [seconds, ([, day = 0]) => hundredths(day)],
+    last_7d: [seconds, ([, , week = 0]) => hundredths(week)],
+    last_30d: [seconds, ([, , , month = 0]) => hundredths(month)],
   },
   { $id: 'AverageBlockTimes' },
 );
 
-const BurnBlock = Type.Object(
+/** A Bitcoin block with the Stacks blocks anchored in it. */
+const [BurnBlock, burnBlock] = object<AnchorBurnBlock>()(
   {
-    burn_block_time: UnixTime,
-    burn_block_time_iso: IsoTime,
-    burn_block_hash: Hash,
-    burn_block_height: Height,
-    stacks_blocks: Type.Array(Hash, {
-      description: 'Hashes of the blocks anchored to the Bitcoin block, highest first',
-    }),
-    avg_block_time: Type.Integer({
-      description: 'Mean number of seconds between these blocks; 0 if there is only one',
-    }),
-    total_tx_count: Type.Integer({ minimum: 0, description: 'Number of transactions in these blocks' }),
+    burn_block_time: [UnixTime, ({ time }) => time],
+    burn_block_time_iso: [IsoTime, ({ time }) => isoTime(time)],
+    burn_block_hash: [Hash, ({ hash }) => toHex(hash)],
+    burn_block_height: [Height, ({ height }) => height],
+    stacks_blocks: [
+      Type.Array(Hash, { description: 'Hashes of the blocks anchored to the Bitcoin block, highest first' }),
+      ({ blocks }) => blocks.map(toHex),
+    ],
+    avg_block_time: [
+      Type.Integer({ description: 'Mean number of seconds between these blocks; 0 if there is only one' }),
+      ({ averageBlockTime }) => Math.trunc(hundredths(averageBlockTime)),
+    ],
+    total_tx_count: [
+      Type.Integer({ minimum: 0, description: 'Number of transactions in these blocks' }),
+      ({ transactions }) => transactions,
+    ],
   },
   { $id: 'BurnBlock' },
 );
-
-const hundredths = (seconds: number): number => Math.round(seconds * 100) / 100;
-
-/** Average seconds between blocks over the last hour, day, 7 and 30 days, rounded to hundredths. */
-function averageTimes([hour = 0, day = 0, week = 0, month = 0]: readonly number[]): Static<typeof AverageTimes> {
-  return {
-    last_1h: hundredths(hour),
-    last_24h: hundredths(day),
-    last_7d: hundredths(week),
-    last_30d: hundredths(month),
-  };
-}
-
-/** A Bitcoin block with the Stacks blocks anchored in it. The average time is in whole seconds. */
-function burnBlock(of: AnchorBurnBlock): Static<typeof BurnBlock> {
-  return {
-    burn_block_time: of.time,
-    burn_block_time_iso: isoTime(of.time),
-    burn_block_hash: toHex(of.hash),
-    burn_block_height: of.height,
-    stacks_blocks: of.blocks.map(toHex),
-    avg_block_time: Math.trunc(hundredths(of.averageBlockTime)),
-    total_tx_count: of.transactions,
-  };
-}
 
 const tag = 'Blocks';
 const BLOCKS = 'blocks';

@@ -1,5 +1,5 @@
 /** Reward cycles with their signers and stackers, and rewards paid by Bitcoin transactions. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { chainAndBurnBlock, chainTip } from '../../http/etag.ts';
@@ -8,6 +8,7 @@ import { route } from '../../http/route.ts';
 import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
+import { object } from '../shared/fields.ts';
 import { BurnBlockParameter } from '../shared/parameters.ts';
 import {
   Amount,
@@ -25,106 +26,65 @@ import {
 
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 
-const PoxCycle = Type.Object(
+/** A reward cycle; amounts are in micro-STX. */
+const [PoxCycle, poxCycle] = object<RewardCycle>()(
   {
-    block_height: Type.Integer({ description: 'Height of the block that chose the signers' }),
-    index_block_hash: Hash,
-    cycle_number: Type.Integer(),
-    total_weight: Type.Integer(),
-    total_stacked_amount: Amount,
-    total_signers: Type.Integer(),
+    block_height: [
+      Type.Integer({ description: 'Height of the block that chose the signers' }),
+      ({ blockHeight }) => blockHeight,
+    ],
+    index_block_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
+    cycle_number: [Type.Integer(), ({ cycle }) => cycle],
+    total_weight: [Type.Integer(), ({ weight }) => weight],
+    total_stacked_amount: [Amount, ({ stacked }) => stacked.toString()],
+    total_signers: [Type.Integer(), ({ signers }) => signers],
   },
   { $id: 'PoxCycle' },
 );
 
-const PoxSigner = Type.Object(
+const StackerCount = Type.Integer({ description: 'Number of such stackers in pox-4; 0 in cycles of other versions' });
+
+/** A signer of a reward cycle, with its share in percent. */
+const [PoxSigner, poxSigner] = object<StackingSigner, [cycle: RewardCycle]>()(
   {
-    signing_key: Hex,
-    signer_address: Type.String({ description: 'Stacks address derived from the hash of the key' }),
-    weight: Type.Integer(),
-    stacked_amount: Amount,
-    weight_percent: percent,
-    stacked_amount_percent: percent,
-    solo_stacker_count: Type.Integer({
-      description: 'Number of such stackers in pox-4; 0 in cycles of other versions',
-    }),
-    pooled_stacker_count: Type.Integer({
-      description: 'Number of such stackers in pox-4; 0 in cycles of other versions',
-    }),
+    signing_key: [Hex, ({ key }) => toHex(key)],
+    signer_address: [
+      Type.String({ description: 'Stacks address derived from the hash of the key' }),
+      ({ address }) => address,
+    ],
+    weight: [Type.Integer(), ({ weight }) => weight],
+    stacked_amount: [Amount, ({ stacked }) => stacked.toString()],
+    weight_percent: [percent, (signer, cycle) => weightPercent({ signer, cycle })],
+    stacked_amount_percent: [percent, (signer, cycle) => stackedPercent({ signer, cycle })],
+    solo_stacker_count: [StackerCount, ({ soloStackers }) => soloStackers],
+    pooled_stacker_count: [StackerCount, ({ pooledStackers }) => pooledStackers],
   },
   { $id: 'PoxSigner' },
 );
 
-const PoxStacker = Type.Object(
+/** A principal that stacks with a signer in a cycle; amounts are in micro-STX. */
+const [PoxStacker, poxStacker] = object<CycleStacker>()(
   {
-    stacker_address: Principal,
-    stacked_amount: Amount,
-    pox_address: nullable(Type.String({ description: 'Bitcoin address' })),
-    stacker_type: words('solo', 'pooled'),
+    stacker_address: [Principal, ({ stacker }) => stacker],
+    stacked_amount: [Amount, ({ print }) => print.state.locked.toString()],
+    pox_address: [nullable(Type.String({ description: 'Bitcoin address' })), ({ print }) => bitcoinAddress(print)],
+    stacker_type: [words('solo', 'pooled'), ({ pooled }) => (pooled ? 'pooled' : 'solo')],
   },
   { $id: 'PoxStacker' },
 );
 
-const PoxTransaction = Type.Object(
+/** A Bitcoin transaction that paid rewards, in satoshis. */
+const [PoxTransaction, poxTransaction] = object<PoxOutput>()(
   {
-    burn_block_height: Height,
-    burn_block_hash: Hash,
-    tx_id: Hash,
-    recipient: Type.String({ description: 'Bitcoin address' }),
-    utxo_idx: Type.Integer(),
-    amount: Sats,
+    burn_block_height: [Height, ({ burnBlock }) => burnBlock.height],
+    burn_block_hash: [Hash, ({ burnBlock }) => toHex(burnBlock.hash)],
+    tx_id: [Hash, ({ txId }) => toHex(txId)],
+    recipient: [Type.String({ description: 'Bitcoin address' }), ({ recipient }) => recipient],
+    utxo_idx: [Type.Integer(), ({ outputIndex }) => outputIndex],
+    amount: [Sats, ({ amount }) => amount],
   },
   { $id: 'PoxTransaction' },
 );
-
-/** A reward cycle; amounts are in micro-STX. */
-const poxCycle = (cycle: RewardCycle): Static<typeof PoxCycle> => ({
-  block_height: cycle.blockHeight,
-  index_block_hash: toHex(cycle.indexHash),
-  cycle_number: cycle.cycle,
-  total_weight: cycle.weight,
-  total_stacked_amount: cycle.stacked.toString(),
-  total_signers: cycle.signers,
-});
-
-/** A signer of a reward cycle, with its share in percent. */
-function poxSigner(signer: StackingSigner, cycle: RewardCycle): Static<typeof PoxSigner> {
-  const share = { signer, cycle };
-  return {
-    signing_key: toHex(signer.key),
-    signer_address: signer.address,
-    weight: signer.weight,
-    stacked_amount: signer.stacked.toString(),
-    weight_percent: weightPercent(share),
-    stacked_amount_percent: stackedPercent(share),
-    solo_stacker_count: signer.soloStackers,
-    pooled_stacker_count: signer.pooledStackers,
-  };
-}
-
-/** A principal that stacks with a signer in a cycle; amounts are in micro-STX. */
-const poxStacker = ({ stacker, pooled, print }: CycleStacker): Static<typeof PoxStacker> => ({
-  stacker_address: stacker,
-  stacked_amount: print.state.locked.toString(),
-  pox_address: bitcoinAddress(print),
-  stacker_type: pooled ? 'pooled' : 'solo',
-});
-
-/** A Bitcoin transaction that paid rewards, in satoshis. */
-const poxTransaction = ({
-  burnBlock,
-  txId,
-  outputIndex,
-  recipient,
-  amount,
-}: PoxOutput): Static<typeof PoxTransaction> => ({
-  burn_block_height: burnBlock.height,
-  burn_block_hash: toHex(burnBlock.hash),
-  tx_id: toHex(txId),
-  recipient,
-  utxo_idx: outputIndex,
-  amount,
-});
 
 const tag = 'Stacking';
 

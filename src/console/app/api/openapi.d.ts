@@ -1123,12 +1123,12 @@ export interface components {
         NameList: string[];
         NameOrSubdomainBase: { address: string; blockchain: "stacks"; last_txid: string; zonefile: string; zonefile_hash: string; };
         Name: {
-            status: "name-import" | "name-register" | "name-update" | "name-transfer" | "name-renewal" | "name-revoke";
             expire_block: number;
+            status: "name-import" | "name-register" | "name-update" | "name-transfer" | "name-renewal" | "name-revoke";
         } & (components["schemas"]["NameOrSubdomainBase"] & {
             status: "name-import" | "name-register" | "name-update" | "name-transfer" | "name-renewal" | "name-revoke";
         });
-        Subdomain: { status: "registered_subdomain"; resolver: string; } & (components["schemas"]["NameOrSubdomainBase"] & {
+        Subdomain: { resolver: string; status: "registered_subdomain"; } & (components["schemas"]["NameOrSubdomainBase"] & {
             status: "registered_subdomain";
         });
         NameOrSubdomain: components["schemas"]["Name"] | components["schemas"]["Subdomain"];
