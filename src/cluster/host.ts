@@ -11,7 +11,7 @@ import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { type Loop, startLoop } from '../base/service.ts';
-import { isTransient, unavailable } from '../base/store-failure.ts';
+import { isTransient, StoreUnavailableError, unavailable } from '../base/store-failure.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
@@ -259,8 +259,8 @@ export class ClusterHost {
     const { entries } = this.#options;
     const head = entries.position();
     const outcomes = changes.map((change) => this.#applied(change, changes.length === 1));
+    const appended = entries.uncommitted();
     try {
-      const appended = entries.uncommitted();
       if (appended.length > 0 && (await this.#ending(this.#appendTimed(appended, head))) === 'conflict') {
         entries.rollback();
         return 'conflict';
@@ -270,6 +270,10 @@ export class ClusterHost {
       throw error;
     }
     entries.commit();
+    // If the transaction was ended during the append, the host follows its own entries.
+    if (entries.position().id < head.id + appended.length) {
+      throw new StoreUnavailableError('io_error', new Error('the transaction was ended during the append'));
+    }
     return outcomes;
   }
 

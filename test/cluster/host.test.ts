@@ -625,6 +625,24 @@ test('of events that wait together, a repeated one is no entry, and one that is 
   expect(journalRows(one.directory)).toHaveLength(log.head.id);
 });
 
+test('an event whose transaction is ended during its append is not acknowledged, and is a repetition when it comes again', async () => {
+  const log = filledLog();
+  const client = log.client();
+  let meanwhile = (): void => {};
+  const append: typeof client.append = async (entries, head) => {
+    const appended = await client.append(entries, head);
+    meanwhile();
+    return appended;
+  };
+  await using one = openHost({ ...client, append });
+  await one.follow(log.head.id);
+  meanwhile = () => one.ingest.rollback();
+  await expect(one.host.receive(chunks(1))).rejects.toThrow(StoreUnavailableError);
+  meanwhile = () => {};
+  expect(await one.host.receive(chunks(1))).toBe('repeated');
+  expect(journalRows(one.directory)).toHaveLength(log.head.id);
+});
+
 test('of many that wait, so many are appended together that the writer has turns for others', async () => {
   const log = filledLog();
   const { client, appends } = noting(log);
