@@ -2,19 +2,19 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 
-/** A compressed file of the bundle; the bytes are base64, so that the compiled executable contains them as a text. */
+/** A compressed file of the bundle. The bytes are base64, so that the compiled executable contains them as a text. */
 export interface BundledFile {
   name: string;
-  /** The media type. */
+  /** Media type of the file. */
   type: string;
   gzip: string;
   brotli: string;
 }
 
 export interface ConsoleBundle {
-  /** The name of the entry script. */
+  /** Name of the entry script. */
   script: string;
-  /** The name of the style sheet. */
+  /** Name of the style sheet. */
   style: string;
   files: BundledFile[];
 }
@@ -48,8 +48,8 @@ export const consoleBuild = {
 } satisfies Bun.BuildConfig;
 
 /**
- * Bundles `src/console/app`. Names and bytes depend on the source alone.
- * @throws AggregateError with what the bundler found wrong
+ * Bundles `src/console/app`. Names and bytes depend only on the source.
+ * @throws AggregateError with the bundler's errors
  */
 export async function bundleConsole(): Promise<ConsoleBundle> {
   const { outputs } = await Bun.build(consoleBuild);

@@ -33,7 +33,7 @@ export const pagePaths = {
 
 export type PageName = keyof typeof pagePaths;
 
-/** The pages of the navigation, each with those that belong to it. */
+/** The pages of the navigation, each with the pages that belong to it. */
 export const sections: readonly (readonly [page: PageName, title: string, members: readonly PageName[]])[] = [
   ['overview', 'Overview', []],
   ['blocks', 'Blocks', ['block', 'forks', 'fork']],

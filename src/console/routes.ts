@@ -1,6 +1,7 @@
 /**
- * The console's pages and files. Each page is the same document, whose script reads the path. Only a request that names
- * HTML, as those of a browser's address line do, gets it; other clients get what the path answered without a console.
+ * The console's pages and files. All pages are the same document; its script reads the path. Only a request that
+ * accepts HTML, such as from a browser's address bar, gets the document. Other clients get the response of a server
+ * without a console.
  */
 
 import { type TSchema, Type } from '@sinclair/typebox';
@@ -11,10 +12,12 @@ import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
 import { type PageName, pagePaths, sections } from './page-paths.ts';
 
-/** Where the files of the bundle are served. */
+/** Path of the bundle's files. */
 const FILES = '/console';
 
-/** Content-Security-Policy: the page can reach this server only, has no inline scripts, and no text can become HTML. */
+/**
+ * Content-Security-Policy: the page can reach only this server, has no inline scripts, and can't turn text into HTML.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -40,7 +43,7 @@ async function pageAnswer(status = 200): Promise<Response> {
   return new Response(documentOf(await consoleFiles()), { status, headers });
 }
 
-/** A year, the longest that caches keep anything: another content has another name. */
+/** A year, the maximum for caches. Changed content gets another name. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 async function fileAnswer(name: string, request: Request): Promise<Response> {
@@ -60,17 +63,17 @@ const common = {
   history: 'none',
   snapshot: false,
   response: Type.Void(),
-  // A page has several files, and they cost nothing to read.
+  // A page has several files, which cost nothing to read.
   cost: 0,
 } as const;
 
-/** The response of a page's path to clients that don't accept HTML: a pointer to the API, or a 404. */
+/** Returns the response to clients that don't accept HTML: a pointer to the API, or a 404. */
 function withoutPage(path: string, request: Request): Redirect {
   if (path === pagePaths.overview) return new Redirect('/extended', 301);
   throw new UnknownRouteError(request);
 }
 
-/** The 404 of a path without a route: the console's page for a browser; null for other clients. */
+/** Returns the 404 of an unknown path: the console's page for a browser; null for other clients. */
 export const notFoundPage = (request: Request): Promise<Response> | null =>
   request.method === 'GET' && acceptsHtml(request) ? pageAnswer(404) : null;
 
@@ -83,7 +86,7 @@ const EXPLORER: Readonly<Record<string, (id: string) => PageName>> = {
   '/token/{id}': (id) => (id.includes('::') ? 'token' : 'contract'),
 };
 
-/** The parameters of a path, whose values the page itself checks. */
+/** Returns the parameters of a path. The page checks their values. */
 const parametersOf = (path: string): Record<never, TSchema> =>
   Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, Type.String()]));
 
@@ -123,16 +126,16 @@ export const consoleRoutes: readonly Route[] = [
   }),
 ];
 
-/** The mark of the program: three blocks, each on the one before it. */
+/** The logo: three blocks, each on top of the previous one. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%23312e81'/%3E%3Cg fill='%23fff'%3E%3Crect x='7' y='20' width='18' height='4' rx='1'/%3E%3Crect x='10' y='14' width='15' height='4' rx='1' opacity='.8'/%3E%3Crect x='13' y='8' width='12' height='4' rx='1' opacity='.6'/%3E%3C/g%3E%3C/svg%3E";
 
 const navigation = sections.map(([page, title]) => `<li><a href="${pagePaths[page]}">${title}</a></li>`).join('');
 
 /**
- * The document of every page: the frame of the console with its navigation, which the browser paints as soon as it has the
- * style sheet. The script then puts its own frame in the place of this one, which looks the same. No text of the chain stands
- * in it.
+ * Returns the document of every page: the frame of the console with its navigation, which the browser paints as soon as
+ * it has the style sheet. The script then replaces the frame by an identical one. The document contains no text of the
+ * chain.
  */
 const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): string => `<!doctype html>
 <html lang="en">
@@ -156,7 +159,7 @@ const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): 
 </html>
 `;
 
-/** A file, compressed in both codings that browsers take. */
+/** A file, compressed in both encodings that browsers accept. */
 interface ConsoleFile {
   type: string;
   gzip: Uint8Array<ArrayBuffer>;
@@ -164,14 +167,14 @@ interface ConsoleFile {
 }
 
 interface ConsoleFiles {
-  /** The name of the entry script. */
+  /** Name of the entry script. */
   script: string;
-  /** The name of the style sheet. */
+  /** Name of the style sheet. */
   style: string;
   byName: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** The bundle that `build.ts` made, in a compiled executable alone. */
+/** The bundle that `build.ts` made; only in a compiled executable. */
 declare const STACKSIDE_CONSOLE: ConsoleBundle | undefined;
 
 function filesOf({ script, style, files }: ConsoleBundle): ConsoleFiles {
@@ -182,13 +185,13 @@ function filesOf({ script, style, files }: ConsoleBundle): ConsoleFiles {
   return { script, style, byName: new Map(byName) };
 }
 
-/** The bundle: from the executable, or made of the source, which takes a moment. */
+/** Returns the bundle: from the executable, or built from the source, which takes a moment. */
 async function bundle(): Promise<ConsoleBundle> {
   if (typeof STACKSIDE_CONSOLE !== 'undefined') return STACKSIDE_CONSOLE;
   return (await import('./bundle.ts')).bundleConsole();
 }
 
-/** The files of the console. The first call makes them; later calls return the same promise, unless it failed. */
+/** The files of the console. The first call makes them. Later calls return the same promise, unless it failed. */
 export const consoleFiles: Lazy<Promise<ConsoleFiles>> = lazy(() =>
   bundle()
     .then(filesOf)

@@ -1,4 +1,4 @@
-/** Methods of ECMAScript 2026 that all browsers have since 2025, and the types of TypeScript's library lack. */
+/** Methods of ECMAScript 2026 that all browsers have since 2025, but TypeScript's library lacks. */
 interface Uint8Array {
   toHex(): string;
 }

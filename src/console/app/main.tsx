@@ -1,4 +1,4 @@
-/** The console: everything begins here. */
+/** The entry point of the console. */
 import 'uplot/dist/uPlot.min.css';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -32,7 +32,7 @@ function start(): void {
 }
 
 startTheme();
-// The document has a frame with the navigation, which is painted before the first page keeps the browser busy. A page in
-// the background is not painted.
+// The document contains a frame with the navigation, which is painted before the first page keeps the browser busy. A
+// page in the background isn't painted.
 if (document.hidden) start();
 else requestAnimationFrame(() => setTimeout(start));

@@ -3,15 +3,15 @@ import createClient from 'openapi-fetch';
 import { messageOf } from './error-message.ts';
 import type { paths } from './openapi.d.ts';
 
-/** The API's origin is the page's own. */
+/** The API has the same origin as the page. */
 export const api = createClient<paths>({ baseUrl: location.origin });
 
-/** A request that the API refused, or that never reached it. */
+/** Thrown if the API rejects a request, or the request never reached it. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   /**
    * @param status the HTTP status; 0 if there was no response
-   * @param isBeforeHistory whether the server lacks what is asked for, since it began at a block
+   * @param isBeforeHistory whether the server lacks the requested data because its history starts later
    */
   constructor(
     readonly status: number,
@@ -24,7 +24,7 @@ export class RequestError extends Error {
 
 const UNREACHABLE = 'The server does not answer. It may be starting again.';
 
-/** The error of a response. */
+/** Returns the error of a response. */
 export const failureOf = ({ status, headers }: Response, body: unknown): RequestError =>
   new RequestError(status, messageOf(body, status), headers.has('stackside-history-from'));
 
@@ -35,8 +35,8 @@ export function unreachable(error: unknown): never {
 }
 
 /**
- * The body of an answer.
- * @throws RequestError if the API refuses or can't be reached; DOMException if the request was aborted
+ * Returns the body of a response.
+ * @throws RequestError if the API rejects the request or can't be reached; DOMException if the request was aborted
  */
 export async function bodyOf<Body>(
   asked: Promise<{ data?: Body; error?: unknown; response: Response }>,
@@ -46,7 +46,7 @@ export async function bodyOf<Body>(
   return data;
 }
 
-/** Waits for a response without a body. @throws RequestError if the API refuses or can't be reached */
+/** Waits for a response without a body. @throws RequestError if the API rejects the request or can't be reached */
 export async function doneOf(asked: Promise<{ error?: unknown; response: Response }>): Promise<void> {
   const { error, response } = await asked.catch(unreachable);
   if (!response.ok) throw failureOf(response, error);

@@ -1,13 +1,13 @@
-/** Calls of a contract and what it logged, filtered as the page of a contract does. */
+/** Calls and logs of a contract, with the filters of the contract's page. */
 import type { Answer } from './answer.ts';
 import { api, bodyOf } from './api.ts';
 
 type FoundLogs = Answer<'/stackside/v1/smart-contracts/{contract_id}/logs'>;
 type FoundCalls = Answer<'/stackside/v1/smart-contracts/{contract_id}/calls'>;
 
-/** The filter of a list; an empty text filters nothing. */
+/** The filter of a list. An empty text filters nothing. */
 export interface ContractFilter {
-  /** The name of a field of the logged tuple, or of an argument of the function. */
+  /** Name of a field of the logged tuple, or of an argument of the function. */
   name: string;
   /** A value, or an operator and a value: `gte:1000`. */
   condition: string;
@@ -16,7 +16,10 @@ export interface ContractFilter {
   to: string;
 }
 
-/** The query of a list. @param kind what the name is of @param other further parameters; an empty one is left out @param limit items on a page */
+/**
+ * Returns the query of a list. @param kind the kind of thing that the name belongs to @param other further parameters;
+ * empty ones are left out @param limit items per page
+ */
 export function searchQuery(
   kind: 'field' | 'arg',
   { name, condition, from, to }: ContractFilter,
@@ -28,7 +31,10 @@ export function searchQuery(
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ''));
 }
 
-/** Logs of a contract, newest first. @throws RequestError, which says how to make the filter cheaper */
+/**
+ * Requests the logs of a contract, newest first. @throws RequestError, whose message explains how to make the filter
+ * cheaper
+ */
 export const contractLogs = (
   contract: string,
   query: Record<string, string>,
@@ -41,7 +47,7 @@ export const contractLogs = (
     }),
   );
 
-/** Transactions that call a contract, newest first. @throws RequestError */
+/** Requests the transactions that call a contract, newest first. @throws RequestError */
 export const contractCalls = (
   contract: string,
   query: Record<string, string>,
@@ -54,6 +60,6 @@ export const contractCalls = (
     }),
   );
 
-/** The path of the API that has a list. */
+/** Returns the API path of a list. */
 export const searchPath = (contract: string, list: 'logs' | 'calls', query: Record<string, string>): string =>
   `/stackside/v1/smart-contracts/${contract}/${list}?${new URLSearchParams(query)}`;

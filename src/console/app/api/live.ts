@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, RequestError } from './api.ts';
 import { liveQuery } from './order.ts';
 
-/** `waiting` before the first connection, `live` with one, `lost` while it is made again. */
+/** `waiting` before the first connection, `live` while connected, `lost` while reconnecting. */
 export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');
 
 interface Tip {
@@ -13,10 +13,10 @@ interface Tip {
   burnBlockHeight: number;
 }
 
-/** The tip of the index; null before the first block, and before it is known. */
+/** The tip of the index; null before the first block, and until it was read. */
 export const tip = signal<Tip | null>(null);
 
-/** Changes with each block that comes or goes. */
+/** Changes with each new and each removed block. */
 export const tipVersion = computed(() => tip.value?.indexBlockHash ?? '');
 
 /** Parameters of a JSON-RPC subscription. */
@@ -32,7 +32,7 @@ interface Wanted {
   listeners: Set<Listener>;
 }
 
-/** The wait before a lost connection is made again: doubled each time, in milliseconds. */
+/** Milliseconds before reconnecting. The wait doubles each time. */
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 
@@ -47,7 +47,7 @@ function send(method: 'subscribe' | 'unsubscribe', subject: Subject): void {
   socket.send(JSON.stringify({ jsonrpc: '2.0', id: requestId, method, params: subject }));
 }
 
-/** Whether a notification belongs to a subscription: those of a transaction or principal name it. */
+/** Reports whether a notification belongs to a subscription. Notifications of a transaction or principal name it. */
 function concerns(subject: Subject, method: string, params: unknown): boolean {
   if (subject.event !== method) return false;
   if (typeof params !== 'object' || params === null) return false;
@@ -65,7 +65,9 @@ function received(text: string): void {
   }
 }
 
-/** The tip, read at each block and connection; a server that can't answer now is asked again with the next one. */
+/**
+ * The tip, read at each block and connection. If the server can't answer, the next block or connection reads it again.
+ */
 const tipQuery = liveQuery({
   ask: (signal) => bodyOf(api.GET('/extended', { signal })),
   answered({ chain_tip: found }) {
@@ -117,7 +119,7 @@ function subscribe(subject: Subject, listener: Listener): () => void {
   };
 }
 
-/** Connects, and follows the tip from then on. Called once. */
+/** Connects, and then follows the tip. Called once. */
 export function startLive(): void {
   subscribe({ event: 'block' }, () => tipQuery.refresh());
   tipQuery.refresh();

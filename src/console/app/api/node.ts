@@ -1,29 +1,32 @@
-/** The node's own routes, which the server forwards. They are in no document of this server, so types are here. */
+/**
+ * The node's routes, which the server forwards. This server's OpenAPI document doesn't include them, so their types are
+ * here.
+ */
 import { parsedJson } from '../../../base/json.ts';
 import { failureOf, RequestError, unreachable } from './api.ts';
 
-/** Maximum characters of an error that are shown. */
+/** Maximum characters to show of an error. */
 const LONGEST_ERROR = 500;
 
-/** @throws RequestError if the node refuses or can't be reached; DOMException if the request was aborted */
+/** @throws RequestError if the node rejects the request or can't be reached; DOMException if the request was aborted */
 async function askNode(path: string, init: RequestInit): Promise<unknown> {
   const response = await fetch(path, init).catch(unreachable);
   const text = await response.text().catch(unreachable);
   const body = parsedJson(text);
   if (response.ok && body !== undefined) return body;
-  // The node's errors are plain text, those of this server JSON, and those of a proxy in between HTML.
+  // The node's errors are plain text, this server's errors are JSON, and a proxy's errors are HTML.
   const isPlain = response.headers.get('content-type')?.startsWith('text/plain') === true;
   throw failureOf(response, body ?? (isPlain ? { message: text.slice(0, LONGEST_ERROR) } : undefined));
 }
 
-/** The path of a node's route for a contract. */
+/** Returns the path of a node's route for a contract. */
 const pathOf = (route: string, contract: string, ...more: string[]): string =>
   ['/v2', route, ...contract.split('.'), ...more.map(encodeURIComponent)].join('/');
 
-/** The path of a contract's interface. */
+/** Returns the path of a contract's interface. */
 export const interfacePath = (contract: string): string => pathOf('contracts/interface', contract);
 
-/** The interface of a contract as the node has it, of unknown form. @throws RequestError */
+/** Requests a contract's interface from the node; its form is unchecked. @throws RequestError */
 export const contractInterface = (contract: string, signal: AbortSignal): Promise<unknown> =>
   askNode(interfacePath(contract), { signal });
 
@@ -37,7 +40,7 @@ interface Read {
   sender: string;
 }
 
-/** What the node answered: a serialized value in hex, or why there is none. */
+/** The node's answer: a serialized value in hex, or the reason why there is none. */
 export type ReadResult = { hex: string; cause: null } | { hex: null; cause: string };
 
 const posted = (body: unknown): RequestInit => ({

@@ -1,12 +1,12 @@
 /** The order of requests and of their answers. */
 
-/** A query that is asked again as its data changes. One request is under way at a time. */
+/** A query that is repeated when its data changes. Only one request runs at a time. */
 interface LiveQuery {
-  /** Asks now, or again after the request under way, whose answer is still used. */
+  /** Requests now, or again after the running request, whose answer is still used. */
   refresh(): void;
-  /** Gives up the request under way, if any, and asks now. */
+  /** Cancels the running request, if there is one, and requests now. */
   restart(): void;
-  /** Gives up the request under way; nothing is called afterwards. */
+  /** Cancels the running request. Nothing is called afterwards. */
   end(): void;
 }
 
@@ -14,16 +14,16 @@ interface LiveQueryOptions<T> {
   ask: (signal: AbortSignal) => Promise<T>;
   answered: (answer: T) => void;
   failed: (error: unknown) => void;
-  /** The clock, in milliseconds. */
+  /** Returns the time in milliseconds. */
   now?: () => number;
 }
 
-/** Milliseconds after which a request is taken for lost, as those of a computer that slept are. */
+/** Milliseconds after which a request counts as lost, for example because the computer slept. */
 const LOST_MS = 30_000;
 
 /**
- * Makes a live query. Since requests never overlap, no older answer comes after a newer one; and since changes don't give up
- * the request under way unless it is lost, answers come even if the data changes faster than the server answers.
+ * Makes a live query. Requests never overlap, so no older answer arrives after a newer one. A change doesn't cancel the
+ * running request unless it is lost, so answers arrive even if the data changes faster than the server answers.
  */
 export function liveQuery<T>({ ask, answered, failed, now = () => performance.now() }: LiveQueryOptions<T>): LiveQuery {
   let underWay: AbortController | null = null;
@@ -70,7 +70,7 @@ export function liveQuery<T>({ ask, answered, failed, now = () => performance.no
 
 /**
  * Numbers requests. An answer is used unless a later request was made.
- * @returns a function to call when a request is made or given up; it returns whether to use the answer
+ * @returns a function to call when a request is made or cancelled; it returns whether to use the answer
  */
 export function onlyLast(): () => () => boolean {
   let asked = 0;

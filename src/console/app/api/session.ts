@@ -1,10 +1,13 @@
-/** Whether this browser may manage chainhooks, and how it signs in. The routes are in no document, so types are here. */
+/**
+ * Whether this browser may manage chainhooks, and how it signs in. The OpenAPI document doesn't include these routes,
+ * so their types are here.
+ */
 import { signal } from '@preact/signals';
 import { parsedJson } from '../../../base/json.ts';
 import { failureOf, unreachable } from './api.ts';
 
 interface Session {
-  /** Whether managing chainhooks needs a key, is open to everybody, or is not served by this process. */
+  /** Whether managing chainhooks needs a key, is open to everybody, or isn't available in this process. */
   access: 'key' | 'open' | 'none';
   signed_in: boolean;
   operator: boolean;
@@ -13,12 +16,12 @@ interface Session {
 
 const PATH = '/stackside/v1/session';
 
-/** The session of this browser; null before it is known. */
+/** The session of this browser; null until it was read. */
 export const session = signal<Session | null>(null);
 
 async function request(init: RequestInit): Promise<Response> {
   const response = await fetch(PATH, init).catch(unreachable);
-  // A proxy in between answers with HTML.
+  // A proxy answers with HTML.
   if (!response.ok) throw failureOf(response, parsedJson(await response.text()));
   return response;
 }
@@ -30,7 +33,7 @@ export async function readSession(signal?: AbortSignal): Promise<Session> {
   return found;
 }
 
-/** Signs in with a key of the API. @throws RequestError where the key is wrong */
+/** Signs in with a key of the API. @throws RequestError if the key is wrong */
 export async function signIn(key: string): Promise<void> {
   session.value = (await (await request({ method: 'POST', headers: { 'x-api-key': key } })).json()) as Session;
 }
@@ -41,6 +44,6 @@ export async function signOut(): Promise<void> {
   await readSession();
 }
 
-/** Headers of a request for a consumer. @param consumer null for the one of the session */
+/** Returns the headers of a request for a consumer. @param consumer null for the session's consumer */
 export const actingFor = (consumer: string | null): Record<string, string> =>
   consumer === null ? {} : { 'x-chainhook-consumer': consumer };

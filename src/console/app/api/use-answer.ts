@@ -1,12 +1,12 @@
-/** Answers of the API, and parts of the bundle, as the state of a component. */
+/** Responses of the API, and parts of the bundle, as the state of a component. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { RequestError } from './api.ts';
 import { liveQuery } from './order.ts';
 
 export interface Loaded<T> {
-  /** The newest answer; null before the first. It stays while the next request runs. */
+  /** The newest response; null before the first. It stays while the next request runs. */
   data: T | null;
-  /** Why the newest request failed; null if it succeeded. */
+  /** Error of the newest request; null if it succeeded. */
   error: RequestError | null;
   /** Repeats the request. */
   retry(): void;
@@ -14,8 +14,8 @@ export interface Loaded<T> {
 
 /**
  * Requests the API, and again when the key or the version changes.
- * @param key identifies the request; at a change, the answer is discarded at once
- * @param version at a change, the request is repeated, and the answer stays until the next one arrives
+ * @param key identifies the request; when it changes, the response is discarded at once
+ * @param version when it changes, the request is repeated, and the response stays until the next one arrives
  */
 export function useAnswer<T>(
   key: string,
@@ -47,7 +47,7 @@ export function useAnswer<T>(
   return { data: current.data, error: current.error, retry: () => query.current?.restart() };
 }
 
-/** The error if a part of the bundle isn't found: another version of the server names its parts differently. */
+/** The error if a part of the bundle doesn't exist: another version of the server names its parts differently. */
 const GONE = new RequestError(
   0,
   'This part of the console could not be loaded. The server may be stopped, or have another version now.',
@@ -57,8 +57,8 @@ const GONE = new RequestError(
 const parts = new Map<string, unknown>();
 
 /**
- * A part of the bundle as the state of a component. To try again, the page is loaded again.
- * @param name of the part, which stays the same
+ * Returns a part of the bundle as the state of a component. Retrying loads the page again.
+ * @param name of the part; it must not change
  */
 export function usePart<Part>(name: string, load: () => Promise<Part>): Loaded<Part> {
   const [part, setPart] = useState(parts.get(name) as Part | undefined);

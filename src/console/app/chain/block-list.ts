@@ -1,17 +1,17 @@
-/** The newest blocks, with those that were reverted while the page was open. */
+/** The newest blocks, and the blocks that were reverted while the page was open. */
 import type { Block } from './types.ts';
 
-/** Blocks that were reverted and are still shown. */
+/** Maximum number of reverted blocks to show. */
 const MOST_GONE = 5;
 
 export interface SeenBlock extends Block {
-  /** Whether another block took its place. */
+  /** Whether another block replaced it. */
   gone: boolean;
-  /** Whether it came while the page was open. */
+  /** Whether it arrived while the page was open. */
   fresh: boolean;
 }
 
-/** The newest blocks with those seen before that are on the chain no more, highest first. */
+/** Returns the newest blocks and the previously seen blocks that are no longer on the chain, highest first. */
 export function mergeBlocks(before: readonly SeenBlock[], newest: readonly Block[]): SeenBlock[] {
   const hashes = new Set(newest.map(({ index_block_hash: hash }) => hash));
   const known = new Map(before.map((block) => [block.index_block_hash, block]));

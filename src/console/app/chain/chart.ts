@@ -3,14 +3,14 @@ import { count, exactTime } from './format.ts';
 
 export interface ChartSeries {
   name: string;
-  /** One for each time; null where there is none. */
+  /** One value per time; null if there is none. */
   values: readonly (number | null)[];
 }
 
-/** The newest value of a series; null where it has none. */
+/** Returns the newest value of a series; null if it has none. */
 export const newestOf = ({ values }: ChartSeries): number | null => values.findLast((value) => value !== null) ?? null;
 
-/** A series in words: its newest value, and between which it lies. */
+/** Describes a series: its newest value, and its minimum and maximum. */
 function wordsOf(series: ChartSeries, format: (value: number) => string): string {
   const known = series.values.filter((value) => value !== null);
   const newest = newestOf(series);
@@ -19,17 +19,17 @@ function wordsOf(series: ChartSeries, format: (value: number) => string): string
   return `${series.name}: newest ${format(newest)}, between ${format(least)} and ${format(most)}`;
 }
 
-/** A chart in words. */
+/** Describes a chart in words. */
 export const chartInWords = (
   label: string,
   series: readonly ChartSeries[],
   format: (value: number) => string,
 ): string => `${label}. ${series.map((one) => wordsOf(one, format)).join('. ')}.`;
 
-/** What a chart has along: times of a day, days, months of years, or numbers, which are no times. */
+/** Scale of the horizontal axis: times of a day, days, months of years, or plain numbers. */
 export type TimeScale = 'hour' | 'days' | 'years' | 'numbers';
 
-/** A time below a chart: the time of day, the day, or the month, all in UTC; or a number. */
+/** Returns the label of a time below a chart: the time of day, the day, or the month, all in UTC; or a number. */
 export function timeLabel(seconds: number, scale: TimeScale): string {
   if (scale === 'numbers') return count(seconds);
   const text = exactTime(seconds);
@@ -38,13 +38,13 @@ export function timeLabel(seconds: number, scale: TimeScale): string {
 
 const DAY = 86_400;
 
-/** The scale for a span of time. @param times Unix seconds, ascending */
+/** Returns the scale for a span of time. @param times Unix seconds, ascending */
 export function scaleOf(times: readonly number[]): TimeScale {
   const span = (times.at(-1) ?? 0) - (times[0] ?? 0);
   return span < DAY ? 'hour' : span < 300 * DAY ? 'days' : 'years';
 }
 
-/** Every n-th time, so that a table has no more rows than a person reads. The newest is the first. */
+/** Returns every n-th index, so that a table stays readable. The newest is the first. */
 export function sampledPlaces(length: number, most: number): number[] {
   const step = Math.max(1, Math.ceil(length / most));
   const places: number[] = [];
@@ -53,8 +53,8 @@ export function sampledPlaces(length: number, most: number): number[] {
 }
 
 /**
- * Times and values with an empty time after each that no other follows soon, so that no line is drawn where nothing was
- * measured. @param step seconds between two values
+ * Inserts an empty time after each value that no other follows soon, so that the chart draws no line over a gap. @param
+ * step seconds between two values
  */
 export function withGaps<Series extends ChartSeries>(
   times: readonly number[],
@@ -70,11 +70,14 @@ export function withGaps<Series extends ChartSeries>(
   };
 }
 
-/** Seconds from each block to the one before it; null for the first, whose predecessor isn't there. */
+/** Returns the seconds from each block to the previous one; null for the first block. */
 export const secondsBetween = (times: readonly number[]): (number | null)[] =>
   times.map((time, index) => (index === 0 ? null : Math.max(0, time - (times[index - 1] ?? time))));
 
-/** Values as steps are drawn: a step reaches back to the time before, so that the first one begins at the first time. */
+/**
+ * Returns values for drawing steps. A step reaches back to the previous time, so the first one starts at the first
+ * time.
+ */
 export const stepsOf = (values: readonly (number | null)[]): readonly (number | null)[] =>
   values[0] === null ? [values[1] ?? null, ...values.slice(1)] : values;
 
@@ -87,14 +90,14 @@ export interface Bar {
   count: number;
 }
 
-/** A range of the API, which has the same ranges for each type of transaction. */
+/** A range of the API. All types of transactions have the same ranges. */
 interface Range {
   from: number;
   to: number | null;
   transactions: number;
 }
 
-/** The sums of several counts of the same ranges, without empty bars at either end. */
+/** Returns the sums of several counts with the same ranges, without empty bars at either end. */
 export function mergedRanges(counts: readonly (readonly Range[])[]): Bar[] {
   const all = (counts[0] ?? []).map(({ from, to }, index) => ({
     from,

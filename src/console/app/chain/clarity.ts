@@ -1,6 +1,7 @@
-/** Parses Clarity: the tokens of sources and values, the definitions of a source with their lines, and the facts of its token. */
-
-/** Reading Clarity: the tokens of sources and values, and what a source defines on which line. */
+/**
+ * Parses Clarity: the tokens of sources and values, the definitions of a source with their lines, and the metadata of
+ * its token.
+ */
 
 type TokenKind = 'comment' | 'string' | 'number' | 'principal' | 'keyword' | 'constant' | 'paren' | 'name' | 'space';
 
@@ -9,7 +10,7 @@ export interface Token {
   text: string;
 }
 
-/** One token after the other; what none of these matches is a name of one character. */
+/** Matches one token after the other. Any other character is a name of one character. */
 const TOKEN =
   /(?<comment>;;[^\n]*)|(?<string>u?"(?:\\[\s\S]|[^"\\])*"?)|(?<principal>'S[0-9A-Z]+(?:\.[a-zA-Z][\w-]*)*)|(?<number>0x[0-9a-fA-F]*|u?-?\d+(?=[\s(){},:]|$))|(?<paren>[(){},:])|(?<space>\s+)|(?<name>[^\s(){},:";]+|[\s\S])/y;
 
@@ -28,10 +29,10 @@ const CONSTANTS = new Set(
   ),
 );
 
-/** The longest text that is taken apart, in characters; the rest of a longer one is one token. */
+/** Maximum characters of a text to split into tokens. The rest of a longer text is one token. */
 const LONGEST = 200_000;
 
-/** The tokens of a text, which together are the text. */
+/** Splits a text into tokens. Together, they are the text. */
 export function tokens(text: string): Token[] {
   const found: Token[] = [];
   TOKEN.lastIndex = 0;
@@ -50,7 +51,7 @@ function kindOfName(name: string): TokenKind {
   return CONSTANTS.has(name) ? 'constant' : 'name';
 }
 
-/** The tokens by lines, without the line ends. */
+/** Returns the tokens by lines, without the line ends. */
 export function tokenLines(text: string): Token[][] {
   const lines: Token[][] = [[]];
   for (const { kind, text: token } of tokens(text)) {
@@ -76,15 +77,15 @@ type DefinitionKind =
 export interface Definition {
   kind: DefinitionKind;
   name: string;
-  /** The first line is 1. */
+  /** Number of the line. The first line is 1. */
   line: number;
-  /** What follows the name, up to the body of a function: `(amount uint) (recipient principal)`. */
+  /** The text between the name and the body of a function: `(amount uint) (recipient principal)`. */
   detail: string;
 }
 
 const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible-token|non-fungible-token|trait)$/;
 
-/** What a source defines, in its order. */
+/** Returns the definitions of a source, in order. */
 export function definitions(source: string): Definition[] {
   const all = tokens(source);
   const found: Definition[] = [];
@@ -102,14 +103,14 @@ export function definitions(source: string): Definition[] {
 
 const isBlank = ({ kind }: Token): boolean => kind === 'space' || kind === 'comment';
 
-/** The index of the first token from `at` on that is neither space nor comment. */
+/** Returns the index of the first token from `at` on that is neither space nor comment. */
 function nextToken(all: readonly Token[], at: number): number {
   let index = at;
   for (let token = all[index]; token !== undefined && isBlank(token); token = all[index]) index++;
   return index;
 }
 
-/** The tokens from an opening parenthesis to the one that closes it, or one token. */
+/** Returns the tokens from an opening parenthesis to the one that closes it, or one token. */
 function expressionAt(all: readonly Token[], at: number): Token[] {
   let depth = 0;
   for (let end = at; end < all.length; end++) {
@@ -148,14 +149,14 @@ function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, l
 
 interface ErrorLocation {
   line: number;
-  /** The constant that the source gives the error, such as `ERR_NOT_TOKEN_OWNER`; null where it has none. */
+  /** Name of the constant for the error, such as `ERR_NOT_TOKEN_OWNER`; null if there is none. */
   constant: string | null;
 }
 
 /**
- * Where a source makes an error that a contract returned: the constant with its value, or else the only line that
- * writes it. Null where the source doesn't name it, or on several lines.
- * @param error the value as Clarity writes it: `(err u4)`
+ * Returns the place in a source that makes a returned error: the constant with the value, or the only line with the
+ * value. Returns null if the source doesn't contain the value, or contains it on several lines.
+ * @param error the value as Clarity text: `(err u4)`
  */
 export function errorLocation(source: string, error: string): ErrorLocation | null {
   const value = /^\(err (.*)\)$/s.exec(error)?.[1];
@@ -169,22 +170,22 @@ export function errorLocation(source: string, error: string): ErrorLocation | nu
   return line === undefined || lines.length > 1 ? null : { line, constant: null };
 }
 
-/** What a token's functions return by the standards of tokens (SIP-009, SIP-010); null where the source only computes it. */
+/** Results of a token's functions by the token standards (SIP-009, SIP-010); null if the source computes them. */
 interface TokenFacts {
   name: string | null;
   symbol: string | null;
-  /** Digits behind the point of an amount. */
+  /** Number of decimals of an amount. */
   decimals: number | null;
   uri: string | null;
 }
 
-/** More digits than this are no number of decimals. */
+/** Maximum plausible number of decimals. */
 const MOST_DECIMALS = 77;
 
 const STRING = /^u?"((?:\\[\s\S]|[^"\\])*)"$/;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
 
-/** The text of a literal; null where it is none. */
+/** Returns the text of a literal; null if it isn't a literal. */
 function literalText(literal: string | null): string | null {
   const inner = literal === null ? undefined : STRING.exec(literal)?.[1];
   return inner === undefined ? null : inner.replace(/\\(.)/g, (_, letter: string) => ESCAPED[letter] ?? letter);
@@ -195,7 +196,7 @@ function decimalsOf(literal: string | null): number | null {
   return digits === undefined || Number(digits) > MOST_DECIMALS ? null : Number(digits);
 }
 
-/** The tokens of a source that mean something. */
+/** Returns the significant tokens of a source. */
 const meaning = (source: string): string[] =>
   tokens(source)
     .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
@@ -204,8 +205,9 @@ const meaning = (source: string): string[] =>
 const HEAD_END = [')', '(', 'ok'];
 
 /**
- * The literal that a read-only function without parameters returns, as in `(define-read-only (get-decimals) (ok u6))`, also
- * inside `some` or by the name of a constant; null where it returns anything else, such as a variable, which can change.
+ * Returns the literal that a read-only function without parameters returns, as in
+ * `(define-read-only (get-decimals) (ok u6))`, also inside `some` or by the name of a constant. Returns null if the
+ * function returns anything else, such as a variable, which can change.
  */
 function returned(texts: readonly string[], defined: readonly Definition[], name: string): string | null {
   const head = ['(', 'define-read-only', '(', name, ...HEAD_END];
@@ -217,7 +219,7 @@ function returned(texts: readonly string[], defined: readonly Definition[], name
   return defined.find((one) => one.kind === 'constant' && one.name === first)?.detail ?? first;
 }
 
-/** The facts of the token that a source makes. */
+/** Returns the metadata of the token in a source. */
 export function tokenFacts(source: string): TokenFacts {
   const texts = meaning(source);
   const defined = definitions(source);

@@ -1,6 +1,6 @@
 /**
- * What a contract can be asked for: forms for the arguments by their Clarity types, their encoding, and the parts of Clarity
- * values as rows and columns.
+ * Queries of a contract: forms for the arguments by their Clarity types, the encoding of arguments, and the parts of
+ * Clarity values as rows and columns.
  */
 import { type AbiType, abiTypeString } from '../../../codec/abi.ts';
 import { canonicalPrincipal } from '../../../codec/address.ts';
@@ -17,13 +17,13 @@ export interface Argument {
   type: AbiType;
 }
 
-/** What a node reads of a contract without a transaction. */
+/** Something that a node reads from a contract without a transaction. */
 export interface Readable {
   kind: 'function' | 'variable' | 'map' | 'constant';
   name: string;
-  /** Arguments of a function; the key of a map. Null where a type is not known to this program. */
+  /** Arguments of a function, or the key of a map; null if this program doesn't support a type. */
   args: readonly Argument[] | null;
-  /** The type of the result as Clarity writes it; null where it is not known to this program. */
+  /** Type of the result as Clarity text; null if this program doesn't support it. */
   output: string | null;
 }
 
@@ -34,7 +34,7 @@ const objectsIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(
 
 const isSize = (value: unknown): boolean => isObject(value) && Number.isSafeInteger(value.length);
 
-/** Whether a type in a contract's interface is one that forms know; an interface is data from outside. */
+/** Reports whether forms support a type in a contract's interface. The interface is untrusted data. */
 function isType(type: unknown): type is AbiType {
   if (typeof type === 'string') return abiTypeString(type as AbiType) !== null;
   if (!isObject(type)) return false;
@@ -64,7 +64,7 @@ const named = <T extends { name: unknown; output: unknown }>(found: readonly T[]
   );
 
 /**
- * The functions of an access.
+ * Returns the functions with an access.
  * @param contractInterface the node's JSON; members of another form are left out
  */
 export const functionsOf = (contractInterface: unknown, access: 'public' | 'read_only'): ContractFunction[] =>
@@ -78,11 +78,11 @@ export const functionsOf = (contractInterface: unknown, access: 'public' | 'read
       })),
   );
 
-/** The name of a map's key in its form. */
+/** Name of a map's key in its form. */
 const KEY = 'key';
 
 /**
- * What can be read of a contract.
+ * Returns everything that can be read from a contract.
  * @param contractInterface the node's JSON; members of another form are left out
  */
 export function readables(contractInterface: unknown): Readable[] {
@@ -106,34 +106,36 @@ export function readables(contractInterface: unknown): Readable[] {
   ];
 }
 
-/** What was typed or chosen, by the path of the field. */
+/** The user's input, by the path of the field. */
 export type Draft = ReadonlyMap<string, string>;
 
-/** A field of the form of an argument. */
+/** A field in the form of an argument. */
 export interface Field {
-  /** The argument's name, and after dots the names of tuple entries, the places of items, `some`, `ok` and `err`. */
+  /**
+   * The argument's name, then the names of tuple entries, the indexes of items, `some`, `ok` and `err`, joined by dots.
+   */
   path: string;
-  /** What may be given, in words. */
+  /** The accepted input, in words. */
   help: string;
-  /** What is typed: text; the number of items of a list; null where a choice is made. */
+  /** Kind of input: text, or the number of items of a list; null for a choice. */
   typed: 'text' | 'items' | null;
   choices: readonly string[];
   /** Maximum number of items. */
   most: number;
 }
 
-/** Maximum items of a list in a form; a longer one is better sent by a program. */
+/** Maximum items of a list in a form. Use a program for longer lists. */
 const MOST_ITEMS = 200;
 
 const BOOLS = ['true', 'false'];
 const OPTIONS = ['none', 'some'];
 const SIDES = ['ok', 'err'];
 
-/** The choice in a draft: the one that was made, or the first. */
+/** Returns the choice in a draft: the user's choice, or the first. */
 const chosen = (draft: Draft, path: string, choices: readonly string[]): string =>
   choices.find((one) => one === draft.get(path)) ?? choices[0] ?? '';
 
-/** The number of items in a draft; 0 where it is no number that a form may have. */
+/** Returns the number of items in a draft; 0 if the input isn't a number that a form supports. */
 function itemsOf(draft: Draft, path: string, most: number): number {
   const items = Number(draft.get(path) ?? 0);
   return Number.isInteger(items) && items >= 0 && items <= most ? items : 0;
@@ -166,7 +168,10 @@ const choiceField = (path: string, help: string, choices: readonly string[]): Fi
   most: 0,
 });
 
-/** The fields of an argument: those that its draft has room for. A nested type has the fields of its parts, one after another. */
+/**
+ * Returns the fields of an argument that its draft needs. A nested type has the fields of its parts, one after the
+ * other.
+ */
 export function formFields({ name: path, type }: Argument, draft: Draft): Field[] {
   if (typeof type === 'string') {
     if (type === 'none') return [];
@@ -197,13 +202,13 @@ export function formFields({ name: path, type }: Argument, draft: Draft): Field[
   return [typedField(path, helpOf(type))];
 }
 
-/** A mistake in a draft, at the field that has it: `amount`, `must be a whole number`. */
+/** A mistake in a draft, at its field: `amount`, `must be a whole number`. */
 export interface FieldMistake {
   path: string;
   message: string;
 }
 
-/** A draft that has no wire form. */
+/** Thrown if a draft has no wire form. */
 class DraftError extends Error {
   override readonly name = 'DraftError';
   constructor(readonly mistakes: readonly FieldMistake[]) {
@@ -216,26 +221,29 @@ const INTEGERS = {
   int128: { form: /^[+-]?[0-9]+$/, least: -(2n ** 127n), greatest: 2n ** 127n - 1n, encode: clarity.int },
 };
 
-/** Digits of no integer that fits: a longer text is not read as a number. */
+/** Maximum digits of an integer. A longer text isn't read as a number. */
 const MOST_DIGITS = 60;
 
-/** The bytes of a buffer's field: hex after 0x, else the UTF-8 of the text. @returns null if it is no hex */
+/**
+ * Returns the bytes of a buffer's field: hex after 0x, otherwise the UTF-8 of the text. @returns null if the hex is
+ * invalid
+ */
 function bufferOf(text: string): Uint8Array | null {
   if (!text.startsWith('0x')) return utf8Bytes(text);
   return /^0x([0-9a-fA-F]{2})*$/.test(text) ? fromHex(text) : null;
 }
 
-/** ASCII characters that Clarity takes in a string: the printable ones and white space. */
+/** ASCII characters that Clarity accepts in a string: printable characters and white space. */
 const ASCII = /^[\t-\r -~]*$/;
 
-/** The characters of a text, as Clarity counts them. */
+/** Counts the characters of a text like Clarity. */
 const characters = (text: string): number => {
   let found = 0;
   for (const _ of text) found++;
   return found;
 };
 
-/** The value of a field that is typed. @returns a text for a mistake */
+/** Returns the serialized value of a text field. @returns a text if the input is invalid */
 function typedValue(type: AbiType, text: string): Uint8Array | string {
   if (type === 'uint128' || type === 'int128') {
     const { form, least, greatest, encode } = INTEGERS[type];
@@ -279,7 +287,7 @@ const tooLong = (length: number, greatest: number, unit: string): string | null 
     ? `has ${plural(length, unit)}, and at most ${count(greatest)} fit`
     : null;
 
-/** The serialized value of an argument. @throws DraftError */
+/** Returns the serialized value of an argument. @throws DraftError */
 function encodedArgument({ name: path, type }: Argument, draft: Draft): Uint8Array {
   const inner = (part: string | number, of: AbiType) => () =>
     encodedArgument({ name: `${path}.${part}`, type: of }, draft);
@@ -304,7 +312,7 @@ function encodedArgument({ name: path, type }: Argument, draft: Draft): Uint8Arr
     }
     if ('tuple' in type) {
       const values = all(type.tuple.map((entry) => inner(entry.name, entry.type)));
-      // From entries: a key such as `__proto__` is a key like others.
+      // Built from entries, so that a key such as `__proto__` isn't special.
       return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, at) => [name, values[at] as Uint8Array])));
     }
   }
@@ -313,7 +321,7 @@ function encodedArgument({ name: path, type }: Argument, draft: Draft): Uint8Arr
   return value;
 }
 
-/** All values, or the mistakes of all. @throws DraftError */
+/** Returns all values. @throws DraftError with the mistakes of all */
 function all(parts: readonly (() => Uint8Array)[]): Uint8Array[] {
   const mistakes: FieldMistake[] = [];
   const values = parts.map((part) => {
@@ -329,7 +337,7 @@ function all(parts: readonly (() => Uint8Array)[]): Uint8Array[] {
   return values;
 }
 
-/** The serialized arguments of a call, or all mistakes of its form. */
+/** Returns the serialized arguments of a call, or all mistakes in its form. */
 export function encodedArguments(
   args: readonly Argument[],
   draft: Draft,
@@ -342,18 +350,18 @@ export function encodedArguments(
   }
 }
 
-/** The value of a serialized one in hex; null where the text is none. */
+/** Decodes a serialized value in hex; returns null if it is invalid. */
 export function decodedHex(hex: string): ClarityValue | null {
   if (!/^(0x)?([0-9a-fA-F]{2})*$/.test(hex)) return null;
   const value = decodeClarity(fromHex(hex));
   return value.ok ? value.value : null;
 }
 
-/** A part of a value that has no parts itself, or is an empty list. */
+/** A part of a value that has no parts, or is an empty list. */
 export interface Leaf {
-  /** Names of tuple entries and places of items, with dots between them; empty for the value itself. */
+  /** Names of tuple entries and indexes of items, joined by dots; empty for the whole value. */
   path: string;
-  /** Its type, after what holds it: `some uint`. */
+  /** Type of the part, after the types that contain it: `some uint`. */
   type: string;
   value: ClarityField;
 }
@@ -361,8 +369,8 @@ export interface Leaf {
 const joined = (path: string, part: string | number): string => (path === '' ? String(part) : `${path}.${part}`);
 
 /**
- * The parts of a value in their order; those of a large value are made as they are asked for.
- * @param held what holds the value, of which a tuple or list has the names in its path: `ok.amount`
+ * Generates the parts of a value in order. The parts of a large value are made on demand.
+ * @param held path of the containers of the value, for the names in a tuple or list: `ok.amount`
  */
 export function* leavesOf(value: ClarityValue, path = '', held: readonly string[] = []): Generator<Leaf, void> {
   const under = (part: string | number): string => joined([...held].reduce(joined, path), part);
@@ -384,39 +392,39 @@ export function* leavesOf(value: ClarityValue, path = '', held: readonly string[
   yield { path, type: [...held, type].join(' '), value };
 }
 
-/** A column of logs: a field that most of them have. */
+/** A column of logs: a field that most of the logs have. */
 export interface LogColumn {
-  /** Names of tuple entries with dots between them, as filters have them. Empty for logs that are no tuples. */
+  /** Names of tuple entries, joined by dots, as in filters; empty for logs that aren't tuples. */
   path: string;
-  /** The last names of the path, as many as tell it from the paths of other columns. */
+  /** The last names of the path, as many as needed to distinguish it from other columns. */
   name: string;
   /** Whether all values are integers. */
   isNumber: boolean;
 }
 
-/** Names of fields that say what happened, which come first. */
+/** Names of fields that describe the event. Their columns come first. */
 const LEADING = ['topic', 'event', 'notification', 'action', 'op', 'type', 'name'];
 
-/** Maximum number of columns; other fields are shown when asked for. */
+/** Maximum number of columns. Other fields are shown on request. */
 const MOST_COLUMNS = 4;
 
-/** The fields of a log, also of a tuple inside `ok`, `err` and `some`. Null of a log that is no tuple. */
+/** Returns the fields of a log, also of a tuple inside `ok`, `err` and `some`; null if the log isn't a tuple. */
 export function logFields(hex: string): ClarityFields | null {
   const value = decodedHex(hex);
   return value !== null && unwrapped(value).type === 'tuple' ? fieldsOf(value.bytes) : null;
 }
 
-/** The names in a path. */
+/** Returns the names in a path. */
 const namesOf = (path: string): string[] => path.split('.');
 
-/** The place of a column: those that say what happened, outer ones first, and then others, outer ones first. */
+/** Returns the rank of a column: first the fields that describe the event, then the others; outer fields come first. */
 function rank(path: string): number {
   const names = namesOf(path);
   const place = LEADING.indexOf(names.at(-1) ?? '');
   return place < 0 ? 1_000_000 + names.length : place + names.length * LEADING.length;
 }
 
-/** The shortest end of a path that no other path ends with. */
+/** Returns the shortest end of a path that no other path ends with. */
 function shortName(path: string, all: readonly string[]): string {
   const names = namesOf(path);
   const ends = names.map((_, at) => names.slice(at).join('.')).reverse();
@@ -427,7 +435,7 @@ function shortName(path: string, all: readonly string[]): string {
 
 const isInteger = ({ type }: ClarityField): boolean => type === 'uint' || type === 'int';
 
-/** The columns of logs: fields that at least half of the tuples have. Lists make none. */
+/** Returns the columns of logs: fields that at least half of the tuples have. Lists make none. */
 export function logColumns(logs: readonly (ClarityFields | null)[]): LogColumn[] {
   const tuples = logs.filter((fields) => fields !== null);
   const found = Map.groupBy(

@@ -1,16 +1,16 @@
-/** Filters of lists of transactions: texts in the query of a page's URL, conditions of the API, and words. */
+/** Filters of lists of transactions: texts in the query of a page's URL, conditions of the API, and descriptions. */
 import type { paths } from '../api/openapi.d.ts';
 import { amountMistake, shortPrincipal, smallestOf, visible } from './format.ts';
 import { contractMistake, principalMistake } from './path-mistake.ts';
 import { kindOf, STATUSES } from './transaction.ts';
 
-/** The conditions of the API on transactions. Those on pending ones are a part of them. */
+/** The API's conditions on transactions. Pending transactions support a subset. */
 type Conditions = Omit<
   NonNullable<paths['/stackside/v1/transactions']['get']['parameters']['query']>,
   'limit' | 'cursor' | 'principal'
 >;
 
-/** What a text of a filter means, or what is wrong with it, in words. */
+/** The conditions of a filter's text, or a text that describes its mistake. */
 type Meaning = Conditions | string;
 
 interface Filter {
@@ -19,7 +19,7 @@ interface Filter {
   input: 'text' | 'day' | readonly (readonly [value: string, text: string])[];
   placeholder?: string;
   meaning(text: string): Meaning;
-  /** The text as a person reads it (default: the text itself). */
+  /** Returns the text for people (default: the filter's text). */
   words?(text: string): string;
 }
 
@@ -32,7 +32,7 @@ const TYPES = [
   'poison_microblock',
 ] as const;
 
-/** Statuses by the choice that means them. */
+/** Statuses of each choice. */
 const STATUS_CHOICES: Readonly<Record<string, NonNullable<Conditions['status']>>> = {
   success: ['success'],
   failed: ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped'],
@@ -63,7 +63,7 @@ const amount =
 
 const SECONDS_OF_A_DAY = 86_400;
 
-/** Unix seconds of the beginning of a day in UTC; null if no calendar has the day. */
+/** Returns the start of a day in UTC, in Unix seconds; null if the day doesn't exist. */
 function dayStart(text: string): number | null {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : null;
   return time === null || Number.isNaN(time.getTime()) || time.toISOString().slice(0, 10) !== text || time.getTime() < 0
@@ -138,17 +138,17 @@ export type FilterName = keyof typeof FILTERS;
 
 /** Filters of transactions of the chain. */
 export const CHAIN_FILTERS = Object.keys(FILTERS) as FilterName[];
-/** Filters of pending transactions, which have no status and no block. */
+/** Filters of pending transactions, which have neither a status nor a block. */
 export const PENDING_FILTERS = CHAIN_FILTERS.filter((name) => !['status', 'from', 'to'].includes(name));
 
-/** A filter of a list, as the query has it. */
+/** A filter of a list, from the query. */
 interface ChosenFilter extends Pick<Filter, 'label' | 'input' | 'placeholder'> {
   name: FilterName;
   /** The text in the query; empty if there is none. */
   text: string;
   /** The filter in words: `Sender: SP2J6…9EJ7`. */
   words: string;
-  /** What is wrong with the text; null if it is right. */
+  /** The mistake in the text; null if the text is valid. */
   mistake: string | null;
 }
 
@@ -156,11 +156,11 @@ export interface Chosen {
   filters: readonly ChosenFilter[];
   /** Whether any filter is given. */
   isAny: boolean;
-  /** The conditions for the API; null if a filter is wrong, and then nothing is to be asked. */
+  /** The conditions for the API; null if a filter is invalid: then no request is made. */
   conditions: Conditions | null;
 }
 
-/** The filters in the query of a page. @param names of the filters that the list has */
+/** Returns the filters in the query of a page. @param names of the filters that the list has */
 export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]): Chosen {
   const meanings: Meaning[] = [];
   const filters = names.map((name): ChosenFilter => {

@@ -1,4 +1,4 @@
-/** The branches of a fork in rows, and what became of its transactions in words. */
+/** The branches of a fork in rows, and the fates of its transactions in words. */
 import type { Answer } from '../api/answer.ts';
 
 type Fork = Pick<Answer<'/stackside/v1/forks/{hash}'>, 'orphaned' | 'canonical'>;
@@ -6,13 +6,13 @@ type ForkBlock = Fork['orphaned'][number];
 
 interface BranchRow {
   height: number;
-  /** Of the orphaned block among those of its height. */
+  /** Index of the orphaned block among the orphaned blocks at its height. */
   index: number;
   orphaned: ForkBlock | null;
   canonical: ForkBlock | null;
 }
 
-/** Both branches by height; of several orphaned blocks at one height, each has a row. */
+/** Returns both branches by height. Each of several orphaned blocks at one height gets a row. */
 export function branchRows({ orphaned, canonical }: Fork): BranchRow[] {
   const heights = new Set([...orphaned, ...canonical].map(({ height }) => height));
   return [...heights]
@@ -29,7 +29,7 @@ export function branchRows({ orphaned, canonical }: Fork): BranchRow[] {
 
 type Fate = Answer<'/stackside/v1/forks/{hash}'>['transactions'][number]['fate'];
 
-/** What became of a transaction of an orphaned block. */
+/** Descriptions of a transaction's fate after its block was orphaned. */
 export const FATES: Readonly<Record<Fate, { tone: 'ok' | 'bad' | 'wait' | 'plain'; words: string }>> = {
   mined: { tone: 'ok', words: 'in block' },
   pending: { tone: 'wait', words: 'pending again' },

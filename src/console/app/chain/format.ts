@@ -1,16 +1,16 @@
-/** Numbers, times and identifiers as people read them. */
+/** Numbers, times and identifiers in a readable form. */
 import { fromHex } from '../../../codec/hex.ts';
 import { strictText } from '../../../codec/utf8.ts';
 
 const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** A whole number with thousands separated: `1,234,567`. */
+/** Returns a whole number with thousands separated: `1,234,567`. */
 export function count(value: number | bigint | string): string {
   const text = String(value);
   return text.startsWith('-') ? `−${grouped(text.slice(1))}` : grouped(text);
 }
 
-/** An amount in whole units and its decimals: `1234567` with 6 decimals gives `1` and `234567`. */
+/** Returns an amount in whole units and its decimals: `1234567` with 6 decimals gives `1` and `234567`. */
 export function amountParts(
   smallest: string | bigint,
   decimals: number,
@@ -22,33 +22,36 @@ export function amountParts(
   return { sign, whole: grouped(digits.slice(0, point)), fraction: digits.slice(point) };
 }
 
-/** Micro-STX in STX, without zeros at the end: `10 STX`, `0.003 STX`. For sentences; tables show all decimals. */
+/** Formats micro-STX in STX, without trailing zeros: `10 STX`, `0.003 STX`. For sentences; tables show all decimals. */
 export function stxText(micro: string | bigint): string {
   return `${decimalText(micro, 6)} STX`;
 }
 
-/** An amount in whole units, without zeros at the end: `1,234.5`. */
+/** Formats an amount in whole units, without trailing zeros: `1,234.5`. */
 export function decimalText(smallest: string | bigint, decimals: number): string {
   const { sign, whole, fraction } = amountParts(smallest, decimals);
   const rest = fraction.replace(/0+$/, '');
   return rest === '' ? `${sign}${whole}` : `${sign}${whole}.${rest}`;
 }
 
-/** The parts of a typed amount: digits, and those after a point. */
+/** Pattern of a typed amount: digits before and after a point. */
 const TYPED = /^(?=\.?\d)(\d*)(?:\.(\d*?)0*)?$/;
-/** Thousands separated as the console writes them. */
+/** Pattern of thousands separators as the console writes them. */
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+(?=\.|$)/;
 
-/** Digits before and after the point of a typed amount, and these without zeros at the end; null where it is none. */
+/** Returns the digits before and after the point of a typed amount, without trailing zeros; null if it is invalid. */
 function typedParts(typed: string): { whole: string; fraction: string } | null {
   const match = TYPED.exec(typed.trim().replace(THOUSANDS, (digits) => digits.replaceAll(',', '')));
   return match === null ? null : { whole: match[1] ?? '', fraction: match[2] ?? '' };
 }
 
-/** The largest amount, that of 128 bits. */
+/** Maximum amount, with 128 bits. */
 export const LARGEST_AMOUNT = 2n ** 128n - 1n;
 
-/** A typed amount in the smallest unit, exactly; the text itself where it is no amount, which {@link amountMistake} says. */
+/**
+ * Converts a typed amount to the smallest unit, exactly. Returns the text unchanged if it isn't an amount;
+ * {@link amountMistake} describes the mistake.
+ */
 export function smallestOf(typed: string, decimals: number): string {
   const parts = typedParts(typed);
   if (parts === null || parts.fraction.length > decimals) return typed;
@@ -56,7 +59,7 @@ export function smallestOf(typed: string, decimals: number): string {
   return BigInt(whole + fraction.padEnd(decimals, '0')).toString();
 }
 
-/** What is wrong with a typed amount; null if it is right. @param unit in words: `STX` */
+/** Describes the mistake in a typed amount; returns null if the amount is valid. @param unit in words: `STX` */
 export function amountMistake(typed: string, decimals: number, unit: string): string | null {
   const text = typed.trim();
   if (text === '') return null;
@@ -73,7 +76,7 @@ export function amountMistake(typed: string, decimals: number, unit: string): st
   return BigInt(smallestOf(text, decimals)) > LARGEST_AMOUNT ? 'No amount is as large.' : null;
 }
 
-/** An amount in the smallest unit as one types it: `1234.5`; the text itself where it is no amount. */
+/** Formats an amount in the smallest unit for an input: `1234.5`. Returns the text unchanged if it isn't an amount. */
 export const typedOf = (smallest: string, decimals: number): string =>
   /^\d+$/.test(smallest) ? decimalText(smallest, decimals).replaceAll(',', '') : smallest;
 
@@ -84,13 +87,13 @@ const UNITS = [
   ['TB', 1e12],
 ] as const;
 
-/** Bytes with three significant digits: `1.25 MB`. */
+/** Formats bytes with three significant digits: `1.25 MB`. */
 export function bytes(value: number): string {
   const unit = UNITS.findLast(([, size]) => value >= size);
   return unit === undefined ? `${value} B` : `${Number((value / unit[1]).toPrecision(3))} ${unit[0]}`;
 }
 
-/** A share in per cent with at most two decimals; a share that would round to nothing is `<0.01 %`. */
+/** Formats a share in per cent with at most two decimals. A share that would round to zero is `<0.01 %`. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '–';
   const value = (100 * part) / whole;
@@ -102,7 +105,10 @@ const MINUTE = 60;
 const HOUR = 3_600;
 const DAY = 86_400;
 
-/** A span of time in its largest unit, or its two largest above a minute: `45 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. */
+/**
+ * Formats a span of time in its largest unit, or in its two largest units above a minute: `45 s`, `3 min 20 s`,
+ * `2 h 5 min`, `12 d`.
+ */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < MINUTE) return `${whole} s`;
@@ -118,7 +124,7 @@ function two(seconds: number, large: number, largeUnit: string, small: number, s
   return rest === 0 ? first : `${first} ${rest} ${smallUnit}`;
 }
 
-/** How long ago something was, in one unit: `just now`, `45 s ago`, `3 min ago`, `12 d ago`. */
+/** Formats the time since an event, in one unit: `just now`, `45 s ago`, `3 min ago`, `12 d ago`. */
 export function ago(seconds: number): string {
   if (seconds < 2) return 'just now';
   if (seconds < MINUTE) return `${Math.floor(seconds)} s ago`;
@@ -127,42 +133,45 @@ export function ago(seconds: number): string {
   return `${count(Math.floor(seconds / DAY))} d ago`;
 }
 
-/** How long it takes until something happens: `in 4 min 20 s`, `now`. */
+/** Formats the time until an event: `in 4 min 20 s`, `now`. */
 export const until = (seconds: number): string => (seconds < 1 ? 'now' : `in ${duration(seconds)}`);
 
-/** A Unix time as UTC: `2026-11-22 04:13:03 UTC`. */
+/** Formats a Unix time as UTC: `2026-11-22 04:13:03 UTC`. */
 export const exactTime = (seconds: number): string =>
   `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 const ELLIPSIS = '…';
 
-/** The two ends of a hash: `0x8d5acc…804307`. */
+/** Shortens a hash to its two ends: `0x8d5acc…804307`. */
 export const shortHash = (hash: string): string =>
   hash.length <= 18 ? hash : `${hash.slice(0, 8)}${ELLIPSIS}${hash.slice(-6)}`;
 
-/** A principal whose address is cut to its two ends; the name of a contract stays: `ST2T7…PXZAJ.token-0`. */
+/** Shortens the address of a principal to its two ends. The name of a contract stays: `ST2T7…PXZAJ.token-0`. */
 export function shortPrincipal(principal: string): string {
   const [address = '', name] = principal.split('.');
   const short = address.length <= 14 ? address : `${address.slice(0, 5)}${ELLIPSIS}${address.slice(-5)}`;
   return name === undefined ? short : `${short}.${name}`;
 }
 
-/** The name of an asset in its identifier: `SP….token::coin` gives `coin`. */
+/** Returns the name of an asset in its identifier: `SP….token::coin` gives `coin`. */
 export const assetName = (identifier: string): string => identifier.slice(identifier.lastIndexOf('::') + 2);
-/** The contract in an asset identifier. */
+/** Returns the contract in an asset identifier. */
 export const assetContract = (identifier: string): string =>
   identifier.slice(0, Math.max(0, identifier.lastIndexOf('::')));
 
-/** What the contract of a fungible token says of its amounts; null where it is not known. */
+/** Unit of a fungible token's amounts, from its contract; null if it is unknown. */
 export interface TokenUnit {
   symbol: string | null;
   decimals: number | null;
 }
 
-/** Decimals above which amounts would be illegible; no known token has as many. */
+/** Maximum decimals. Amounts with more would be illegible, and no real token has as many. */
 const MOST_DECIMALS = 38;
 
-/** The unit of a token in the metadata of its contract, which is that of the contract's first token; null for another. */
+/**
+ * Returns the unit of a token from its contract's metadata, which describes the contract's first token; null for other
+ * tokens.
+ */
 export function unitIn(
   asset: string,
   { asset_identifier, symbol = '', decimals = -1 }: { asset_identifier?: string; symbol?: string; decimals?: number },
@@ -174,14 +183,17 @@ export function unitIn(
   };
 }
 
-/** Control and format characters other than line ends and tabs: they hide, or change the direction of the text around. */
+/**
+ * Control and format characters other than line ends and tabs. They are invisible, or change the direction of the text
+ * around them.
+ */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text of the chain whose invisible characters are spelled out, such as `\u{202e}`, so that it reads as what it is. */
+/** Spells out the invisible characters in a text of the chain, such as `\u{202e}`, so that it can't mislead. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 
-/** The text of bytes in hex, without zeros at their end; null where they are no UTF-8 text. */
+/** Returns the text of bytes in hex, without trailing zeros; null if they aren't UTF-8 text. */
 export function textOfHex(hex: string): string | null {
   const digits = hex.replace(/^0x/, '').replace(/(00)+$/, '');
   const pairs = digits.match(/../g) ?? [];
@@ -195,30 +207,33 @@ export function textOfHex(hex: string): string | null {
   }
 }
 
-/** Words of an identifier of the API: `abort_by_response` gives `abort by response`. */
+/** Converts an identifier of the API to words: `abort_by_response` becomes `abort by response`. */
 export const words = (identifier: string): string => identifier.replaceAll('_', ' ');
 
-/** A word with its number: `1 block`, `2 blocks`. */
+/** Returns a word with its number: `1 block`, `2 blocks`. */
 export const plural = (amount: number, word: string, many = `${word}s`): string =>
   `${count(amount)} ${amount === 1 ? word : many}`;
 
-/** The day some days after another; before it where that is negative. @param day as `2026-11-24`, in UTC */
+/** Returns the day a number of days later; earlier if the number is negative. @param day as `2026-11-24`, in UTC */
 export const dayBeside = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 
-/** A character that isn't seen, other than the space. */
+/** An invisible character other than the space. */
 const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
 
-/** The text of bytes that are one; null of others, and of no bytes. */
+/** Returns the text of bytes if they are printable text; null otherwise, and for no bytes. */
 export function printableText(bytes: Uint8Array): string | null {
   const text = strictText(bytes);
   return text === null || text === '' || text.trim() === '' || UNSEEN.test(text) ? null : text;
 }
 
-/** Bytes of the longest buffer whose text is shown beside its hex, and of the shortest: fewer may be text by chance. */
+/** Minimum and maximum bytes of a buffer to show as text after its hex. Fewer bytes may be text by chance. */
 const [SHORTEST_TEXT, LONGEST_TEXT] = [2, 128];
 
-/** The text of a buffer as Clarity writes it, such as `0x627463`; null where its bytes are none, or are no buffer. */
+/**
+ * Returns the text of a buffer in Clarity form, such as `0x627463`; null if it isn't a buffer, or its bytes aren't
+ * text.
+ */
 export function bufferText(literal: string): string | null {
   const bytes = /^0x((?:[0-9a-f]{2})+)$/.test(literal) ? literal.length / 2 - 1 : 0;
   return bytes < SHORTEST_TEXT || bytes > LONGEST_TEXT ? null : printableText(fromHex(literal));

@@ -4,7 +4,7 @@ import { LARGEST_AMOUNT, type TokenUnit } from './format.ts';
 
 export type FilterValues = { type: string } & Record<string, unknown>;
 
-/** A definition as the editor has it: what was typed may still be wrong. */
+/** A definition in the editor. The input may still be invalid. */
 export interface Draft {
   name: string;
   version: '1';
@@ -33,13 +33,13 @@ interface Schema {
 export interface FilterField {
   name: string;
   required: boolean;
-  /** What may be given, in words. */
+  /** The accepted input, in words. */
   help: string;
-  /** The words that may be chosen; null for a text. */
+  /** The words to choose from; null for a text. */
   choices: readonly string[] | null;
   /** Whether several words may be chosen. */
   many: boolean;
-  /** Whether it is an amount in the smallest unit, which the form has in whole units. */
+  /** Whether it is an amount in the smallest unit, which the form shows in whole units. */
   isAmount: boolean;
 }
 
@@ -57,10 +57,10 @@ const wordsOf = ({ anyOf }: Schema): string[] | null => {
 /** The `$id` of the schema of amounts. */
 const AMOUNT = 'MinimumAmount';
 
-/** Another name of `receiver`, which the form doesn't offer twice. */
+/** An alias of `receiver`, which the form doesn't offer twice. */
 const ALIAS = 'recipient';
 
-/** The fields of a filter, without its type. */
+/** Returns the fields of a filter, without its type. */
 export function fieldsOf(type: string): FilterField[] {
   const { properties = {}, required = [] } = schemaOf(type) ?? {};
   return Object.entries(properties)
@@ -75,7 +75,7 @@ export function fieldsOf(type: string): FilterField[] {
     }));
 }
 
-/** Words of the schemas that people write in another way. */
+/** Words of the schemas with another spelling in titles. */
 const WRITTEN: Readonly<Record<string, string>> = {
   stx: 'STX',
   ft: 'fungible token',
@@ -83,7 +83,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
   min: 'minimum',
 };
 
-/** The name of a filter or of its field as a title: `Contract identifier` for `contract_identifier`. */
+/** Returns the name of a filter or of its field as a title: `Contract identifier` for `contract_identifier`. */
 export const titleOf = (name: string): string =>
   name
     .split('_')
@@ -91,7 +91,7 @@ export const titleOf = (name: string): string =>
     .join(' ')
     .replace(/^./, (letter) => letter.toUpperCase());
 
-/** The mistake in a value; null if it is valid. */
+/** Returns the mistake in a value; null if it is valid. */
 function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.type === 'array') {
     if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one word';
@@ -116,8 +116,9 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
 const STX: TokenUnit = { symbol: 'STX', decimals: 6 };
 
 /**
- * The unit in which the form has the amount of a filter, which is in the smallest unit: STX, or that of its token.
- * @param unitOf the unit of a fungible token, where it is known
+ * Returns the unit that the form uses for a filter's amount: STX, or the unit of its token. The filter contains the
+ * smallest unit.
+ * @param unitOf returns the unit of a fungible token
  */
 export function amountUnit(filter: FilterValues, unitOf: (asset: string) => TokenUnit): TokenUnit {
   if (filter.type.startsWith('stx_')) return STX;
@@ -126,9 +127,9 @@ export function amountUnit(filter: FilterValues, unitOf: (asset: string) => Toke
   return mistakeIn(schema, asset) === null ? unitOf(asset as string) : { symbol: null, decimals: null };
 }
 
-/** A mistake in a draft, at the field that has it. */
+/** A mistake in a draft, at its field. */
 export interface Mistake {
-  /** `filters.events.0.sender`. */
+  /** Path of the field, such as `filters.events.0.sender`. */
   path: string;
   message: string;
 }
@@ -148,7 +149,7 @@ function filterMistakes(filter: FilterValues, at: string): Mistake[] {
   return [...missing, ...wrong];
 }
 
-/** The mistakes in a draft. The server checks it again, more thoroughly. */
+/** Returns the mistakes in a draft. The server checks the draft again, more thoroughly. */
 export function mistakesOf({ name, filters, action }: Draft): Mistake[] {
   const mistakes = filters.events.flatMap((filter, index) => filterMistakes(filter, `filters.events.${index}`));
   if (name.trim() === '') mistakes.unshift({ path: 'name', message: 'must not be empty' });
@@ -191,20 +192,20 @@ export function draftOf(text: string): Draft | string {
   };
 }
 
-/** A filter with another value of a field; an empty one is left out. */
+/** Returns a filter with another value of a field. An empty value removes the field. */
 export function withField(filter: FilterValues, name: string, value: string | readonly string[]): FilterValues {
   const { [name]: _, ...others } = filter;
   const rest = others as FilterValues;
   return value.length === 0 ? rest : { ...rest, [name]: value };
 }
 
-/** A filter of another type, with the values that both types have. */
+/** Returns a filter of another type, with the values that both types have. */
 export function withType(filter: FilterValues, type: string): FilterValues {
   const known = new Set(fieldsOf(type).map(({ name }) => name));
   return { ...Object.fromEntries(Object.entries(filter).filter(([name]) => known.has(name))), type };
 }
 
-/** A new draft. */
+/** Returns a new draft. */
 export const newDraft = (network: string): Draft => ({
   name: '',
   version: '1',

@@ -1,4 +1,4 @@
-/** Filters to begin a chainhook with, of what a page shows or of any. */
+/** Filters for starting a chainhook: about the shown object, or general ones. */
 import { BOOT_ADDRESS } from '../../../codec/address.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { utf8Bytes } from '../../../codec/utf8.ts';
@@ -8,14 +8,14 @@ import { type Draft, type FilterValues, newDraft } from './hook-definition.ts';
 interface Template {
   title: string;
   /**
-   * The filters.
-   * @param of the identifier of what is watched; empty where the reader names it in the form
+   * Returns the filters.
+   * @param of the identifier of the watched object; empty if the user enters it in the form
    * @param network `mainnet` or `testnet`
    */
   filters: (of: string, network: string) => readonly FilterValues[];
 }
 
-/** A filter without its empty fields. */
+/** Returns a filter without its empty fields. */
 const filter = (type: FilterType, fields: Readonly<Record<string, string | readonly string[]>> = {}): FilterValues => ({
   type,
   ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')),
@@ -26,10 +26,10 @@ const FAILURES = ['abort_by_response', 'abort_by_post_condition', 'problematic_s
 /** 1,000 STX, in micro-STX. */
 const LARGE = '1000000000';
 
-/** A part of a name as the name system prints it. */
+/** Returns a part of a name in the form of the name system's prints. */
 const printed = (part: string): string => toHex(utf8Bytes(part));
 
-/** What the name system prints of each operation on a name. @param name as `alice.btc` */
+/** Returns the text in the name system's prints for operations on a name. @param name as `alice.btc` */
 function nameInPrints(name: string): string {
   const point = name.lastIndexOf('.');
   if (point === -1) return '';
@@ -70,14 +70,14 @@ export const templates = {
 
 export type TemplateName = keyof typeof templates;
 
-/** The name of a template in the URL of the editor; null for other texts. */
+/** Returns the name of a template in the URL of the editor; null for other texts. */
 export const templateOf = (name: string | null): TemplateName | null =>
   name !== null && Object.hasOwn(templates, name) ? (name as TemplateName) : null;
 
 /**
- * A draft by a template.
- * @param name null for an empty one
- * @param of the identifier of what is watched; empty for a template that the reader fills in
+ * Returns a draft from a template.
+ * @param name null for an empty draft
+ * @param of the identifier of the watched object; empty if the user enters it in the form
  * @param url of the receiver, as an example
  */
 export function draftBy(name: TemplateName | null, of: string, network: string, url: string): Draft {

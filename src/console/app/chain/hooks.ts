@@ -7,7 +7,7 @@ export type Hook = Answer<'/chainhooks/me'>['results'][number];
 interface Health {
   tone: 'ok' | 'bad' | 'wait' | 'plain';
   word: string;
-  /** A problem that the operator should know; null if there is none. */
+  /** A problem for the operator; null if there is none. */
   note: string | null;
 }
 
@@ -23,7 +23,7 @@ const LOG_RESTORED: Health = {
   note: 'The log was restored to an earlier point. No block is evaluated and nothing is sent until you enable or disable it.',
 };
 
-/** The health of a chainhook. An enabled hook that streams is well unless its deliveries fail or wait. */
+/** Returns the health of a chainhook. An enabled, streaming hook is healthy unless its deliveries fail or wait. */
 export function healthOf({ status }: Hook): Health {
   if (status.paused_reason === 'log_restored') return LOG_RESTORED;
   if (status.status === 'interrupted') {
@@ -43,10 +43,13 @@ export function healthOf({ status }: Hook): Health {
   return { tone: 'ok', word: 'Healthy', note: null };
 }
 
-/** Whether a chainhook needs its consumer: it was interrupted, or its last attempt failed. */
+/** Reports whether a chainhook needs its consumer: it was interrupted, or its last attempt failed. */
 const isFailing = (hook: Hook): boolean => healthOf(hook).tone === 'bad';
 
-/** Why a failing chainhook fails and when it is tried again, in a line; null for others. @param now Unix seconds */
+/**
+ * Describes in a line why a chainhook fails and when the next attempt is; returns null if it doesn't fail. @param now
+ * Unix seconds
+ */
 export function failureLine(hook: Hook, now: number): string | null {
   const { last_error: error, next_attempt_at: next } = hook.status;
   const reason = error ?? healthOf(hook).note;
@@ -54,15 +57,18 @@ export function failureLine(hook: Hook, now: number): string | null {
   return visible(next === null ? reason : `${reason}; next attempt ${until(next - now)}`);
 }
 
-/** The chainhooks of a page after the failing ones of all pages. */
+/** Returns the chainhooks of a page after the failing chainhooks of all pages. */
 export const failingFirst = (failing: readonly Hook[], page: readonly Hook[]): Hook[] => {
   const known = new Set(failing.map(({ uuid }) => uuid));
   return [...failing, ...page.filter(({ uuid }) => !known.has(uuid))];
 };
 
-/** What waits behind the delivery that fails: `12 more deliveries wait behind it`; null if nothing does. */
+/**
+ * Describes the deliveries that wait for the failing one: `12 more deliveries wait behind it`; returns null if there
+ * are none.
+ */
 export function behindIt({ status }: Hook): string | null {
-  // The delivery that interrupted a hook is not counted among those that wait.
+  // The number of waiting deliveries doesn't include the delivery that interrupted a hook.
   const others = status.pending_deliveries - (status.status === 'interrupted' ? 0 : 1);
   if (others <= 0) return null;
   return others === 1 ? '1 more delivery waits behind it' : `${count(others)} more deliveries wait behind it`;
@@ -78,10 +84,10 @@ export const STATE_TONES: Readonly<Record<string, Health['tone']>> = {
   cancelled: 'plain',
 };
 
-/** The blocks of a delivery's body, as far as their transactions are read. */
+/** The blocks in a delivery's body, with the members that are read here. */
 type ToldBlocks = readonly { transactions: readonly { transaction_identifier: { hash: string } }[] }[];
 
-/** Whether the body of a delivery has a transaction. @param payload null where it is no longer stored */
+/** Reports whether the body of a delivery contains a transaction. @param payload null if it is no longer stored */
 export function tellsOf(payload: object | null, transactionId: string): boolean {
   if (payload === null) return false;
   const { apply, rollback } = (payload as { event: { apply: ToldBlocks; rollback: ToldBlocks } }).event;

@@ -5,26 +5,26 @@ import { count, plural, stxText } from './format.ts';
 export type Projection = Answer<'/stackside/v1/mempool/blocks'>;
 export type ProjectedBlock = Projection['blocks'][number];
 
-/** The largest of the shares that a projected block has of a block's limits, from 0 to 1. */
+/** Returns the largest share of a block's limits that a projected block uses, from 0 to 1. */
 export const fullness = ({ shares }: { shares: Readonly<Record<string, number>> }): number =>
   Math.min(1, Math.max(0, ...Object.values(shares)));
 
-/** Median fees in micro-STX from which on a block has the next colour. */
+/** Median fees in micro-STX at which the colour of a block changes. */
 const LEVELS = [1_000, 10_000, 100_000, 1_000_000];
 
-/** The colour of a projected block by its median fee: from 0 for the lowest fees to 4. */
+/** Returns the colour of a projected block by its median fee: from 0 for the lowest fees to 4. */
 export const feeLevel = ({ fees: { median } }: Pick<ProjectedBlock, 'fees'>): number =>
   LEVELS.filter((least) => Number(median) >= least).length;
 
-/** `Next block`, or how many blocks come before: `1 block later`. */
+/** Returns `Next block`, or the number of earlier blocks: `1 block later`. */
 export const blockTitle = (block: number): string =>
   block === 1 ? 'Next block' : `${plural(block - 1, 'block')} later`;
 
-/** The lowest and the highest fee of a block, in STX. */
+/** Returns the lowest and the highest fee of a block, in STX. */
 export const feeRange = ({ fees: { least, greatest } }: Pick<ProjectedBlock, 'fees'>): string =>
   least === greatest ? stxText(least) : `${stxText(least).replace(' STX', '')} – ${stxText(greatest)}`;
 
-/** What is in no projected block, and what is not shown, in sentences. */
+/** Describes the transactions outside of the projected blocks, and those that aren't shown. */
 export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {
   const notes: string[] = [];
   if (beyond > 0) notes.push(`${plural(beyond, 'transaction')} would be in later blocks.`);
@@ -40,7 +40,7 @@ export function projectionNotes({ total, considered, waiting, beyond }: Projecti
   return notes;
 }
 
-/** The place of a pending transaction in the projected blocks, in a sentence. */
+/** Describes the position of a pending transaction in the projected blocks. */
 export const placeSentence = ({ block, place }: { block: number; place: number }): string =>
   block === 1
     ? `As others stand, it is number ${count(place)} of the next block.`

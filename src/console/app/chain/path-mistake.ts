@@ -1,16 +1,16 @@
-/** What is wrong with a value in the path of a page, in words. */
+/** Descriptions of invalid values in the path of a page. */
 import { ADDRESS_PATTERN, CONTRACT_NAME_PATTERN, parseStacksAddress } from '../../../codec/address.ts';
 import type { PageName } from '../../page-paths.ts';
 
 const HASH = '(0x)?[0-9a-fA-F]{64}';
 
-/** A kind of value: what it is called, what one looks like, and its form. */
+/** A kind of value: its name, an example, and its pattern. */
 interface Kind {
   param: string;
   name: string;
   looks: string;
   form: RegExp;
-  /** Whether a value begins with an address, up to its first dot. */
+  /** Whether a value starts with an address, up to its first dot. */
   hasAddress?: boolean;
 }
 
@@ -43,7 +43,7 @@ const contract: Kind = {
   hasAddress: true,
 };
 
-/** The kinds of values by page. Pages of other names take any text. */
+/** The kinds of values by page. Other pages accept any text. */
 const KINDS: Partial<Record<PageName, Kind>> = {
   block,
   bitcoinBlock: { ...block, name: 'Bitcoin block' },
@@ -73,15 +73,20 @@ function mistakeOf({ name, looks, form, hasAddress = false }: Kind, value: strin
     : null;
 }
 
-/** What is wrong with the values in the path of a page: `This is no Stacks address: SPX. …`; null if they have their form. */
+/**
+ * Describes an invalid value in the path of a page: `This is no Stacks address: SPX. …`; returns null if all are valid.
+ */
 export function pathMistake(page: PageName, params: Readonly<Record<string, string>>): string | null {
   const kind = KINDS[page];
   return kind === undefined ? null : mistakeOf(kind, params[kind.param] ?? '');
 }
 
-/** What is wrong with the identifier of a contract; null if it has its form. */
+/** Describes an invalid contract identifier; returns null if it is valid. */
 export const contractMistake = (text: string): string | null => mistakeOf(contract, text);
 
-/** What is wrong with an address; null if it has its form. @param orContract whether a contract may stand in its place */
+/**
+ * Describes an invalid address; returns null if it is valid. @param orContract whether a contract identifier is also
+ * valid
+ */
 export const principalMistake = (text: string, orContract: boolean): string | null =>
   orContract && text.includes('.') ? contractMistake(text) : mistakeOf(address, text);

@@ -1,4 +1,4 @@
-/** Receivers of deliveries in several languages, to copy, and the tokens of their sources. */
+/** Sample receivers of deliveries in several languages, and the tokens of their sources. */
 import go from '../receivers/receiver.go.txt' with { type: 'text' };
 import python from '../receivers/receiver.py.txt' with { type: 'text' };
 import typescript from '../receivers/receiver.ts.txt' with { type: 'text' };
@@ -6,14 +6,16 @@ import curl from '../receivers/send.sh.txt' with { type: 'text' };
 import type { Token } from './clarity.ts';
 
 interface Receiver {
-  /** The language, as people name it. */
+  /** Name of the language. */
   title: string;
-  /** The name of the file. */
+  /** Name of the file. */
   file: string;
   source: string;
 }
 
-/** A receiver by language; that of curl sends a delivery instead. Each takes the signing secret from the environment. */
+/**
+ * Receivers by language; the one for curl sends a delivery instead. Each reads the signing secret from the environment.
+ */
 export const receivers = {
   typescript: { title: 'TypeScript', file: 'receiver.ts', source: typescript },
   python: { title: 'Python', file: 'receiver.py', source: python },
@@ -34,7 +36,7 @@ const KEYWORDS: Readonly<Record<Language, string>> = {
 const TOKEN =
   /(?<string>"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?<number>\b\d[\d_.]*\b)|(?<paren>[(){}[\]])|(?<space>\s+)|(?<name>[\w$]+|[\s\S])/y;
 
-/** Comments that fill the rest of a line, and those of several lines. */
+/** Line comments, and block comments. */
 const COMMENT: Readonly<Record<Language, RegExp>> = {
   typescript: /\/\/[^\n]*|\/\*[\s\S]*?\*\//y,
   python: /#[^\n]*/y,
@@ -42,7 +44,7 @@ const COMMENT: Readonly<Record<Language, RegExp>> = {
   curl: /#[^\n]*/y,
 };
 
-/** The tokens of a receiver's source, which together are the source. */
+/** Splits a receiver's source into tokens. Together, they are the source. */
 export function sourceTokens(language: Language): Token[] {
   const { source } = receivers[language];
   const keywords = new Set(KEYWORDS[language].split(' '));
@@ -53,7 +55,7 @@ export function sourceTokens(language: Language): Token[] {
     return pattern.exec(source);
   };
   while (at < source.length) {
-    // `#` within a word begins no comment: a shell has it in expansions.
+    // `#` inside a word doesn't start a comment: shells use it in expansions.
     const comment = at === 0 || /\s/.test(source[at - 1] ?? '') ? take(COMMENT[language]) : null;
     const groups = comment === null ? take(TOKEN)?.groups : { comment: comment[0] };
     const [kind, text = ''] = Object.entries(groups ?? {}).find(([, part]) => part !== undefined) ?? [

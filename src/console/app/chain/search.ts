@@ -1,4 +1,4 @@
-/** What is searched for: the page of each result, the texts that say by themselves which page is meant, and recent results. */
+/** Search: the page of each result, texts that identify a page without a search, and recent results. */
 import type { PageName } from '../../page-paths.ts';
 import type { Answer } from '../api/answer.ts';
 import { storedList } from './stored-list.ts';
@@ -12,7 +12,7 @@ export interface PageOf {
   params: Readonly<Record<string, string>>;
 }
 
-/** Results of one kind, as a list shows them. */
+/** Results of one kind in a list. */
 export interface FoundGroup {
   kind: FoundKind;
   title: string;
@@ -30,14 +30,14 @@ const TITLES: Readonly<Record<FoundKind, string>> = {
   name: 'Names',
 };
 
-/** Results by kind, the kind of the best result first. */
+/** Groups results by kind. The kind of the best result comes first. */
 export const foundGroups = (results: readonly FoundItem[]): FoundGroup[] =>
   [...Map.groupBy(results, ({ kind }) => kind)].map(([kind, items]) => ({ kind, title: TITLES[kind], items }));
 
-/** The page of a principal: of a contract or of an account. */
+/** Returns the page of a principal: a contract or an account. */
 const principalPage = (id: string): PageOf => ({ page: id.includes('.') ? 'contract' : 'principal', params: { id } });
 
-/** The page of a result. */
+/** Returns the page of a result. */
 export function pageOfFound({ kind, id }: Pick<FoundItem, 'kind' | 'id'>): PageOf {
   switch (kind) {
     case 'block':
@@ -64,8 +64,8 @@ const ASSET = /^S[0-9A-Z]{27,41}\.[^:]+::./i;
 const NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+){1,2}$/;
 
 /**
- * The page that a text means by its form alone, whether or not the server knows what it names, as where its index begins above it;
- * null for other texts.
+ * Returns the page that a text identifies by its form. The server may not have the object, for example if its history
+ * starts later. Returns null for other texts.
  */
 function pageOfText(text: string): PageOf | null {
   const height = HEIGHT.exec(text)?.[1];
@@ -76,27 +76,30 @@ function pageOfText(text: string): PageOf | null {
 }
 
 /**
- * The page that a search leads to: that of what equals the text, else the one that its form means, else that of the best result.
- * Null where there is none.
+ * Returns the page that a search leads to: the page of an exact match, otherwise the page of the text's form, otherwise
+ * the page of the best result; null if there is none.
  */
 export function pageOfSearch(text: string, results: readonly FoundItem[]): PageOf | null {
   const [best] = results;
   const meant = pageOfText(text);
-  // A block that was asked for by its height has that in its path.
+  // The path of a block that the user searched by height contains the height.
   if (best?.match === 'exact' && !(best.kind === 'block' && meant?.page === 'block')) return pageOfFound(best);
   if (meant !== null) return meant;
   if (best !== undefined) return pageOfFound(best);
   return NAME.test(text) ? { page: 'name', params: { name: text } } : null;
 }
 
-/** A text in three parts: before what was searched for, that, and after it. The text alone where it isn't in it. */
+/**
+ * Splits a text in three parts: before the searched text, the searched text, and after it. If it isn't in the text, the
+ * first part is the whole text.
+ */
 export function markedParts(text: string, searched: string): readonly [string, string, string] {
   const at = searched === '' ? -1 : text.toLowerCase().indexOf(searched.toLowerCase());
   const end = at + searched.length;
   return at === -1 ? [text, '', ''] : [text.slice(0, at), text.slice(at, end), text.slice(end)];
 }
 
-/** Recent results that are kept. */
+/** Maximum number of recent results. */
 const MOST_RECENT = 8;
 
 const isKind = (kind: unknown): kind is FoundKind => typeof kind === 'string' && Object.hasOwn(TITLES, kind);
@@ -107,15 +110,15 @@ function recentItem(stored: unknown): FoundItem[] {
   return [{ kind, id, label, detail: typeof detail === 'string' ? detail : null, match: 'exact', block_height: null }];
 }
 
-/** Recent results, newest first, from what the browser has stored. What can't be read is none. */
+/** Reads the recent results that the browser has stored, newest first. Invalid ones are ignored. */
 export const recentOf = (stored: string | null): FoundItem[] => storedList(stored, recentItem, MOST_RECENT);
 
 const isSame = (one: FoundItem, other: FoundItem): boolean => one.kind === other.kind && one.id === other.id;
 
-/** Recent results with one more. */
+/** Returns the recent results with an additional one. */
 export const withRecent = (recent: readonly FoundItem[], item: FoundItem): FoundItem[] =>
   [item, ...withoutRecent(recent, item)].slice(0, MOST_RECENT);
 
-/** Recent results without one. */
+/** Returns the recent results without one. */
 export const withoutRecent = (recent: readonly FoundItem[], item: FoundItem): FoundItem[] =>
   recent.filter((other) => !isSame(other, item));

@@ -1,10 +1,13 @@
-/** The line of a source at which its analysis failed, where the message tells it: what it names, or a bracket that doesn’t match. */
+/**
+ * The line of a source at which its analysis failed, if the message identifies it: by a name, or by unbalanced
+ * brackets.
+ */
 import { type Token, tokens } from './clarity.ts';
 
 const CLOSES: Readonly<Record<string, string>> = { '(': ')', '{': '}' };
 const CLOSERS = Object.values(CLOSES);
 
-/** A token and the line on which it begins. */
+/** A token and the number of its first line. */
 type Placed = Token & { line: number };
 
 function placed(source: string): Placed[] {
@@ -16,7 +19,10 @@ function placed(source: string): Placed[] {
   });
 }
 
-/** Where brackets don't match: one that closes nothing, or else the first that nothing closes; null if all do. */
+/**
+ * Returns the line of an unbalanced bracket: a closing bracket without an opening one, or the first unclosed bracket;
+ * null if all match.
+ */
 function bracketLine(all: readonly Placed[]): number | null {
   const open: Placed[] = [];
   for (const token of all) {
@@ -27,11 +33,14 @@ function bracketLine(all: readonly Placed[]): number | null {
   return open[0]?.line ?? null;
 }
 
-/** A text that nothing ends; null if there is none. */
+/** Returns the line of an unterminated string; null if there is none. */
 const stringLine = (all: readonly Placed[]): number | null =>
   all.find(({ kind, text }) => kind === 'string' && !/^u?"(?:\\[\s\S]|[^"\\])*"$/.test(text))?.line ?? null;
 
-/** What a message names: `use of unresolved function 'foo'`. A contract is named in full, and in the source maybe by its end. */
+/**
+ * Returns the line with a message's name, as in `use of unresolved function 'foo'`. The message contains the full name
+ * of a contract; the source may contain only its end.
+ */
 function namedLine(all: readonly Placed[], message: string): number | null {
   const names = [...message.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
   const isNamed = ({ kind, text }: Token, name: string): boolean =>
@@ -39,7 +48,7 @@ function namedLine(all: readonly Placed[], message: string): number | null {
     kind !== 'string' &&
     (text === name || text === `'${name}` || (name.includes('.') && text === name.slice(name.indexOf('.'))));
   for (const name of names) {
-    // A type is named by many tokens of a source.
+    // Many tokens of a source name a type.
     if (TYPES.test(name)) continue;
     const found = all.find((token) => isNamed(token, name));
     if (found !== undefined) return found.line;
@@ -49,7 +58,10 @@ function namedLine(all: readonly Placed[], message: string): number | null {
 
 const TYPES = /^(u?int|bool|principal|none|\(.*|buff.*|string.*)$/;
 
-/** The line at which a source has the mistake of a message, from 1 on; null where the message doesn't tell. */
+/**
+ * Returns the number of the line that a message refers to; null if the message doesn't identify it. The first line is
+ * 1.
+ */
 export function mistakeLine(source: string, message: string): number | null {
   const all = placed(source);
   return stringLine(all) ?? bracketLine(all) ?? namedLine(all, message);

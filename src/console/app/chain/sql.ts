@@ -1,4 +1,4 @@
-/** Results of SQL queries: how their columns are shown, what their values link to, and their charts. */
+/** Results of SQL queries: the formats of their columns, the links of their values, and their charts. */
 import type { PageName } from '../../page-paths.ts';
 import type { TimeScale } from './chart.ts';
 
@@ -13,7 +13,7 @@ export interface SqlResult {
 const INTEGER = /^-?\d+$/;
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?$/;
 
-/** The number of a value; null for other values. */
+/** Returns the number of a value; null for other values. */
 function numberOf(value: SqlValue): number | null {
   if (typeof value === 'string') return INTEGER.test(value) ? Number(value) : null;
   return value;
@@ -22,13 +22,13 @@ function numberOf(value: SqlValue): number | null {
 const secondsOf = (value: SqlValue): number | null =>
   typeof value === 'string' && TIME.test(value) ? Date.parse(value) / 1000 : null;
 
-/** Whether all values of a column that has some are of a kind. */
+/** Reports whether all values in a non-empty column are of a kind. */
 const all = ({ rows }: SqlResult, at: number, read: (value: SqlValue) => number | null): boolean => {
   const values = rows.map((row) => row[at] ?? null).filter((value) => value !== null);
   return values.length > 0 && values.every((value) => read(value) !== null);
 };
 
-/** Whether each column has numbers alone. */
+/** Reports for each column whether it contains only numbers. */
 export const numericColumns = (result: SqlResult): boolean[] =>
   result.columns.map((_, at) => all(result, at, numberOf));
 
@@ -38,7 +38,10 @@ const PRINCIPAL = new RegExp(`^${ADDRESS}$`);
 const CONTRACT = new RegExp(`^${ADDRESS}\\.[a-zA-Z][\\w-]*$`);
 const ASSET = new RegExp(`^${ADDRESS}\\.[a-zA-Z][\\w-]*::\\S+$`);
 
-/** The page with what a value names, which the name of its column tells of hashes and heights; null for other values. */
+/**
+ * Returns the page that a value links to. For hashes and heights, it depends on the column's name. Returns null for
+ * other values.
+ */
 export function pageOf(column: string, value: SqlValue): readonly [page: PageName, id: string] | null {
   const text = String(value);
   if (typeof value === 'number') {
@@ -47,7 +50,7 @@ export function pageOf(column: string, value: SqlValue): readonly [page: PageNam
     return /block_height$/.test(column) ? ['block', text] : null;
   }
   if (HASH.test(text)) {
-    // The transaction of a miner is one of Bitcoin.
+    // A miner's transaction is a Bitcoin transaction.
     if (/^(?!miner_).*tx_id$/.test(column)) return ['transaction', text];
     if (/burn_block_hash$/.test(column)) return ['bitcoinBlock', text];
     return /block_hash$/.test(column) ? ['block', text] : null;
@@ -57,7 +60,10 @@ export function pageOf(column: string, value: SqlValue): readonly [page: PageNam
   return ASSET.test(text) ? ['token', text] : null;
 }
 
-/** Columns that a chart can have along: times and numbers; and up: numbers. */
+/**
+ * Returns the columns for the axes of a chart: times and numbers for the horizontal axis, numbers for the vertical
+ * axis.
+ */
 export function chartColumns(result: SqlResult): { along: number[]; up: number[] } {
   const places = result.columns.map((_, at) => at);
   const up = places.filter((at) => all(result, at, numberOf));
@@ -67,8 +73,8 @@ export function chartColumns(result: SqlResult): { along: number[]; up: number[]
 const DAY = 86_400;
 
 /**
- * The points of a chart, in the order of a column's times or numbers.
- * @param along the column; null for the numbers of the rows
+ * Returns the points of a chart, in the order of a column's times or numbers.
+ * @param along the column; null for row numbers
  */
 export function pointsOf(
   result: SqlResult,

@@ -1,16 +1,19 @@
-/** The state of the chain in words, as every page shows it. */
+/** The state of the chain in words, as on every page. */
 import { ago, bytes, count, duration } from './format.ts';
 import type { ServerStatus } from './types.ts';
 
 interface ChainState {
   tone: 'ok' | 'wait' | 'bad' | 'plain';
-  /** The state in a word or two. */
+  /** The state in one or two words. */
   word: string;
-  /** What to know of it: heights and the time left, or since when; null if there is nothing to say. */
+  /** Details: heights and the time left, or the start of the state; null if there are none. */
   detail: string | null;
 }
 
-/** Seconds after which a newest block is old. Blocks come every few seconds; a Bitcoin block may take an hour. */
+/**
+ * Age in seconds above which the newest block is old. Blocks come every few seconds, but a Bitcoin block may take an
+ * hour.
+ */
 const OLD = 3_600;
 
 /** The tone of each state. */
@@ -27,26 +30,26 @@ const TONES: Readonly<Record<ServerStatus['state'], ChainState['tone']>> = {
   live: 'ok',
 };
 
-/** The words of a state: `Catching up`. */
+/** Returns the title of a state: `Catching up`. */
 export const stateTitle = (state: ServerStatus['state']): string => {
   const words = state.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-/** `45,000 of 200,000, 2 h 5 min left`; null if the index isn't behind the node. */
+/** Returns `45,000 of 200,000, 2 h 5 min left`; null if the index isn't behind the node. */
 function progress({ index: { height }, node, seconds_left: left }: ServerStatus): string | null {
   if (node.height === null || height === null || node.height <= height) return null;
   return `${count(height)} of ${count(node.height)}${left === null ? '' : `, ${duration(left)} left`}`;
 }
 
-/** Describes a live server whose newest block is old or whose node doesn't answer; null for others. */
+/** Describes a live server with an old newest block or an unreachable node; returns null for other servers. */
 function liveDetail({ index: { tip_age_seconds: age }, node }: ServerStatus): string | null {
   if (age === null || (node.height !== null && age <= OLD)) return null;
   return `${node.height === null ? 'node away, ' : ''}newest block ${ago(age)}`;
 }
 
 /**
- * The state of the chain.
+ * Returns the state of the chain.
  * @param status null before the first answer
  * @param isAway whether the server did not answer the last request
  */
@@ -59,7 +62,7 @@ export function chainState(status: ServerStatus | null, isAway: boolean): ChainS
   return { tone: TONES[state], word: stateTitle(state), detail };
 }
 
-/** The free space of the disk, and when it is full at the rate that was measured. */
+/** Describes the free space of the disk, and when it will be full at the measured rate. */
 export function diskText({ free_bytes: free, growth }: ServerStatus['disk']): string {
   if (free === null) return 'index and journal; the free space is not known';
   if (growth === null) return `${bytes(free)} free; when the disk is full is known after an hour`;
@@ -72,7 +75,7 @@ const milliseconds = (value: number): string => `${Number(value.toPrecision(3))}
 
 type Latency = NonNullable<ServerStatus['events']>['latency'];
 
-/** How long the last events took until they were on the disk. */
+/** Describes how long the last events took until they were on the disk. */
 export const latencyFigure = (latency: Latency): { value: string; note: string } =>
   latency === null
     ? { value: '–', note: 'none came since the start' }
@@ -81,7 +84,7 @@ export const latencyFigure = (latency: Latency): { value: string; note: string }
         note: `median until it is on the disk; 99 of 100 within ${milliseconds(latency.p99_ms)}`,
       };
 
-/** How far the archive of the log is. */
+/** Describes how far the archive of the log is. */
 export const archiveFigure = (
   archive: Omit<NonNullable<ServerStatus['archive']>, 'base'>,
 ): { value: string; note: string } => ({
@@ -91,7 +94,7 @@ export const archiveFigure = (
     : `entries up to ${count(archive.entry)}`,
 });
 
-/** How far the bases of the archive are, from which a restore begins. @param now Unix seconds */
+/** Describes the bases of the archive, which restores start from. @param now Unix seconds */
 export function baseFigure(
   base: NonNullable<ServerStatus['archive']>['base'],
   now: number,
@@ -107,6 +110,6 @@ export function baseFigure(
   return { value, note: `of height ${count(height)}, entry ${count(entry)}` };
 }
 
-/** The name of an alert in words: `StacksideCannotWrite` gives `Cannot write`. */
+/** Returns the name of an alert in words: `StacksideCannotWrite` gives `Cannot write`. */
 export const alertTitle = (name: string): string =>
   name.replace(/^Stackside(?=.)/, '').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

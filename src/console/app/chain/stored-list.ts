@@ -1,7 +1,7 @@
 /**
- * A list that the browser has stored as JSON. What can't be read is left out, since anybody may change it.
- * @param itemOf the item of a stored value; none for one that can't be read
- * @param most items that are kept
+ * Reads a list that the browser has stored as JSON. Invalid items are ignored, because anybody may change the storage.
+ * @param itemOf returns the item of a stored value; empty if it is invalid
+ * @param most maximum number of items
  */
 export function storedList<Item>(stored: string | null, itemOf: (value: unknown) => Item[], most: number): Item[] {
   try {

@@ -1,14 +1,14 @@
 /**
- * Transactions in words: a sentence of the effects, post-conditions, balance changes, and the rank of a pending
+ * Transactions in words: a sentence about the effects, post-conditions, balance changes, and the rank of a pending
  * transaction.
  */
 import { count, plural, shortPrincipal, stxText, words } from './format.ts';
 import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from './types.ts';
 
-/** A part of a sentence: plain text, or what a page shows as a link. */
+/** A part of a sentence: plain text, or an object that the page shows as a link. */
 export type Part = string | { principal: string } | { contract: string; function: string };
 
-/** The sentence as plain text, with addresses cut to their ends. */
+/** Returns the sentence as plain text, with shortened addresses. */
 export const plainText = (parts: readonly Part[]): string =>
   parts
     .map((part) => {
@@ -19,7 +19,7 @@ export const plainText = (parts: readonly Part[]): string =>
     })
     .join('');
 
-/** The kind of a transaction in a word or two. */
+/** The kind of a transaction in one or two words. */
 const KINDS: Readonly<Record<Transaction['tx_type'], string>> = {
   token_transfer: 'Transfer',
   contract_call: 'Contract call',
@@ -32,14 +32,14 @@ const KINDS: Readonly<Record<Transaction['tx_type'], string>> = {
 
 export const kindOf = (type: Transaction['tx_type']): string => KINDS[type];
 
-/** How many blocks of Stacks and Bitcoin came after the one of a transaction: `3 Stacks blocks and 1 Bitcoin block since`. */
+/** Describes the number of later Stacks and Bitcoin blocks: `3 Stacks blocks and 1 Bitcoin block since`. */
 export const confirmations = (
   { block_height: height, burn_block_height: bitcoinHeight }: { block_height: number; burn_block_height: number },
   tip: { height: number; burnBlockHeight: number },
 ): string =>
   `${plural(Math.max(0, tip.height - height), 'Stacks block')} and ${plural(Math.max(0, tip.burnBlockHeight - bitcoinHeight), 'Bitcoin block')} since`;
 
-/** Statuses in words. Those that aren't here are of dropped transactions. */
+/** Statuses in words. All other statuses are statuses of dropped transactions. */
 export const STATUSES = {
   success: 'Success',
   abort_by_response: 'Failed',
@@ -53,21 +53,21 @@ export const STATUSES = {
 type Fate = 'done' | 'failed' | 'pending' | 'dropped';
 
 export function fateOf(status: string): Fate {
-  // A newer node has more words for the end of a transaction.
+  // A newer node may report other outcomes.
   if (status === 'success' || status === 'unknown') return 'done';
   if (status === 'pending') return 'pending';
   return status.startsWith('dropped') ? 'dropped' : 'failed';
 }
 
-/** A verb in the form of a fate: `sent`, `tried to send`, `wants to send`. */
+/** Returns a verb in the form for a fate: `sent`, `tried to send`, `wants to send`. */
 function verb(fate: Fate, past: string, infinitive: string): string {
   if (fate === 'done') return ` ${past} `;
   return fate === 'pending' ? ` wants to ${infinitive} ` : ` tried to ${infinitive} `;
 }
 
 /**
- * Whether a transfer is the one that gave the first accounts their balances: nobody can send STX to itself, and the block of
- * genesis has such a transfer of 0 STX.
+ * Reports whether a transfer gave the first accounts their balances: nobody can send STX to itself, and the genesis
+ * block has such a transfer of 0 STX.
  */
 const isGenesis = (sender: string, recipient: string, amount: string): boolean =>
   amount === '0' && sender === recipient;
@@ -77,7 +77,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   extended: 'with a new budget',
 };
 
-/** What a transaction did, as parts of a sentence without its fee. */
+/** Describes the effect of a transaction, as parts of a sentence without its fee. */
 function deed(transaction: Transaction): Part[] {
   const fate = fateOf(transaction.tx_status);
   const sender: Part = { principal: transaction.sender_address };
@@ -113,11 +113,11 @@ function deed(transaction: Transaction): Part[] {
   }
 }
 
-/** The outcome of a failed call, whose effects were rolled back. */
+/** Describes the outcome of a failed call with rolled back effects. */
 const undone = (transaction: Transaction): string =>
   transaction.tx_type === 'contract_call' && fateOf(transaction.tx_status) === 'failed' ? ', which failed' : '';
 
-/** `SP… sent 10 STX to SP…; fee 0.003 STX.` */
+/** Returns `SP… sent 10 STX to SP…; fee 0.003 STX.` */
 export function sentence(transaction: Transaction): Part[] {
   const { fee_rate: fee } = transaction;
   const sponsor: Part[] =
@@ -128,7 +128,7 @@ export function sentence(transaction: Transaction): Part[] {
   return [...deed(transaction), undone(transaction), ...paid, '.'];
 }
 
-/** What a transaction is for a principal, in a word. @param net its change of STX, in micro-STX */
+/** Returns the role of a principal in a transaction, in a word. @param net its change of STX, in micro-STX */
 export function directionOf(involvement: 'sender' | 'sponsor' | 'affected', net: string): string {
   if (involvement === 'sender') return 'Out';
   if (involvement === 'sponsor') return 'Sponsored';
@@ -136,7 +136,7 @@ export function directionOf(involvement: 'sender' | 'sponsor' | 'affected', net:
   return net.startsWith('-') ? 'Out' : 'In';
 }
 
-/** What a transaction of a list does, in a few words beside its sender. */
+/** Describes the action of a listed transaction in a few words, without its sender. */
 export function action(transaction: ListedTransaction | ListedPending): Part[] {
   switch (transaction.type) {
     case 'token_transfer': {
@@ -159,7 +159,7 @@ export function action(transaction: ListedTransaction | ListedPending): Part[] {
   }
 }
 
-/** Why a pending transaction is no longer one. */
+/** Reasons why a transaction is no longer pending. */
 export const DROPPED: Readonly<Record<string, string>> = {
   dropped_replace_by_fee:
     'Another transaction of the same account with the same nonce paid a higher fee and replaced this one.',
@@ -186,13 +186,13 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 interface ConditionWords {
   /** Null for the sender of the transaction. */
   principal: string | null;
-  /** `must send at most 10 STX`; without the amount and the asset of tokens. */
+  /** The rule, such as `must send at most 10 STX`; without the amount and the asset of tokens. */
   rule: string;
   /** The amount of a fungible token in its smallest unit. */
   amount: string | null;
   /** The asset identifier of a token. */
   asset: string | null;
-  /** The value of a non-fungible token, as Clarity writes it. */
+  /** The value of a non-fungible token, as Clarity text. */
   value: string | null;
 }
 
@@ -219,7 +219,7 @@ const assetOf = ({
   asset_name: string;
 }) => `${contract_address}.${contract_name}::${asset_name}`;
 
-/** A post-condition in words. */
+/** Returns a post-condition in words. */
 export function conditionWords(condition: PostCondition): ConditionWords {
   if (condition.type === 'unknown') {
     const rule = 'has conditions of a kind that this version does not know';
@@ -266,10 +266,10 @@ const MODES: Readonly<Record<string, string>> = {
   originator: 'Assets of the origin that no condition names must not move; those of others may.',
 };
 
-/** What a mode says of assets that no condition names. */
+/** Returns the rule of a mode for assets that no condition names. */
 export const modeWords = (mode: string): string => MODES[mode] ?? mode;
 
-/** Whether a text names a condition's owner and its asset, as the node does in the reason of a failure. */
+/** Reports whether a text names a condition's owner and its asset, as in the node's reason for a failure. */
 function isNamed(condition: ConditionWords, sender: string, reason: string): boolean {
   const owner = condition.principal ?? sender;
   const asset = condition.asset ?? 'STX';
@@ -277,8 +277,8 @@ function isNamed(condition: ConditionWords, sender: string, reason: string): boo
 }
 
 /**
- * The index of the condition that failed; null where that isn't certain. The node's reason names it; without one, a
- * single condition must be it where assets that no condition names may move.
+ * Returns the index of the condition that failed; null if that is uncertain. The node's reason names the condition.
+ * Without a reason, a single condition must be the one, if the mode allows other assets to move.
  */
 export function failedCondition(
   conditions: readonly PostCondition[],
@@ -306,8 +306,8 @@ interface BalanceChange {
 }
 
 /**
- * The changes of balances, each principal and asset once, without those that come to nothing.
- * @param fee who pays it, and how much in micro-STX
+ * Returns the changes of balances, one per principal and asset, without zero changes.
+ * @param fee its payer, and its amount in micro-STX
  */
 export function balanceChanges(
   events: readonly TransactionEvent[],
@@ -350,13 +350,13 @@ export function balanceChanges(
   return [...changes.values()].filter(({ net }) => net !== 0n);
 }
 
-/** Places by fee, from 1; null where more than {@link MOST_COUNTED} transactions offer a higher fee. */
+/** Ranks by fee, from 1; null if more than {@link MOST_COUNTED} transactions offer a higher fee. */
 interface FeePlaces {
   all: number | null;
   type: number | null;
 }
 
-/** The most transactions with a higher fee that the API counts. */
+/** Maximum number of transactions with a higher fee that the API counts. */
 const MOST_COUNTED = 10_000;
 
 const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {

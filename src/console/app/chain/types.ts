@@ -5,16 +5,16 @@ type Item<T> = T extends readonly (infer I)[] ? I : never;
 
 type Found = Extract<Answer<'/extended/v1/tx/multiple'>[string], { found: true }>;
 
-/** A transaction with everything that is known of it, mined or not. */
+/** A transaction with all available data, mined or not. */
 export type Transaction = Found['result'];
 export type MinedTransaction = Extract<Transaction, { block_height: number }>;
 export type PendingTransaction = Exclude<Transaction, { block_height: number }>;
 export type TransactionEvent = Item<MinedTransaction['events']>;
 export type PostCondition = Item<Transaction['post_conditions']>;
 
-/** A mined transaction of a list. */
+/** A mined transaction in a list. */
 export type ListedTransaction = Item<Answer<'/extended/v3/transactions'>['results']>;
-/** A pending transaction of a list. */
+/** A pending transaction in a list. */
 export type ListedPending = Item<Answer<'/extended/v3/mempool/transactions'>['results']>;
 
 export type Block = Item<Answer<'/extended/v2/blocks'>['results']>;

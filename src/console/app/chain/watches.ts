@@ -1,39 +1,42 @@
-/** What a reader watches: kept in the browser alone. */
+/** Watched objects, stored only in the browser. */
 import { storedList } from './stored-list.ts';
 
 const KINDS = ['account', 'contract', 'token', 'collection', 'name'] as const;
 
 export type WatchKind = (typeof KINDS)[number];
 
-/** Something that can be watched. */
+/** An object that can be watched. */
 export interface Watched {
   kind: WatchKind;
   /** An address, a contract or asset identifier, or a name. */
   id: string;
 }
 
-/** Something that is watched. */
+/** A watched object. */
 export interface Watch extends Watched {
-  /** The newest transaction that concerns it, as the browser last saw; null before that is known, and where there is none. */
+  /** The newest transaction that the browser saw for the object; null before the first read, and if there is none. */
   seen: string | null;
-  /** When the browser saw a newer one than the one before, in Unix seconds; null if it never did. */
+  /** Time at which the browser last saw a newer transaction, in Unix seconds; null if it never did. */
   changed_at: number | null;
 }
 
-/** Maximum number of watches: each is asked for at each block. */
+/** Maximum number of watches: the browser requests each one at each block. */
 export const MOST_WATCHES = 20;
 
 export const isSameWatch = (one: Watched, other: Watched): boolean => one.kind === other.kind && one.id === other.id;
 
-/** Watches with one more, newest first. */
+/** Returns the watches with an additional one, newest first. */
 export const withWatch = (watches: readonly Watch[], { kind, id }: Watched): Watch[] =>
   [{ kind, id, seen: null, changed_at: null }, ...withoutWatch(watches, { kind, id })].slice(0, MOST_WATCHES);
 
-/** Watches without one. */
+/** Returns the watches without one. */
 export const withoutWatch = (watches: readonly Watch[], one: Watched): Watch[] =>
   watches.filter((other) => !isSameWatch(one, other));
 
-/** A watch whose newest transaction was read, and whether that is news: not where the first one is read. */
+/**
+ * Updates a watch after its newest transaction was read, and returns whether the transaction is news. The first one
+ * that is read isn't news.
+ */
 export function readWatch(watch: Watch, newest: string | null, now: number): { watch: Watch; isNews: boolean } {
   const isNews = watch.seen !== null && newest !== null && newest !== watch.seen;
   return { watch: { ...watch, seen: newest ?? watch.seen, changed_at: isNews ? now : watch.changed_at }, isNews };
@@ -53,5 +56,5 @@ function storedWatch(stored: unknown): Watch[] {
   ];
 }
 
-/** Watches from what the browser has stored. What can't be read is none. */
+/** Reads the watches that the browser has stored. Invalid ones are ignored. */
 export const watchesOf = (stored: string | null): Watch[] => storedList(stored, storedWatch, MOST_WATCHES);

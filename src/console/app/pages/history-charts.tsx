@@ -24,7 +24,7 @@ const milliseconds = (value: number): string => `${short(value)} ms`;
 
 const NO_DELIVERIES = 'Nothing was delivered in the last hour.';
 
-/** Numbers of attempts; empty if the whole hour had no attempt, so that the chart shows its text. */
+/** Returns the numbers of attempts; empty if the whole hour had no attempt, so that the chart shows its text. */
 const whereAttempted = ({ delivery_ms: times }: History, values: readonly number[]): readonly number[] =>
   times.every((time) => time === null) ? [] : values;
 
@@ -111,8 +111,8 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
   );
 }
 
-/** Charts of events, requests, processor and memory. */
+/** Renders charts of events, requests, processor and memory. */
 export const ServerCharts = () => <Charts charts={ofServer} />;
 
-/** Charts of the duration and the results of deliveries. */
+/** Renders charts of the duration and the results of deliveries. */
 export const DeliveryCharts = () => <Charts charts={ofDeliveries} />;

@@ -1,6 +1,6 @@
 /**
- * The pages for managing chainhooks and watching the server. They are a separate part of the bundle, since most visits
- * show none of them.
+ * The pages for managing chainhooks and watching the server. They are a separate part of the bundle, because most
+ * visits show none of them.
  */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';

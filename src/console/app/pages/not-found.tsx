@@ -1,12 +1,12 @@
-/** The page at a path that names nothing. */
+/** The page for an unknown path. */
 import { visible } from '../chain/format.ts';
 import { Page } from '../ui/parts.tsx';
 import { Search } from '../ui/search.tsx';
 
 /**
- * Says that a path names nothing, with a search for what may have been meant.
- * @param message what is wrong with the path
- * @param meant what to search for
+ * Renders a page for an unknown path, with a search for the intended object.
+ * @param message describes the mistake in the path
+ * @param meant initial text of the search
  */
 export const NotFound = ({ message = 'No page has this address.', meant }: { message?: string; meant: string }) => (
   <Page title="Page not found" lead={<span class="break">{visible(message)}</span>}>

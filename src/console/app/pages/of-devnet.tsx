@@ -1,4 +1,4 @@
-/** What steers a simulated chain: a part of the bundle that only the console of such a chain loads. */
+/** The controls of a simulated chain: a part of the bundle that only the console of such a chain loads. */
 import type { ComponentChild } from 'preact';
 import { usePart } from '../api/use-answer.ts';
 import { Empty, Page, Show } from '../ui/parts.tsx';
@@ -6,16 +6,16 @@ import { server } from '../ui/server-status.ts';
 
 type DevnetPart = typeof import('./devnet/devnet.ts');
 
-/** Whether the node of this server is a simulated one; null before it is known. */
+/** Reports whether the node of this server is simulated; null until the status was read. */
 export const isDevnet = (): boolean | null => server.value.status?.simulated_node ?? null;
 
-/** What is made of the part, once it is loaded. */
+/** Renders content from the part, once it is loaded. */
 export function OfDevnet({ children }: { children: (part: DevnetPart) => ComponentChild }) {
   const loaded = usePart('devnet', () => import('./devnet/devnet.ts'));
   return <Show loaded={loaded}>{children}</Show>;
 }
 
-/** The page on which a contract is deployed. */
+/** Renders the page that deploys a contract. */
 export const NewContract = () =>
   isDevnet() === false ? (
     <Page title="Deploy a contract">

@@ -22,13 +22,13 @@ import type { ManagingPage } from './managing.tsx';
 import { NotFound } from './not-found.tsx';
 import { NewContract } from './of-devnet.tsx';
 
-/** A page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
+/** Renders a page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
   const loaded = usePart('managing', () => import('./managing.tsx'));
   return <Show loaded={loaded}>{({ MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
 }
 
-/** Keys give the page of each object a component state of its own. */
+/** Keys give the page of each object a separate component state. */
 const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   overview: () => <Overview />,
   blocks: () => <Blocks />,
@@ -60,7 +60,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   sql: () => <Managing page="sql" />,
 };
 
-/** The page at the current path. */
+/** Renders the page at the current path. */
 export function Pages() {
   const shown = current.value;
   if (shown === null) return <NotFound meant={lastPart(place.value.path)} />;

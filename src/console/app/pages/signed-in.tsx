@@ -6,7 +6,10 @@ import { useAnswer } from '../api/use-answer.ts';
 import { useAction } from '../ui/actions.tsx';
 import { Empty, Page, Show } from '../ui/parts.tsx';
 
-/** Its children if the session may manage chainhooks, the sign-in form otherwise. @param title shown above the form */
+/**
+ * Renders its children if the session may manage chainhooks, otherwise the sign-in form. @param title shown above the
+ * form
+ */
 export function SignedIn({ title, children }: { title: string; children: ComponentChildren }) {
   const loaded = useAnswer('session', readSession);
   const { value: known } = session;
@@ -26,7 +29,7 @@ export function SignedIn({ title, children }: { title: string; children: Compone
   );
 }
 
-/** Its children for the operator, the sign-in form for others: the data is more than the API reveals. */
+/** Renders its children for the operator, and the sign-in form for others: the data is more than the API reveals. */
 export function OperatorOnly({ children }: { children: ComponentChildren }) {
   const loaded = useAnswer('session', readSession);
   const { value: known } = session;
@@ -46,7 +49,7 @@ export function OperatorOnly({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** The sign-in form, which asks for an API key. @param purpose ends its title: `to manage chainhooks` */
+/** Renders the sign-in form, with an input for an API key. @param purpose ends its title: `to manage chainhooks` */
 function SignIn({ purpose }: { purpose: string }) {
   const field = useRef<HTMLInputElement>(null);
   const { run, problem, busy } = useAction();

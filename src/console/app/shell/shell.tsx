@@ -50,8 +50,8 @@ const Navigation = () => (
 );
 
 /**
- * The state of the chain, with a link to the overview, which says more. Where pages don't update by themselves, since their
- * WebSocket is lost, it says so, too.
+ * Renders the state of the chain, with a link to the overview for details. If the WebSocket is lost, so that pages
+ * don't update, it shows this.
  */
 function ChainState() {
   const { status, error } = server.value;
@@ -148,7 +148,7 @@ function showKeys(): void {
   document.querySelector<HTMLDialogElement>(`#${DIALOG_ID}`)?.showModal();
 }
 
-/** Whether a key event types into a field. */
+/** Reports whether a key event types into a field. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
@@ -158,11 +158,11 @@ function focusSearch(): void {
   field?.select();
 }
 
-/** Whether keys search from anywhere, also from within a field: Ctrl-K, or ⌘K. */
+/** Reports whether keys search from anywhere, also from within a field: Ctrl-K, or ⌘K. */
 const isSearchKey = ({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean =>
   (ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === 'k';
 
-/** Handles a key. @param before the key pressed before it @returns whether the key is a shortcut */
+/** Handles a key. @param before the previous key @returns whether the key is a shortcut */
 function pressed(key: string, before: string): boolean {
   if (before === 'g') {
     const page = PAGES[key];

@@ -1,4 +1,4 @@
-/** Requests that change data: their state, and a confirmation before those that can't be undone. */
+/** Requests that change data: their state, and a confirmation before requests that can't be undone. */
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -6,15 +6,15 @@ import { RequestError } from '../api/api.ts';
 import { announce } from './parts.tsx';
 
 interface Action {
-  /** Whether a request is under way. */
+  /** Whether a request is running. */
   busy: boolean;
-  /** Why the last request failed; null if it succeeded. */
+  /** Error of the last request; null if it succeeded. */
   problem: string | null;
-  /** Runs a request. Announces `done`, or what it says of the result, to screen readers if it succeeds. */
+  /** Runs a request. If it succeeds, announces `done`, or its text for the result, to screen readers. */
   run<T>(work: () => Promise<T>, done: string | ((result: T) => string)): void;
 }
 
-/** The state of a component's requests. @param after called when a request has succeeded */
+/** Returns the state of a component's requests. @param after called when a request has succeeded */
 export function useAction(after: () => void = () => {}): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -41,14 +41,14 @@ export function useAction(after: () => void = () => {}): Action {
 }
 
 interface ConfirmProps {
-  /** The text of the button, and of the button of the dialog that confirms. */
+  /** Text of the button, and of the confirmation dialog's button. */
   action: string;
   question: string;
   children: ComponentChildren;
   onConfirm: () => void;
 }
 
-/** A button that opens a dialog, which asks for confirmation before the action. */
+/** Renders a button that opens a confirmation dialog before the action. */
 export function Confirm({ action, question, children, onConfirm }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   return (

@@ -32,17 +32,17 @@ interface ChartProps {
   format: (value: number) => string;
   scale?: TimeScale;
   /**
-   * How values are drawn (default: lines). A step is the value since the time before, or, held, until the next
-   * time; a bar is that of its time alone.
+   * How values are drawn (default: lines). A step shows the value since the previous time or, if held, until the next
+   * time. A bar shows only the value at its time.
    */
   drawn?: Drawn;
-  /** The steps between labels of the value axis; the chart library chooses if null. */
+  /** The steps between labels of the value axis; null if the chart library chooses. */
   steps?: Steps | null;
   /** The text shown if every series is empty. */
   empty: string;
 }
 
-/** Maximum number of rows of the table below a chart. */
+/** Maximum rows of the table below a chart. */
 const MOST_ROWS = 60;
 
 export function Chart({
@@ -79,32 +79,32 @@ export function Chart({
   );
 }
 
-/** The time of the newest values, with its date if it is not recent. */
+/** Returns the time of the newest values, with its date if it isn't recent. */
 function newestLabel(times: readonly number[], scale: TimeScale): string {
   const newest = times.at(-1) ?? 0;
   return scale !== 'hour' || now.value - newest < OLD ? 'newest' : `newest, ${exactTime(newest).slice(0, 16)} UTC`;
 }
 
-/** Seconds after which the newest values are not recent. */
+/** Age in seconds above which the newest values aren't recent. */
 const OLD = 3_600;
 
 type PlotProps = Required<Omit<ChartProps, 'empty'>> & { onPoint: (index: number | null) => void };
 
-/** The plot. The first plot loads the chart library. */
+/** Renders the plot. The first plot loads the chart library. */
 function Plot({ label, times, series, format, scale, drawn, steps, onPoint }: PlotProps) {
   const library = usePart('uplot', () => import('uplot'));
   const Library = library.data?.default;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const lines = [times, ...series.map(({ values }) => (drawn === 'steps' ? stepsOf(values) : values))];
-  // The clock renders pages each second, mostly with the same values: equal values keep the same object.
+  // The clock renders pages each second, usually with the same values. Equal values keep the same object.
   const serialized = JSON.stringify(lines);
   const data = useMemo(() => JSON.parse(serialized) as uPlot.AlignedData, [serialized]);
   const latest = useRef({ data, format });
   latest.current = { data, format };
   const shownIn = shownTheme.value;
   const colours = series.map(({ colour }) => colour).join();
-  // A plot's colours are those of the theme, so a change of the theme makes a new plot.
+  // A plot uses the colours of the theme, so another theme needs a new plot.
   useEffect(() => {
     const { current: element } = frame;
     if (element === null || Library === undefined) return undefined;
@@ -136,7 +136,7 @@ function Plot({ label, times, series, format, scale, drawn, steps, onPoint }: Pl
 
 const DAY = { name: 'Day', text: (seconds: number) => exactTime(seconds).slice(0, 10) };
 
-/** What stands in the first column of a chart's table. */
+/** The first column of a chart's table. */
 const ALONG: Readonly<Record<TimeScale, { name: string; text: (place: number) => string }>> = {
   hour: { name: 'Time', text: (seconds) => exactTime(seconds).slice(11, 19) },
   days: DAY,
@@ -146,7 +146,7 @@ const ALONG: Readonly<Record<TimeScale, { name: string; text: (place: number) =>
 
 type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'format' | 'scale'>>;
 
-/** The values as a table, which is rendered only while it is open. */
+/** Renders the values as a table, but only while the table is open. */
 function ChartTable({ label, times, series, format, scale }: TableProps) {
   const [open, setOpen] = useState(false);
   return (
@@ -182,13 +182,13 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
 interface PlotLook {
   Library: typeof uPlot;
   element: HTMLElement;
-  /** Names of colours, one for each series. */
+  /** Names of colours, one per series. */
   colours: readonly string[];
   names: readonly string[];
   format: (value: number) => string;
   scale: TimeScale;
   drawn: Drawn;
-  /** The steps between labels of the value axis; null: the library chooses. */
+  /** The steps between labels of the value axis; null if the library chooses. */
   steps: Steps | null;
   /** Called with the index of the value under the pointer; null if the pointer has left. */
   onPoint: (index: number | null) => void;
@@ -198,7 +198,7 @@ const HEIGHT = 150;
 /** Height of the time axis, in pixels. */
 const LABELS = 28;
 const HALF_DAY = 43_200;
-/** Minimum time span of the width, so that the first values of a server don't fill it. */
+/** Minimum time span of the chart, so that the first values of a server don't fill it. */
 const LEAST_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
 /** Steps between labels: whole numbers, or seconds that divide minutes and hours. */
 export type Steps = 'whole' | 'seconds';
@@ -210,7 +210,9 @@ const STEPS: Readonly<Record<Steps, number[]>> = {
 /** Minimum distance between two labels, in pixels. */
 const BETWEEN = { x: 60, y: 32 };
 
-/** The colour of a CSS custom property in the theme shown. The property itself holds the colours of both themes. */
+/**
+ * Returns the colour of a CSS custom property in the current theme. The property contains the colours of both themes.
+ */
 function colourOf(element: HTMLElement, name: string): string {
   const before = element.style.color;
   element.style.color = `var(--${name})`;
@@ -222,18 +224,20 @@ function colourOf(element: HTMLElement, name: string): string {
 const withAlpha = (colour: string, alpha: number): string =>
   `color-mix(in srgb, ${colour} ${alpha * 100}%, transparent)`;
 
-/** The range of the time axis, in Unix seconds; a chart of days has half a day more at both ends, for its bars. */
+/**
+ * Returns the range of the time axis, in Unix seconds. A chart of days has half a day more at both ends, for its bars.
+ */
 function timesAround(times: ArrayLike<number>, scale: TimeScale): [number, number] {
   const [first = 0, last = 0] = [times[0], times[times.length - 1]];
   const room = scale === 'days' ? HALF_DAY : 0;
   return [Math.min(first, last - LEAST_SPAN[scale]) - room, last + room];
 }
 
-/** Whether a series has a value whose neighbours are both missing: no line would show it, so it needs a point. */
+/** Reports whether a series has a value without neighbours. Such a value isn't part of a line, so it needs a point. */
 const hasLonely = (values: ArrayLike<number | null | undefined>): boolean =>
   Array.from(values).some((value, at, all) => value != null && all[at - 1] == null && all[at + 1] == null);
 
-/** How the library draws values. A bar is as wide as the least time between two allows, and two pixels at least. */
+/** How the library draws values. The width of a bar is the minimum time between two values, but at least two pixels. */
 const PATHS: Readonly<Record<Drawn, (library: typeof uPlot) => uPlot.Series.PathBuilder | undefined>> = {
   lines: () => undefined,
   bars: ({ paths }) => paths.bars?.({ size: [0.7, 28, 2] }),

@@ -19,7 +19,7 @@ const Tokens = ({ of }: { of: readonly Token[] }) => (
   </>
 );
 
-/** The tokens of a value, with the text of each buffer that has one behind its hex. */
+/** Renders the tokens of a value, with the text of buffers after their hex. */
 const ValueTokens = ({ repr }: { repr: string }) => (
   <>
     {tokens(repr).map((token, index) => {
@@ -34,31 +34,31 @@ const ValueTokens = ({ repr }: { repr: string }) => (
   </>
 );
 
-/** A Clarity value. */
+/** Renders a Clarity value. */
 export const Value = ({ repr }: { repr: string }) => (
   <code class="code inline" dir="ltr">
     <ValueTokens repr={repr} />
   </code>
 );
 
-/** A Clarity value in a box that scrolls, for long values. */
+/** Renders a Clarity value in a scrolling box, for long values. */
 export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => (
   <Scrollable label={label} class="code boxed">
     <ValueTokens repr={repr} />
   </Scrollable>
 );
 
-/** Source code of any language, by its tokens, in a box that scrolls. */
+/** Renders source code of any language by its tokens, in a scrolling box. */
 export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string }) => (
   <Scrollable label={label} class="code">
     <Tokens of={of} />
   </Scrollable>
 );
 
-/** The line number in the URL's fragment, such as `#L12`; 0 if it has none. */
+/** Returns the line number in the URL's fragment, such as `#L12`; 0 if it has none. */
 const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
 
-/** Source code with numbered lines; each number links to its line. */
+/** Renders source code with numbered lines. Each number links to its line. */
 export function Source({ source, label }: { source: string; label: string }) {
   const marked = markedLine();
   return (

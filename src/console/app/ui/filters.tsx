@@ -6,17 +6,20 @@ import { announce, Icon } from './parts.tsx';
 import { go, withQuery } from './router.ts';
 
 interface FiltersProps {
-  /** The filters that the query of the page has, by `chosenFilters`. */
+  /** The filters in the query of the page, from `chosenFilters`. */
   chosen: Chosen;
-  /** The query parameter that holds the cursor, which another filter makes invalid. */
+  /** Query parameter of the cursor, which another filter makes invalid. */
   cursor?: string;
 }
 
-/** Types of inputs. A day that is wrong stands in an input for text, which shows it. */
+/** Types of inputs. An invalid day gets an input for text, which can show it. */
 const DATE = { type: 'date' } as const;
 const TEXT = { type: 'text' } as const;
 
-/** The form of a list's filters, which the query of the page holds, and the active ones, each with a link that removes it. */
+/**
+ * Renders the form of a list's filters, which the query of the page contains, and the active filters, each with a link
+ * that removes it.
+ */
 export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'cursor' }: FiltersProps) {
   const active = filters.filter(({ text }) => text !== '');
   const without = (names: readonly string[]) =>
@@ -52,7 +55,8 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
               <div key={name} class={mistake === null ? 'filter-field' : 'filter-field wrong'}>
                 <label for={id}>{label}</label>
                 {typeof input === 'string' ? (
-                  // The key renders a new input if the query has another text, since `defaultValue` is read only once.
+                  // The key renders a new input if the query has another text, because `defaultValue` is read only
+                  // once.
                   <input
                     key={text}
                     {...attributes}
@@ -108,7 +112,7 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
   );
 }
 
-/** What a filtered list without a row says. @param isMore whether a next page may have some */
+/** Returns the text of a filtered list without a row. @param isMore whether a next page may have some */
 export const nothingMatches = (isMore: boolean): string =>
   isMore
     ? 'None of the transactions that were looked through matches. The next page looks further.'

@@ -6,12 +6,12 @@ interface TextFieldProps {
   value: string;
   help: string;
   mistake: string | null;
-  /** The greatest number that may be given; absent where a text is. */
+  /** Maximum number; absent for a text. */
   most?: number;
   onChange: (value: string) => void;
 }
 
-/** A labelled input for a text or a number. What is wrong with it stands below, and what may be given. */
+/** Renders a labelled input for a text or a number, with the mistake and the accepted input below. */
 export function TextField({ label, value, help, mistake, most, onChange }: TextFieldProps) {
   return (
     <label class={mistake === null ? '' : 'wrong'}>
@@ -38,7 +38,7 @@ interface ChoiceFieldProps {
   onChange: (value: string) => void;
 }
 
-/** A labelled choice of one among words. */
+/** Renders a labelled choice of one among words. */
 export const ChoiceField = ({ label, value, choices, help, onChange }: ChoiceFieldProps) => (
   <label>
     {label}
@@ -51,7 +51,7 @@ export const ChoiceField = ({ label, value, choices, help, onChange }: ChoiceFie
   </label>
 );
 
-/** Sentences that say what is wrong with a form. */
+/** Renders the mistakes in a form. */
 export const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>
   mistakes.length === 0 ? null : (
     <section class="note bad" aria-label="Mistakes" aria-live="polite">

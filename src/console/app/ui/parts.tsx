@@ -7,20 +7,20 @@ import type { Loaded } from '../api/use-answer.ts';
 import { place, withQuery } from './router.ts';
 
 interface PageProps {
-  /** The title of the document and of the page. */
+  /** Title of the document and of the page. */
   title: string;
-  /** The kind of object, shown above the title: `Block`. */
+  /** Kind of object, shown above the title: `Block`. */
   kind?: string;
   /** Content below the title. */
   lead?: ComponentChildren;
-  /** Content beside the title. */
+  /** Content next to the title. */
   beside?: ComponentChildren;
-  /** Replaces the text of the title in the heading, for a title with links or buttons. */
+  /** Replaces the title's text in the heading, for a title with links or buttons. */
   heading?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A page with its title, which is announced to screen readers. */
+/** Renders a page with its title, which is announced to screen readers. */
 export function Page({ title, kind, lead, beside, heading, children }: PageProps) {
   const whole = kind === undefined ? title : `${kind} ${title}`;
   useEffect(() => {
@@ -52,7 +52,7 @@ interface PanelProps {
   children: ComponentChildren;
 }
 
-/** A link to the JSON of an API path. @param of names the data in the link's title */
+/** Renders a link to the JSON of an API path. @param of names the data in the link's title */
 export const JsonLink = ({ source, of }: { source: string; of: string }) => (
   <a class="source" href={source} target="_blank" rel="noreferrer" title={`The data of ${of} in the API`}>
     JSON
@@ -73,7 +73,7 @@ export const Panel = ({ title, aside, source, id, children }: PanelProps) => (
   </section>
 );
 
-/** A list of names and values. Entries whose value is null, undefined or false are omitted. */
+/** Renders a list of names and values. Omits entries with the value null, undefined or false. */
 export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
   <dl class="facts">
     {facts
@@ -115,12 +115,15 @@ const SWITCHED_OFF =
 interface ShowProps<T> {
   loaded: Loaded<T>;
   rows?: number;
-  /** The text of a 404 (default: the server's message). */
+  /** Text of a 404 (default: the server's message). */
   missing?: string | undefined;
   children: (data: T) => ComponentChildren;
 }
 
-/** The loaded data, a placeholder while it loads, or the error. If a reload fails, the error is above the old data. */
+/**
+ * Renders the loaded data, a placeholder while it loads, or the error. If a reload fails, the error is above the old
+ * data.
+ */
 export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
   if (data === null) {
@@ -143,11 +146,11 @@ export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
 
 export interface Column<Row> {
   name: string;
-  /** A longer name, for whoever points at the name. */
+  /** A longer name, shown when the pointer is over the name. */
   title?: string;
   /** `number` aligns at the right; `wide` and `medium` are hidden on narrow screens. */
   class?: string;
-  /** What stands before the value where rows are stacked: `fee`. */
+  /** Label before the value in stacked rows: `fee`. */
   label?: string;
   cell: (row: Row) => ComponentChildren;
 }
@@ -160,12 +163,12 @@ interface TableProps<Row> {
   empty: ComponentChildren;
   rowClass?: (row: Row) => string;
   /**
-   * Whether a row has two lines where the table is narrow: the first column, and below it all others, of which none is hidden.
-   * The first column has the class `main`, by which it takes the room that others leave and is cut off, or `first`. One of the
-   * class `when` ends the first line.
+   * Whether a row has two lines if the table is narrow: the first column, and below it all others, without hiding any.
+   * The first column has the class `main`, which takes the remaining width and is cut off, or `first`. A column with
+   * the class `when` ends the first line.
    */
   stacked?: boolean;
-  /** What a line of its own says below a row; null for no line. */
+  /** Returns the content of a separate line below a row; null for no line. */
   below?: (row: Row) => ComponentChildren;
 }
 
@@ -177,7 +180,7 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below
         <thead>
           <tr>
             {columns.map(({ name, title, class: kind = '' }, place) => (
-              // By their places: names may be fields that somebody chose, and the same.
+              // Keys are indexes: names may be fields that a contract chose, and may repeat.
               <th key={place} scope="col" class={kind} title={title}>
                 {name}
               </th>
@@ -211,16 +214,16 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below
 }
 
 interface PagerProps {
-  /** The name of the query parameter that holds the cursor. */
+  /** Name of the query parameter for the cursor. */
   name?: string;
-  /** The cursor of the next page, which is older; null on the last one. */
+  /** Cursor of the next page, which is older; null on the last page. */
   next: string | null;
-  /** The cursor of the page before; null on the first one. */
+  /** Cursor of the previous page; null on the first page. */
   previous: string | null;
   total?: string;
 }
 
-/** Links to the first, previous and next page of a list. */
+/** Renders links to the first, previous and next page of a list. */
 export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
   const isFirst = !place.value.query.has(name);
   if (isFirst && next === null) return total === undefined ? null : <p class="pager quiet">{total}</p>;
@@ -262,28 +265,31 @@ export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
 
 interface TabsProps {
   label: string;
-  /** The name of the query parameter that holds the tab. */
+  /** Name of the query parameter for the tab. */
   name?: string;
   tabs: readonly (readonly [id: string, title: ComponentChildren])[];
 }
 
-/** The id of the tab shown: the one named in the query, or the first. */
+/** Returns the id of the shown tab: the tab in the query, or the first. */
 export const tabOf = (tabs: TabsProps['tabs'], name = 'tab'): string => {
   const asked = place.value.query.get(name);
   return tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0] ?? '';
 };
 
-/** The path of a tab. It drops all other query parameters, since they belong to the tab that is left. */
+/** Returns the path of a tab. It drops all other query parameters, because they belong to the other tab. */
 const tabPath = (name: string, id: string | null): string =>
   id === null ? place.value.path : `${place.value.path}?${new URLSearchParams({ [name]: id })}`;
 
-/** Links to the parts of a page. Each part has its own URL. Where they are wider than the page, the shown one is scrolled to. */
+/**
+ * Renders links to the parts of a page. Each part has a separate URL. If the links are wider than the page, the shown
+ * one is scrolled to.
+ */
 export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
   const shown = tabOf(tabs, name);
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     const link = nav.current?.querySelector<HTMLElement>('[aria-current]');
-    // Not `scrollIntoView`, which would scroll the page as well.
+    // Not `scrollIntoView`, which would also scroll the page.
     if (link != null) nav.current?.scrollTo({ left: link.offsetLeft - link.offsetWidth });
   }, [shown]);
   return (
@@ -310,7 +316,7 @@ interface FiguresProps {
   amounts?: boolean;
 }
 
-/** A row of figures, each with a name and an optional note. */
+/** Renders a row of figures, each with a name and an optional note. */
 export const Figures = ({ figures, label, amounts = false }: FiguresProps) => (
   <dl class={amounts ? 'figures amounts' : 'figures'} aria-label={label}>
     {figures.map(({ name, value, note }) => (
@@ -331,7 +337,7 @@ interface ScrollableProps {
   children: ComponentChildren;
 }
 
-/** A scrollable part of the page. It takes the focus, so that keys can scroll it. */
+/** Renders a scrollable part of the page. It takes the focus, so that keys can scroll it. */
 export const Scrollable = ({ label, class: kind, children }: ScrollableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable part must be reachable by keyboard (WCAG 2.1.1)
   <section class={kind} aria-label={label} tabIndex={0} dir="ltr">
@@ -339,10 +345,10 @@ export const Scrollable = ({ label, class: kind, children }: ScrollableProps) =>
   </section>
 );
 
-/** Milliseconds for which the button shows a check mark after a copy. */
+/** Milliseconds that the button shows a check mark after a copy. */
 const COPIED_MS = 1500;
 
-/** Copies a text; by a selection where pages over plain HTTP from another machine have no clipboard API. */
+/** Copies a text. Uses a selection if there is no clipboard API, as on pages over plain HTTP from another machine. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement('textarea');
@@ -353,7 +359,7 @@ async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
-/** A button that copies a text. @param what names the text: `address` */
+/** Renders a button that copies a text. @param what name of the text: `address` */
 export function Copy({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState(false);
   const copy = () =>
@@ -376,7 +382,7 @@ export function announce(sentence: string): void {
   announcement.value = sentence;
 }
 
-/** The live region from which screen readers read announcements. */
+/** Renders the live region for announcements to screen readers. */
 export const Announcements = () => (
   <div class="sr-only" role="status" aria-live="polite">
     {announcement.value}
@@ -407,12 +413,12 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 );
 
-/** Items on a page of a list. */
+/** Items per page of a list. */
 export const PER_PAGE = 50;
-/** Items on a page of a list of blocks: routes of v2 answer no more. */
+/** Items per page of a list of blocks, the maximum of v2's routes. */
 export const BLOCKS_PER_PAGE = 30;
 
-/** The query for the page of a list that the URL's cursor names. @param name the query parameter that holds the cursor */
+/** Returns the query for the list page of the URL's cursor. @param name of the query parameter for the cursor */
 export function listQuery(name = 'cursor', limit = PER_PAGE): { limit: number; cursor?: string } {
   const cursor = place.value.query.get(name);
   return cursor === null ? { limit } : { limit, cursor };

@@ -11,7 +11,7 @@ export const place = signal(here());
 /** Path parameters by name. */
 export type Params = Readonly<Record<string, string>>;
 
-/** The page at a path, with its parameters; null if no page has the path. */
+/** Returns the page at a path, with its parameters; null if no page has the path. */
 function pageAt(path: string): { page: PageName; params: Params } | null {
   const segments = path.replace(/(?<=.)\/$/, '').split('/');
   for (const [page, pattern] of Object.entries(pagePaths) as [PageName, string][]) {
@@ -37,19 +37,19 @@ function paramsOf(pattern: readonly string[], segments: readonly string[]): Reco
   return params;
 }
 
-/** The last part of a path, decoded; empty if its escapes are not valid UTF-8. */
+/** Returns the last part of a path, decoded; empty if its escapes are not valid UTF-8. */
 export const lastPart = (path: string): string =>
   percentDecoded(path.split('/').findLast((part) => part !== '') ?? '') ?? '';
 
 /** The page shown, with its parameters; null if no page has the path. */
 export const current = computed(() => pageAt(place.value.path));
 
-/** The path of a page. @param params path parameters by name */
+/** Returns the path of a page. @param params path parameters by name */
 export function pathTo(page: PageName, params: Readonly<Record<string, string | number>> = {}): string {
   return pagePaths[page].replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-/** The current path with changed query parameters; null removes a parameter. */
+/** Returns the current path with changed query parameters; null removes a parameter. */
 export function withQuery(changes: Readonly<Record<string, string | null>>): string {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -60,25 +60,25 @@ export function withQuery(changes: Readonly<Record<string, string | null>>): str
   return text === '' ? place.value.path : `${place.value.path}?${text}`;
 }
 
-/** An entry of the browser's history, as its state holds it. */
+/** An entry of the browser's history, as in its state. */
 interface Entry {
   key: string;
 }
 
 const newEntry = (): Entry => ({ key: Math.random().toString(36) });
 
-/** The entry shown. */
+/** The shown entry. */
 let entry: Entry = newEntry();
 
-/** How far each entry was scrolled, in pixels by its key. */
+/** Scroll positions of the entries, in pixels by key. */
 let positions = new Map<string, number>();
-/** The name under which a window keeps the positions while it shows another document. */
+/** Storage key for a window's positions while it shows another document. */
 const POSITIONS = 'stackside-scroll';
 
-/** Ends the restoration of a position, if one is under way. */
+/** Ends the restoration of a position, if one is running. */
 let endRestoring = (): void => undefined;
 
-/** Scrolls to a position as soon as the page is long enough, unless the reader scrolls or types before. */
+/** Scrolls to a position as soon as the page is long enough, unless the user scrolls or types first. */
 function restore(position: number): void {
   endRestoring();
   const given = new AbortController();
@@ -96,7 +96,7 @@ function restore(position: number): void {
   observer.observe(document.body);
 }
 
-/** Shows an entry of the history again, at the position where the reader left it. */
+/** Shows a history entry again, at the position where the user left it. */
 function showAgain(state: Entry | null): void {
   positions.set(entry.key, scrollY);
   place.value = here();
@@ -110,7 +110,7 @@ function showAgain(state: Entry | null): void {
   restore(positions.get(entry.key) ?? 0);
 }
 
-/** Takes up the entry that a new document shows, and its position where it was shown before. */
+/** Adopts the entry of a new document, and its position if it was shown before. */
 function takeUpEntry(): void {
   history.scrollRestoration = 'manual';
   positions = new Map(JSON.parse(sessionStorage.getItem(POSITIONS) ?? '[]') as [string, number][]);
@@ -125,7 +125,7 @@ function takeUpEntry(): void {
   });
 }
 
-/** Navigates to a path of the console. @param replace whether to replace the entry of the browser's history */
+/** Navigates to a path of the console. @param replace whether to replace the entry in the browser's history */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = location.pathname;
   endRestoring();
@@ -142,11 +142,11 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
   }
 }
 
-/** Whether a link leads to a fragment of the page shown. */
+/** Reports whether a link leads to a fragment of the shown page. */
 const isPartOf = ({ pathname, search, origin }: Location, to: URL): boolean =>
   to.hash !== '' && to.origin === origin && to.pathname === pathname && to.search === search;
 
-/** A clicked link that the router follows, with its URL; null if the browser handles the click. */
+/** Returns a clicked link that the router follows, with its URL; null if the browser handles the click. */
 function linkOf(event: MouseEvent): { link: Element; url: URL } | null {
   if (
     event.defaultPrevented ||
@@ -161,7 +161,7 @@ function linkOf(event: MouseEvent): { link: Element; url: URL } | null {
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   if (link === null || link.target !== '' || link.hasAttribute('download')) return null;
   const url = new URL(link.href);
-  // The browser scrolls to the fragment and moves the focus there, as the link that skips the navigation needs.
+  // The browser scrolls to the fragment and moves the focus there, as required by the link that skips the navigation.
   if (isPartOf(location, url)) return null;
   return url.origin === location.origin && pageAt(url.pathname) !== null ? { link, url } : null;
 }
@@ -176,7 +176,7 @@ export function startRouter(): void {
     event.preventDefault();
     const { link, url } = clicked;
     go(url.pathname + url.search + url.hash);
-    // Another page of a list is read from its beginning.
+    // The user reads another page of a list from its start.
     link.closest('.pager')?.closest('.panel')?.scrollIntoView();
   });
 }

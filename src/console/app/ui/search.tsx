@@ -1,4 +1,6 @@
-/** The search field: a combobox that lists what a text may mean while it is typed, and what was found before while it is empty. */
+/**
+ * The search field: a combobox that lists the meanings of the typed text, and recent results while the field is empty.
+ */
 import { signal } from '@preact/signals';
 import type { TargetedEvent, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -24,7 +26,7 @@ import { go, pathTo, place } from './router.ts';
 /** The id of the search field at the top of every page. */
 export const SEARCH_ID = 'search';
 
-/** Milliseconds without typing after which the server is asked. */
+/** Milliseconds without typing before the search starts. */
 const PAUSE_MS = 120;
 const MOST_FOUND = 20;
 
@@ -32,7 +34,7 @@ const NOT_FOUND = 'Nothing was found. Search for a height, an id, an address, a 
 
 const RECENT_KEY = 'stackside.recent';
 
-/** What was found and opened before, in this browser alone. */
+/** Results that the user opened before, stored only in this browser. */
 const recent = signal<readonly FoundItem[]>(recentOf(localStorage.getItem(RECENT_KEY)));
 
 function setRecent(items: readonly FoundItem[]): void {
@@ -42,7 +44,7 @@ function setRecent(items: readonly FoundItem[]): void {
 
 const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
 
-/** What the server found for a text. @throws RequestError */
+/** Requests the search results of a text. @throws RequestError */
 async function foundFor(text: string, signal?: AbortSignal): Promise<{ text: string; results: readonly FoundItem[] }> {
   const query = { q: text, limit: MOST_FOUND };
   const { results } = await bodyOf(
@@ -72,7 +74,7 @@ interface OptionsProps {
 
 const optionId = (id: string, { kind, id: of }: FoundItem): string => `${id}-${kind}-${encodeURIComponent(of)}`;
 
-/** The groups of the list. The field keeps the focus; what the pointer presses is chosen. */
+/** Renders the groups of the list. The field keeps the focus; pressing an option chooses it. */
 const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
   <div role="listbox" id={`${id}-list`} aria-label="Search results">
     {groups.map(({ kind, title, items }) => (
@@ -108,7 +110,7 @@ const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
 );
 
 interface Asked {
-  /** What was searched for; empty before the first answer. */
+  /** The searched text; empty before the first answer. */
   text: string;
   results: readonly FoundItem[];
   problem: string | null;
@@ -117,8 +119,9 @@ interface Asked {
 const NOTHING: Asked = { text: '', results: [], problem: null };
 
 /**
- * Asks the server for what is typed, behind a pause. An answer to an older text is given up, so that none comes after a newer one.
- * @param isOpen whether the field is in use: a text that a page gives it is not searched for before
+ * Searches the typed text after a pause. Cancels the search of an older text, so that its answer never replaces a newer
+ * one.
+ * @param isOpen whether the field is in use: the initial text of a page isn't searched before
  */
 function useSearch(typed: string, isOpen: boolean): Asked {
   const [asked, setAsked] = useState(NOTHING);
@@ -157,9 +160,9 @@ function useSearch(typed: string, isOpen: boolean): Asked {
 const newSearch = onlyLast();
 
 /**
- * The search field.
+ * Renders the search field.
  * @param id of the field
- * @param text that it has at first
+ * @param text initial text
  */
 export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text?: string }) {
   const [problem, setProblem] = useState<string | null>(null);
@@ -243,7 +246,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     if (step !== undefined && !event.altKey) {
       event.preventDefault();
       setOpen(true);
-      // Before the first option and behind the last one stands the field itself.
+      // The field is the position before the first option and after the last one.
       const next = (at + 1 + step + options.length + 1) % (options.length + 1);
       setActive(options[next - 1] ?? null);
     } else if (event.key === 'Escape' && (isListed || isEmpty)) {

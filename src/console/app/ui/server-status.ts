@@ -8,11 +8,11 @@ import type { ServerStatus } from '../chain/types.ts';
 
 interface Known {
   status: ServerStatus | null;
-  /** Why the last request failed; null if it succeeded. */
+  /** Error of the last request; null if it succeeded. */
   error: RequestError | null;
 }
 
-/** What is known of the server. */
+/** The last status of the server. */
 export const server = signal<Known>({ status: null, error: null });
 
 const EVERY_MS = 5_000;
@@ -27,7 +27,7 @@ const statusQuery = liveQuery({
   },
 });
 
-/** Begins to read the status: every few seconds while the page is visible, and at each block. Called once. */
+/** Starts to read the status: every few seconds while the page is visible, and at each block. Called once. */
 export function startServerStatus(): void {
   effect(() => {
     tipVersion.value;
@@ -41,7 +41,7 @@ export function startServerStatus(): void {
   });
 }
 
-/** The status as the state of a component. */
+/** Returns the status as the state of a component. */
 export const useServerStatus = (): Loaded<ServerStatus> => ({
   data: server.value.status,
   error: server.value.error,

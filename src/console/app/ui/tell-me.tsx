@@ -1,15 +1,15 @@
-/** “Tell me”: how a reader is told of what a page shows, by this browser or by a chainhook. */
+/** “Tell me”: notifications about the shown object, by this browser or by a chainhook. */
 import { isSameWatch, type Watched } from '../chain/watches.ts';
 import { Panel, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 import { Ago, ChainText } from './values.tsx';
 import { notifies, startToWatch, stopWatching, watchedPath, watches } from './watches.ts';
 
-/** The path of the editor with filters for something. */
+/** Returns the path of the editor with filters for an object. */
 const hookPath = ({ kind, id }: Watched): string =>
   `${pathTo('newHook')}?${new URLSearchParams({ template: kind, of: id })}`;
 
-/** A button that watches what the page shows, and a link to a chainhook for it. */
+/** Renders a button that watches the shown object, and a link that creates a chainhook for it. */
 export function TellMe(watched: Watched) {
   const isWatched = watches.value.some((one) => isSameWatch(one, watched));
   return (
@@ -30,13 +30,13 @@ export function TellMe(watched: Watched) {
   );
 }
 
-/** How the browser tells of what is watched. */
+/** Explains how the browser notifies the user. */
 const howTold = (): string =>
   notifies.value
     ? 'While a page of this console is open, the browser notifies you. The overview lists what you watch.'
     : 'This browser shows no notifications of this page, so look at the overview, which lists what you watch.';
 
-/** What is watched in this browser, with the last change of each; null if nothing is. */
+/** Renders the objects that this browser watches, with the last change of each; null if there are none. */
 export function WatchedHere() {
   if (watches.value.length === 0) return null;
   return (

@@ -1,4 +1,4 @@
-/** The theme: light, dark, or automatic, as the operating system says. */
+/** The theme: light, dark, or automatic, which follows the operating system. */
 import { computed, effect, signal } from '@preact/signals';
 
 const THEMES = ['auto', 'light', 'dark'] as const;

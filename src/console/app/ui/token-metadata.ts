@@ -1,4 +1,4 @@
-/** Metadata of fungible tokens. Each is asked for once while the page is open; what was not known then, again. */
+/** Metadata of fungible tokens. Each is requested once while the page is open, and again if it was incomplete. */
 import { type Signal, signal } from '@preact/signals';
 import type { Answer } from '../api/answer.ts';
 import { api, bodyOf, RequestError } from '../api/api.ts';
@@ -6,15 +6,15 @@ import { assetContract, type TokenUnit, unitIn } from '../chain/format.ts';
 
 type Token = Answer<'/metadata/v1/ft'>['results'][number];
 
-/** Milliseconds after which a token whose decimals were not known is asked for again. */
+/** Milliseconds before the metadata of a token without decimals is requested again. */
 const AGAIN_MS = 60_000;
 
 const tokens = new Map<string, { token: Signal<Token | null>; askAgainAt: number }>();
 
-/** Tokens in an answer: the contracts whose identifiers begin like the one that is looked for. */
+/** Maximum tokens in a response: the contracts with identifiers that start like the requested one. */
 const MOST_ALIKE = 60;
 
-/** Requests at a time: a list may have hundreds of tokens. */
+/** Maximum concurrent requests: a list may have hundreds of tokens. */
 const AT_ONCE = 4;
 const waiting: (() => Promise<void>)[] = [];
 let running = 0;
@@ -30,7 +30,8 @@ function askNext(): void {
 }
 
 async function ask(contract: string, token: Signal<Token | null>): Promise<void> {
-  // The list answers with nothing where the route of one token answers with an error, which the browser would show.
+  // The list returns nothing if the token is missing. The route of one token would return an error, which the browser
+  // would show.
   const params = { query: { address: contract, limit: MOST_ALIKE } };
   try {
     const { results } = await bodyOf(api.GET('/metadata/v1/ft', { params }));
@@ -39,12 +40,15 @@ async function ask(contract: string, token: Signal<Token | null>): Promise<void>
     token.value = found;
     if (found.decimals !== undefined) tokens.set(contract, { token, askAgainAt: Number.POSITIVE_INFINITY });
   } catch (error) {
-    // The page says elsewhere that the server is away, and amounts stay in the smallest unit.
+    // The page shows elsewhere that the server is away. Amounts stay in the smallest unit.
     if (!(error instanceof RequestError)) throw error;
   }
 }
 
-/** The metadata of a fungible token; null until the answer comes, and where its contract has none for this asset. */
+/**
+ * Returns the metadata of a fungible token; null until the response arrives, and if its contract has none for this
+ * asset.
+ */
 export function tokenOf(asset: string): Token | null {
   const contract = assetContract(asset);
   let known = tokens.get(contract);
@@ -59,6 +63,6 @@ export function tokenOf(asset: string): Token | null {
   return found?.asset_identifier === asset ? found : null;
 }
 
-/** Symbol and decimals of a fungible token; null where they are not known. */
+/** Returns symbol and decimals of a fungible token; null if they are unknown. */
 export const unitOf = (asset: string): TokenUnit =>
   unitIn(asset, tokenOf(asset) ?? {}) ?? { symbol: null, decimals: null };

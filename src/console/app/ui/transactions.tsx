@@ -11,7 +11,7 @@ import { type Column, Empty, listQuery, Pager, PER_PAGE, Show, Table } from './p
 import { pathTo } from './router.ts';
 import { Ago, Badge, BlockLink, Principal, TxLink } from './values.tsx';
 
-/** A sentence with links for its principals and functions. */
+/** Renders a sentence with links for its principals and functions. */
 export const Sentence = ({ parts }: { parts: readonly Part[] }) => (
   <>
     {parts.map((part, index) => {
@@ -30,7 +30,7 @@ export const Sentence = ({ parts }: { parts: readonly Part[] }) => (
 
 const TONES = { done: 'ok', failed: 'bad', pending: 'wait', dropped: 'plain' } as const;
 
-/** The status of a transaction as a badge. */
+/** Renders the status of a transaction as a badge. */
 export const Status = ({ status }: { status: string }) => (
   <Badge tone={TONES[fateOf(status)]}>{STATUSES[status as keyof typeof STATUSES] ?? 'Dropped'}</Badge>
 );
@@ -57,12 +57,12 @@ const FEE: Column<Listed> = {
 };
 const ID: Column<Listed> = { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> };
 
-/** A fee in a table. */
+/** Renders a fee in a table. */
 export const Fee = ({ micro }: { micro: string }) => (
   <span class={micro === '0' ? 'quiet' : ''}>{micro === '0' ? 'none' : stxText(micro)}</span>
 );
 
-/** The status of a mined transaction in a table, where success is the rule. */
+/** Renders the status of a mined transaction in a table, unless it is success. */
 export const MinedStatus = ({ status }: { status: string }) =>
   status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />;
 
@@ -77,7 +77,7 @@ interface ListProps {
   withBlock?: boolean;
 }
 
-/** A table of mined transactions. */
+/** Renders a table of mined transactions. */
 export function TransactionTable({ label, transactions, empty, withBlock = true }: ListProps) {
   const columns: Column<Listed>[] = [
     ACTION,
@@ -103,7 +103,7 @@ export function TransactionTable({ label, transactions, empty, withBlock = true 
   );
 }
 
-/** A table of pending transactions, with the time since each was received. */
+/** Renders a table of pending transactions, with the time since each was received. */
 export function PendingTable({
   label,
   transactions,
@@ -131,7 +131,7 @@ export function PendingTable({
   );
 }
 
-/** The path of the API that has the transactions that meet conditions. */
+/** Returns the API path of the transactions that meet conditions. */
 export const searchPath = (conditions: Chosen['conditions'], principal?: string): string => {
   const given = { ...conditions, ...(principal === undefined ? {} : { principal }), limit: PER_PAGE };
   const query = Object.entries(given).map(([name, value]) => [name, String(value)]);
@@ -139,15 +139,15 @@ export const searchPath = (conditions: Chosen['conditions'], principal?: string)
 };
 
 interface FoundProps {
-  /** Null where a filter is wrong: nothing is asked then. */
+  /** Null if a filter is invalid: then no request is made. */
   conditions: Chosen['conditions'];
-  /** The principal that the transactions concern; any if undefined. */
+  /** The principal that the transactions concern; undefined for any. */
   principal?: string;
-  /** At a change, the list is read again. */
+  /** When it changes, the list is read again. */
   version?: string;
 }
 
-/** Transactions of the chain that meet conditions, newest first. */
+/** Renders the transactions of the chain that meet conditions, newest first. */
 export const FoundTransactions = ({ conditions, ...others }: FoundProps) =>
   conditions === null ? <Empty>A filter is wrong: see above.</Empty> : <Found conditions={conditions} {...others} />;
 

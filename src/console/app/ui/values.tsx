@@ -19,10 +19,13 @@ import { Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 import { unitOf } from './token-metadata.ts';
 
-/** Seconds after which a time has its date beside it. */
+/** Age in seconds above which a time also shows its date. */
 const DATED = 2 * 86_400;
 
-/** The time since a moment, with the date where that is days, and the exact time as title. @param at Unix seconds */
+/**
+ * Renders the time since a moment, also with the date if it is days ago, and the exact time as title. @param at Unix
+ * seconds
+ */
 export function Ago({ at }: { at: number }) {
   const seconds = now.value - at;
   return (
@@ -38,14 +41,14 @@ export function Ago({ at }: { at: number }) {
   );
 }
 
-/** The exact time, and the time since. @param at Unix seconds */
+/** Renders the exact time, and the time since. @param at Unix seconds */
 export const When = ({ at }: { at: number }) => (
   <>
     <span class="nowrap">{exactTime(at)}</span> <span class="quiet">({ago(now.value - at)})</span>
   </>
 );
 
-/** The exact time of something to come, and the time until then. @param at Unix seconds */
+/** Renders the exact time of a future event, and the time until then. @param at Unix seconds */
 export const Due = ({ at }: { at: number }) => (
   <>
     <span class="nowrap">{exactTime(at)}</span> <span class="quiet">({until(at - now.value)})</span>
@@ -57,16 +60,16 @@ interface AmountProps {
   value: string | bigint;
   decimals: number;
   unit?: string;
-  /** The smallest unit, such as `micro-STX`, in which the title has the amount. */
+  /** Name of the smallest unit, such as `micro-STX`, for the amount in the title. */
   smallest: string;
-  /** Whether a positive amount has a plus before it. */
+  /** Whether a positive amount has a plus sign. */
   signed?: boolean;
 }
 
-/** Characters of the longest amount that stays on one line: billions with six decimals. A longer one breaks before its point. */
+/** Maximum characters of an amount on one line: billions with six decimals. A longer amount breaks before its point. */
 const LONGEST_UNBROKEN = 20;
 
-/** An amount with all its decimals, so that amounts in a column align; the fraction is paler. */
+/** Renders an amount with all its decimals, so that amounts in a column align. The fraction is paler. */
 function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps) {
   const { sign, whole, fraction } = amountParts(value, decimals);
   const plus = signed && sign === '' && /[1-9]/.test(String(value)) ? '+' : '';
@@ -91,17 +94,17 @@ function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps
   );
 }
 
-/** An amount of micro-STX, shown in STX. */
+/** Renders an amount of micro-STX, shown in STX. */
 export const Stx = ({ micro, signed = false }: { micro: string | bigint; signed?: boolean }) => (
   <Amount value={micro} decimals={6} unit="STX" smallest="micro-STX" signed={signed} />
 );
 
-/** An amount of satoshis, shown in BTC. */
+/** Renders an amount of satoshis, shown in BTC. */
 export const Btc = ({ satoshis }: { satoshis: string | bigint }) => (
   <Amount value={satoshis} decimals={8} unit="BTC" smallest="satoshis" />
 );
 
-/** A number of tokens that have no decimals. */
+/** Renders a number of tokens without decimals. */
 export const Signed = ({ value }: { value: bigint }) => <Amount value={value} decimals={0} smallest="tokens" signed />;
 
 interface TokenAmountProps {
@@ -111,7 +114,7 @@ interface TokenAmountProps {
   signed?: boolean;
 }
 
-/** An amount of a fungible token: with its decimals and symbol where they are known, else in its smallest unit. */
+/** Renders an amount of a fungible token with its decimals and symbol, or in its smallest unit if they are unknown. */
 export function TokenAmount({ asset, value, signed = false }: TokenAmountProps) {
   const { symbol, decimals } = unitOf(asset);
   return (
@@ -125,7 +128,7 @@ export function TokenAmount({ asset, value, signed = false }: TokenAmountProps) 
   );
 }
 
-/** Says that amounts of a token are in its smallest unit, where its decimals are unknown. */
+/** Renders a note that a token's amounts are in its smallest unit, if its decimals are unknown. */
 export const SmallestUnit = ({ asset }: { asset: string }) =>
   unitOf(asset).decimals === null ? <span class="quiet">in the smallest unit</span> : null;
 
@@ -137,7 +140,7 @@ interface HashProps {
   to?: string;
   /** Whether the hash is shown as far as there is room (default: its two ends). */
   whole?: boolean;
-  /** Names the hash for a copy button: `transaction id`. No button if undefined. */
+  /** Name of the hash for a copy button: `transaction id`; no button if undefined. */
   copy?: string;
 }
 
@@ -160,7 +163,7 @@ export function Hash({ value, to, whole = false, copy }: HashProps) {
   );
 }
 
-/** The path of a principal's page: the page of a contract or of an account. */
+/** Returns the path of a principal's page: the page of a contract or of an account. */
 export const principalPath = (principal: string): string =>
   principal.includes('.') ? pathTo('contract', { id: principal }) : pathTo('principal', { id: principal });
 
@@ -201,7 +204,7 @@ export const BitcoinAddressLink = ({ address }: { address: string }) => (
   </a>
 );
 
-/** A link to a token, with its name and contract. */
+/** Renders a link to a token, with its name and contract. */
 export const Asset = ({ identifier }: { identifier: string }) => (
   <a href={pathTo('token', { asset: identifier })} title={identifier}>
     <ChainText text={assetName(identifier)} />
@@ -209,7 +212,10 @@ export const Asset = ({ identifier }: { identifier: string }) => (
   </a>
 );
 
-/** Text from the chain: isolated from the direction of the text around it, with invisible characters spelled out. */
+/**
+ * Renders text from the chain: isolated from the direction of the text around it, with invisible characters spelled
+ * out.
+ */
 export const ChainText = ({ text }: { text: string }) => <bdi class="chain-text">{visible(text)}</bdi>;
 
 export const Badge = ({
@@ -237,10 +243,10 @@ const BUDGET: readonly (readonly [name: string, member: keyof Cost, limit: numbe
   ['Bytes written', 'execution_cost_write_length', TENURE_BUDGET.writeLength],
 ];
 
-/** The least share that a bar shows: a smaller one would look like nothing. */
+/** Minimum share that a bar shows. A smaller share would be invisible. */
 const LEAST_SHARE = 0.01;
 
-/** A share in per cent, and as a bar from one per cent on. @param most the whole */
+/** Renders a share in per cent, and as a bar from one per cent. @param most the whole */
 export const Meter = ({ value, most }: { value: number; most: number }) => (
   <span class="nowrap">
     {value < LEAST_SHARE * most ? null : (
@@ -252,7 +258,7 @@ export const Meter = ({ value, most }: { value: number; most: number }) => (
   </span>
 );
 
-/** An execution cost by dimension, each with its share of a tenure's budget. */
+/** Renders an execution cost by dimension, each with its share of a tenure's budget. */
 export const CostTable = ({ cost }: { cost: Cost }) => (
   <Table
     label="Execution cost"
@@ -271,7 +277,7 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
   />
 );
 
-/** The largest share of a tenure's budget among the dimensions of a cost. */
+/** Renders the largest share of a tenure's budget among the dimensions of a cost. */
 export function CostShare({ cost }: { cost: Cost }) {
   const shares = BUDGET.map(([, member, limit]) => cost[member] / limit);
   return <Meter value={Math.max(...shares)} most={1} />;

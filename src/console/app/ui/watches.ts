@@ -1,4 +1,6 @@
-/** Watching accounts, contracts, tokens and names in this browser: at each block, and told by notifications. */
+/**
+ * Watches accounts, contracts, tokens and names in this browser: checks them at each block, and shows notifications.
+ */
 import { effect, signal } from '@preact/signals';
 import { api, bodyOf, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
@@ -18,7 +20,7 @@ import { go, pathTo } from './router.ts';
 
 const KEY = 'stackside.watches';
 
-/** What is watched in this browser, newest first. */
+/** The objects that this browser watches, newest first. */
 export const watches = signal<readonly Watch[]>(watchesOf(localStorage.getItem(KEY)));
 
 function store(list: readonly Watch[]): void {
@@ -26,7 +28,7 @@ function store(list: readonly Watch[]): void {
   localStorage.setItem(KEY, JSON.stringify(list));
 }
 
-/** The path of the page of something watched. */
+/** Returns the path of the page of something watched. */
 export function watchedPath({ kind, id }: Watched): string {
   switch (kind) {
     case 'account':
@@ -42,7 +44,7 @@ export function watchedPath({ kind, id }: Watched): string {
 
 const HTTP_NOT_FOUND = 404;
 
-/** How the newest transaction that concerns something is found; null without one. */
+/** Requests for the newest transaction of an object; null if there is none. */
 const NEWEST: Readonly<Record<WatchKind, (id: string, signal: AbortSignal) => Promise<string | null>>> = {
   account: newestOfPrincipal,
   contract: newestOfPrincipal,
@@ -67,14 +69,20 @@ async function newestOfPrincipal(principal: string, signal: AbortSignal): Promis
   return results.at(0)?.transaction.tx_id ?? null;
 }
 
-/** Whether this browser shows notifications: it must allow them, and has them on encrypted pages and on this machine alone. */
+/**
+ * Whether this browser shows notifications. It must allow them, and supports them only on encrypted pages and on this
+ * machine.
+ */
 export const notifies = signal(canNotify());
 
 function canNotify(): boolean {
   return 'Notification' in window && Notification.permission === 'granted';
 }
 
-/** Tells of a change. Of several windows of the browser, one notification stays, as they have the same tag. */
+/**
+ * Shows a notification of a change. If several windows are open, only one notification stays, because all have the same
+ * tag.
+ */
 function notify(watch: Watch): void {
   if (!canNotify()) return;
   const notification = new Notification(`New transaction: ${visible(watch.id)}`, {
@@ -90,7 +98,7 @@ function notify(watch: Watch): void {
 const newestQuery = liveQuery({
   async ask(signal) {
     const found: [Watched, string | null][] = [];
-    // One after the other: a reader's notices are no hurry, and pages need the connections.
+    // One after the other: notifications aren't urgent, and pages need the connections.
     for (const { kind, id } of watches.value) {
       try {
         found.push([{ kind, id }, await NEWEST[kind](id, signal)]);
@@ -103,7 +111,7 @@ const newestQuery = liveQuery({
   answered(found) {
     const now = Math.floor(Date.now() / 1000);
     const news: Watch[] = [];
-    // What was added or removed meanwhile stays so.
+    // Keeps watches that were added or removed since.
     store(
       watches.value.map((watch) => {
         const newest = found.find(([one]) => isSameWatch(one, watch))?.[1] ?? null;
@@ -115,12 +123,12 @@ const newestQuery = liveQuery({
     for (const watch of news) notify(watch);
   },
   failed(error) {
-    // The next block asks again.
+    // The next block tries again.
     if (!(error instanceof RequestError)) throw error;
   },
 });
 
-/** Watches something in this browser, and asks for its leave to notify. */
+/** Starts to watch an object in this browser, and requests the permission for notifications. */
 export function startToWatch(watched: Watched): void {
   store(withWatch(watches.value, watched));
   newestQuery.restart();
@@ -130,14 +138,14 @@ export function startToWatch(watched: Watched): void {
   });
 }
 
-/** No longer watches something. */
+/** Stops watching an object. */
 export function stopWatching(watched: Watched): void {
   store(withoutWatch(watches.value, watched));
 }
 
-/** Begins to look for changes, at each block. Called once. */
+/** Starts to look for changes at each block. Called once. */
 export function startWatches(): void {
-  // Another window of this browser may change them.
+  // Another window of this browser may change the watches.
   addEventListener('storage', ({ key, newValue }) => {
     if (key === KEY) watches.value = watchesOf(newValue);
   });

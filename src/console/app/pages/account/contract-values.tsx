@@ -1,6 +1,6 @@
 /**
- * What the node reads of a contract, with a form for the arguments, and what the contract logged, as a table of fields. They
- * are a separate part of the bundle, since no other page encodes or decodes Clarity values.
+ * Reads from a contract through the node, with a form for the arguments, and the contract's logs as a table of fields.
+ * They are a separate part of the bundle, because no other page encodes or decodes Clarity values.
  */
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
@@ -32,19 +32,19 @@ import { announce, type Column, Copy, Empty, Facts, Failed, Pager, Panel, Show, 
 import { go, place, withQuery } from '../../ui/router.ts';
 import { Ago, BlockLink, ChainText, Principal, TxLink } from '../../ui/values.tsx';
 
-/** Statuses of the server where the node can't be reached, or doesn't answer in time. */
+/** Statuses of the server if the node can't be reached, or doesn't answer in time. */
 const AWAY = [502, 504];
 
 const NODE_AWAY =
   'The node reads contracts, and it can’t be reached now. Start the node, or name another one with --node-rpc.';
 
-/** The query parameters of arguments begin with this, and that of the sender is this. */
+/** Prefix of the query parameters of arguments, and the query parameter of the sender. */
 const ARGUMENT = 'arg.';
 const SENDER = 'sender';
 
 interface ContractReadsProps {
   contract: string;
-  /** The query parameter with the name of what is read. */
+  /** Query parameter for the name of the read object. */
   parameter: string;
 }
 
@@ -54,7 +54,7 @@ interface OfInterfaceProps {
   children: (contractInterface: unknown) => ComponentChildren;
 }
 
-/** A panel made of the node's interface of a contract. */
+/** Renders a panel that depends on the node's interface of a contract. */
 export function OfInterface({ contract, title, children }: OfInterfaceProps) {
   const found = useAnswer(`interface ${contract}`, (signal) => contractInterface(contract, signal));
   const isAway = found.data === null && AWAY.includes(found.error?.status ?? 0);
@@ -71,7 +71,7 @@ export function OfInterface({ contract, title, children }: OfInterfaceProps) {
   );
 }
 
-/** Reads from a contract through the node, whose interface of the contract makes the forms. */
+/** Reads from a contract through the node. The node's interface of the contract determines the forms. */
 export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
   <OfInterface contract={contract} title="Read-only calls">
     {(found) => <Reader contract={contract} parameter={parameter} items={readables(found)} />}
@@ -85,7 +85,7 @@ const KINDS = [
   ['constant', 'Constants'],
 ] as const satisfies readonly (readonly [Readable['kind'], string])[];
 
-/** Changes of the query that remove the arguments and the sender of a call. */
+/** Returns the changes of the query that remove the arguments and the sender of a call. */
 const noCall = (): Record<string, null> =>
   Object.fromEntries(
     [...place.value.query.keys()]
@@ -93,7 +93,7 @@ const noCall = (): Record<string, null> =>
       .map((name) => [name, null]),
   );
 
-/** What of a contract can be read, and the form of what is chosen. */
+/** Renders the readable objects of a contract, and the form of the chosen one. */
 function Reader({ contract, parameter, items }: ContractReadsProps & { items: readonly Readable[] }) {
   const [first] = items;
   if (first === undefined) {
@@ -148,10 +148,10 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
   );
 }
 
-/** Maximum characters of a link that holds the arguments; servers refuse much longer ones. */
+/** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
 const LONGEST_LINK = 2_000;
 
-/** What is read, by its arguments in hex; another time reads it again. */
+/** A read, with its arguments in hex. A new time repeats it. */
 interface Asked {
   args: readonly string[];
   sender: string;
@@ -163,7 +163,7 @@ interface ReadFormProps extends ContractReadsProps {
   args: readonly Argument[];
 }
 
-/** The form of the arguments, filled from the link and kept in it, and the result of the call. */
+/** Renders the form of the arguments, which is filled from the link and stored in it, and the result of the call. */
 function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const { query } = place.value;
   const [draft, setDraft] = useState<Draft>(
@@ -238,7 +238,7 @@ interface ArgumentFieldProps {
   onChange: (value: string) => void;
 }
 
-/** A field of the form of arguments. */
+/** Renders a field in the form of arguments. */
 export function ArgumentField({
   field: { path, help, typed, choices, most },
   value,
@@ -258,7 +258,7 @@ interface ReadResultProps {
   asked: Asked;
 }
 
-/** What the node answered to a call. */
+/** Renders the node's answer to a call. */
 function ReadResult({ contract, item: { kind, name }, asked: { args, sender, times } }: ReadResultProps) {
   const found = useAnswer(
     `read ${contract} ${kind} ${name} ${sender} ${args.join()}`,
@@ -286,16 +286,16 @@ function ReadResult({ contract, item: { kind, name }, asked: { args, sender, tim
   );
 }
 
-/** Maximum characters shown of a text or of hex; the buttons that copy them copy all. */
+/** Maximum characters to show of a text or of hex. The copy buttons copy everything. */
 const LONGEST_SHOWN = 2_000;
 
 const cut = (text: string, most = LONGEST_SHOWN): string =>
   text.length > most ? `${text.slice(0, most)}… (${count(text.length)} characters)` : text;
 
-/** Parts of a value that are shown at first, and with each request for more. */
+/** Number of parts of a value to show at first, and with each request for more. */
 const PARTS = 100;
 
-/** A value by its parts, each with its type, and its hex. @param value null if the hex is no value of Clarity */
+/** Renders a value by its parts, each with its type, and its hex. @param value null if the hex isn't a Clarity value */
 export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: string }) {
   const [most, setMost] = useState(PARTS);
   const parts =
@@ -335,7 +335,7 @@ export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: st
   );
 }
 
-/** A part of a value, with all of its text and hex. */
+/** Renders a part of a value, with its whole text and hex. */
 function Part({ value }: { value: ClarityField }) {
   switch (value.type) {
     case 'principal':
@@ -357,10 +357,10 @@ function Part({ value }: { value: ClarityField }) {
   }
 }
 
-/** Maximum characters of a cell, whose width cuts it sooner. */
+/** Maximum characters of a cell. Its width usually cuts it earlier. */
 const LONGEST_CELL = 80;
 
-/** A part of a value in a cell of a table. */
+/** Renders a part of a value in a cell of a table. */
 function Short({ value }: { value: ClarityField }) {
   switch (value.type) {
     case 'int':
@@ -390,7 +390,7 @@ function Short({ value }: { value: ClarityField }) {
 
 type Log = Answer<'/stackside/v1/smart-contracts/{contract_id}/logs'>['results'][number];
 
-/** A log with the fields of its tuple; null if it is no tuple. */
+/** A log with the fields of its tuple; null if it isn't a tuple. */
 interface ReadLog extends Log {
   fields: ClarityFields | null;
 }
@@ -400,11 +400,14 @@ interface ContractLogsProps {
   version: string;
   /** The query of the API, without the cursor. */
   query: Record<string, string>;
-  /** The form that filters. */
+  /** The filter form. */
   children: ComponentChildren;
 }
 
-/** What a contract printed, newest first: the fields that most logs of the page have as columns, and each log whole below it. */
+/**
+ * Renders the prints of a contract, newest first. The fields that most logs on the page have are columns. Each whole
+ * log is below its row.
+ */
 export function ContractLogs({ contract, version, query, children }: ContractLogsProps) {
   const cursor = place.value.query.get('cursor') ?? '';
   const logs = useAnswer(
@@ -430,10 +433,10 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   );
 }
 
-/** Characters above which a value is in a box that scrolls. */
+/** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 200;
 
-/** A log that is no tuple. */
+/** Renders a log that isn't a tuple. */
 const WholeLog = ({ log: { tx_id, value } }: { log: ReadLog }) =>
   value.repr.length > LONG_VALUE ? (
     <ValueBlock repr={value.repr} label={`Value that ${tx_id} printed`} />

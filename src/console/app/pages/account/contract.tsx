@@ -117,16 +117,16 @@ export function Contract({ contract }: { contract: string }) {
   );
 }
 
-/** Addresses of the boot contracts. They have no private key. */
+/** Pattern of the addresses of boot contracts. They have no private key. */
 const BOOT_ADDRESS = /^S[A-Z]0{17}/;
 
-/** Why the index has no source of a boot contract; undefined for other contracts. */
+/** Returns the reason why the index has no source of a boot contract; undefined for other contracts. */
 const missingReason = (address: string): string | undefined =>
   BOOT_ADDRESS.test(address)
     ? 'This is a boot contract: no transaction deployed it, so the index doesn’t have its source. Other tabs show its calls and logs.'
     : undefined;
 
-/** Names of a contract's public functions. */
+/** Returns the names of a contract's public functions. */
 const callable = (source: string): string[] =>
   definitions(source).flatMap(({ kind, name }) => (kind === 'public' ? [name] : []));
 
@@ -140,10 +140,10 @@ const GROUPS = [
   ['Traits', ['trait']],
 ] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
 
-/** The API path of a contract with its source. */
+/** Returns the API path of a contract with its source. */
 const sourcePath = (contract: string): string => `/extended/v3/smart-contracts/${contract}?include=source_code`;
 
-/** Tables of a contract's definitions by kind, each with a link to its line. */
+/** Renders tables of a contract's definitions by kind, each with a link to its line. */
 function Definitions({ contract, source }: { contract: string; source: string }) {
   const defined = definitions(source);
   const groups = GROUPS.map(([title, kinds]) => ({
@@ -185,7 +185,10 @@ function Definitions({ contract, source }: { contract: string; source: string })
 /** Definitions that the node reads. */
 const READABLE: readonly Definition['kind'][] = ['read-only', 'data-var', 'map', 'constant'];
 
-/** The path that a definition links to: a token's page, a public function's calls, the form of what is read; null for others. */
+/**
+ * Returns the path that a definition links to: a token's page, a public function's calls, or the read form; null for
+ * others.
+ */
 function definitionPath(contract: string, { kind, name }: Definition): string | null {
   if (kind === 'fungible-token' || kind === 'non-fungible-token') {
     return pathTo('token', { asset: `${contract}::${name}` });
@@ -206,7 +209,7 @@ function DefinitionName({ contract, definition }: { contract: string; definition
   return path === null ? text : <a href={path}>{text}</a>;
 }
 
-/** The query parameters that name the function whose calls are shown, and the definition that the node reads. */
+/** Query parameters for the function whose calls are shown, and for the definition that the node reads. */
 const FUNCTION = 'function';
 const READ = 'read';
 
@@ -217,7 +220,7 @@ interface ContractCallsProps {
   version: string;
 }
 
-/** Transactions that call a contract, filtered by function, argument and height. */
+/** Renders the transactions that call a contract, filtered by function, argument and height. */
 function ContractCalls({ contract, functions, version }: ContractCallsProps) {
   const name = place.value.query.get(FUNCTION);
   const cursor = place.value.query.get('cursor') ?? '';
@@ -292,7 +295,7 @@ const FunctionFilter = ({ functions, chosen }: { functions: readonly string[]; c
     </nav>
   );
 
-/** Maximum characters of the arguments in a row; the transaction's page has all. */
+/** Maximum characters of the arguments in a row. The transaction's page shows all. */
 const LONGEST_ARGUMENTS = 90;
 /** Maximum characters of the title with the names and values of the arguments. */
 const LONGEST_TITLE = 2_000;
@@ -307,7 +310,7 @@ function Arguments({ values }: { values: readonly { name: string; repr: string }
   );
 }
 
-/** What the node reads and what the contract logged: a part of the bundle that is loaded with the first of its tabs. */
+/** Renders the reads and the logs of a contract: a part of the bundle that is loaded with the first of its tabs. */
 function Values({ contract, tab, version }: { contract: string; tab: 'read' | 'logs'; version: string }) {
   const part = usePart('contract values', () => import('./contract-values.tsx'));
   const filter = chosenFilter();
@@ -326,7 +329,7 @@ function Values({ contract, tab, version }: { contract: string; tab: 'read' | 'l
   );
 }
 
-/** The contracts that the account which deployed one has deployed, newest first. */
+/** Renders the contracts that the same account has deployed, newest first. */
 function SameDeployer({ contract, deployer }: { contract: string; deployer: string }) {
   const conditions = { sender: deployer, type: ['smart_contract' as const], status: ['success' as const] };
   const query = { ...listQuery(), ...conditions };
@@ -379,7 +382,7 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
   );
 }
 
-/** Query parameters by the member of the filter that each holds. */
+/** Query parameters by member of the filter. */
 const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as const satisfies Record<
   keyof ContractFilter,
   string
@@ -387,7 +390,7 @@ const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as 
 type Member = keyof typeof PARAMETERS;
 const MEMBERS = Object.keys(PARAMETERS) as Member[];
 
-/** The filter in the query. */
+/** Returns the filter in the query. */
 function chosenFilter(): ContractFilter {
   const { query } = place.value;
   const text = (member: Member): string => query.get(PARAMETERS[member]) ?? '';
@@ -405,11 +408,11 @@ const HEIGHT = { type: 'number', min: 0 } as const;
 
 interface FilterFormProps {
   filter: ContractFilter;
-  /** The label of the first input, `Field` or `Argument`; null: the form filters by height alone. */
+  /** Label of the first input, `Field` or `Argument`; null if the form filters only by height. */
   of: string | null;
 }
 
-/** The form that filters the calls or logs of a contract. The query holds the filter. */
+/** Renders the form that filters the calls or logs of a contract. The query contains the filter. */
 function FilterForm({ filter, of }: FilterFormProps) {
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -417,7 +420,7 @@ function FilterForm({ filter, of }: FilterFormProps) {
     const changes = MEMBERS.map((member) => [PARAMETERS[member], String(form.get(member) ?? '').trim() || null]);
     go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
   };
-  // The key renders a new input if the query has another value, since `defaultValue` is read only once.
+  // The key renders a new input if the query has another value, because `defaultValue` is read only once.
   const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => (
     <label>
       {label}

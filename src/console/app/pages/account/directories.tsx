@@ -1,4 +1,4 @@
-/** The directories of contracts and of tokens: what there is, and what is used most. */
+/** The directories of contracts and of tokens: all, and the most used. */
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -11,7 +11,7 @@ import { shareOf } from './token.tsx';
 
 type Choices<Value extends string> = readonly (readonly [value: Value, text: string])[];
 
-/** The choice that the query of the page names, or the first. */
+/** Returns the choice that the query of the page names, or the first. */
 const chosen = <Value extends string>(name: string, choices: Choices<Value>): Value =>
   choices.find(([value]) => value === place.value.query.get(name))?.[0] ?? choices[0]![0];
 
@@ -22,7 +22,7 @@ interface ChoiceProps {
   choices: Choices<string>;
 }
 
-/** Links to the forms of a list; the first is that of a page without the parameter. */
+/** Renders links to the forms of a list. The first is the form of the page without the parameter. */
 const Choice = ({ label, name, choices }: ChoiceProps) => (
   <nav class="filter" aria-label={label}>
     {choices.map(([value, text], index) => (
@@ -37,7 +37,7 @@ const Choice = ({ label, name, choices }: ChoiceProps) => (
   </nav>
 );
 
-/** The day that counts tell of, with the days beside it. @param day as `2026-11-24` */
+/** Renders the day of the counts, with links to the previous and the next day. @param day as `2026-11-24` */
 const Day = ({ day }: { day: string }) => (
   <nav class="filter" aria-label="Day">
     <a href={withQuery({ day: dayBeside(day, -1), cursor: null })} aria-label={`The day before ${day}`}>
@@ -64,7 +64,7 @@ const TRAITS = [
   ['sip-013', 'Semi-fungible'],
 ] as const;
 
-/** The query of a list with its day. */
+/** Returns the query of a list with its day. */
 const dayQuery = () => {
   const day = place.value.query.get('day');
   return { ...listQuery(), ...(day === null ? {} : { day }) };
@@ -292,7 +292,7 @@ function Collections() {
   );
 }
 
-/** The holders of STX, with their shares of the supply. */
+/** Renders the holders of STX, with their shares of the supply. */
 function StxHolders() {
   const query = listQuery();
   const holders = useAnswer(

@@ -1,4 +1,7 @@
-/** The pages of names (BNS): a look-up with the names of a namespace, and one name with its zonefile and subdomains. */
+/**
+ * The pages of names (BNS): a look-up with the names of a namespace, and a page per name with its zonefile and
+ * subdomains.
+ */
 import type { TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
@@ -11,7 +14,7 @@ import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { TellMe } from '../../ui/tell-me.tsx';
 import { Badge, Hash, Principal, TxLink } from '../../ui/values.tsx';
 
-/** The namespace whose names are shown first: most names are of it. */
+/** The namespace whose names are shown first. Most names belong to it. */
 const USUAL_NAMESPACE = 'btc';
 
 export function Names() {
@@ -99,7 +102,7 @@ function NamesOf({ namespace, all }: { namespace: string; all: readonly string[]
 /** The end of the year 9999. */
 const LAST_DATE = 253_402_300_799;
 
-/** When a lease ends: its last tenure, with the expected day. */
+/** Renders the end of a lease: its last tenure, with the expected day. */
 const LeaseEnd = ({ lease }: { lease: Answer<'/stackside/v1/names/{name}'>['lease'] }) => {
   if (lease === null) return <span class="quiet">never</span>;
   const tenure = <>tenure {count(lease.tenure_height)}</>;
@@ -117,7 +120,7 @@ const LeaseEnd = ({ lease }: { lease: Answer<'/stackside/v1/names/{name}'>['leas
   );
 };
 
-/** The end of a name's lease. */
+/** Renders the end of a name's lease. */
 function Lease({ name }: { name: string }) {
   const { data } = useAnswer(
     `lease ${name}`,
@@ -127,7 +130,7 @@ function Lease({ name }: { name: string }) {
   return data === null ? null : <LeaseEnd lease={data.lease} />;
 }
 
-/** The page of a name: its owner, expiry, zonefile and subdomains. */
+/** Renders the page of a name: its owner, expiry, zonefile and subdomains. */
 export function Name({ name }: { name: string }) {
   const params = { path: { name } };
   const found = useAnswer(

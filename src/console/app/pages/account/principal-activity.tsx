@@ -1,4 +1,7 @@
-/** What an account is and did: nonces, names, first and last transactions, counterparties, and its balance over time. */
+/**
+ * Facts and activity of an account: nonces, names, first and last transactions, counterparties, and its balance over
+ * time.
+ */
 
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
@@ -29,7 +32,7 @@ function useActivity({ principal, version }: Props): Loaded<Activity> {
 
 const numbers = (nonces: readonly number[]): string => nonces.map(count).join(', ');
 
-/** The nonces of an account: the last executed one, the next, and those that are missing. */
+/** Renders the nonces of an account: the last executed nonce, the next nonce, and missing nonces. */
 export function NonceFacts({ principal, version }: Props) {
   const params = { path: { principal } };
   const nonces = useAnswer(
@@ -63,10 +66,10 @@ export function NonceFacts({ principal, version }: Props) {
   );
 }
 
-/** Names that the facts of an account show; its tab has all. */
+/** Maximum names in the facts of an account. Its tab shows all. */
 const MOST_NAMES = 3;
 
-/** The names (BNS) of a principal. */
+/** Returns the names (BNS) of a principal. */
 export function useNames({ principal, version }: Props) {
   const params = { path: { blockchain: 'stacks', address: principal } };
   return useAnswer(
@@ -76,7 +79,7 @@ export function useNames({ principal, version }: Props) {
   );
 }
 
-/** When an account was first and last seen, and the names that it owns. */
+/** Renders the first and last activity of an account, and its names. */
 export function SeenFacts(props: Props) {
   const activity = useActivity(props);
   const owned = useNames(props).data?.names ?? [];
@@ -126,7 +129,7 @@ const Seen = ({ at }: { at: Activity['first'] }) =>
     </>
   );
 
-/** With whom an account exchanged the most STX. */
+/** Renders the principals that exchanged the most STX with an account. */
 export function CounterpartiesTab(props: Props) {
   const activity = useActivity(props);
   return (
@@ -168,13 +171,13 @@ export function CounterpartiesTab(props: Props) {
   );
 }
 
-/** The query parameter that names the token whose balance is shown. */
+/** Query parameter for the token whose balance is shown. */
 const ASSET = 'asset';
 const STX_DECIMALS = 6;
 /** Decimals of an amount in a chart. */
 const MOST_DECIMALS = 8;
 
-/** The balance of an account over time, of STX or of a token that it has. */
+/** Renders the balance of an account over time, of STX or of one of its tokens. */
 export function BalanceTab({ principal, version }: Props) {
   const asset = place.value.query.get(ASSET);
   const params = { path: { principal } };
@@ -252,7 +255,10 @@ export function BalanceTab({ principal, version }: Props) {
   );
 }
 
-/** A token among those whose balance can be shown: by its symbol, and by its contract, since several may have the same. */
+/**
+ * Renders a token in the choice of balances: its symbol and its contract, because several tokens may have the same
+ * symbol.
+ */
 const AssetChoice = ({ asset }: { asset: string }) => (
   <>
     <ChainText text={unitOf(asset).symbol ?? assetName(asset)} />{' '}
@@ -262,7 +268,7 @@ const AssetChoice = ({ asset }: { asset: string }) => (
   </>
 );
 
-/** A link to the file with every movement of an account, of the days in the query where it has some. */
+/** Renders a link to the file with all movements of an account, for the days in the query if there are any. */
 export function CsvLink({ principal }: { principal: string }) {
   const query = new URLSearchParams({ format: 'csv' });
   for (const end of ['from', 'to']) {

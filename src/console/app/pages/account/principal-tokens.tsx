@@ -119,17 +119,17 @@ function NonFungibleTokens({ principal, version }: { principal: string; version:
   );
 }
 
-/** The query parameters with the token whose transfers are shown, and with the cursor in their list. */
+/** Query parameters for the token whose transfers are shown, and for the cursor in their list. */
 const TOKEN = 'token';
 const CURSOR = 'moves';
 
-/** The token in the query; null if there is none. */
+/** Returns the token in the query; null if there is none. */
 const chosenToken = (): string | null => place.value.query.get(TOKEN);
 
-/** The current path with a token's transfers. */
+/** Returns the current path with a token's transfers. */
 const withToken = (asset: string): string => withQuery({ [TOKEN]: asset, [CURSOR]: null });
 
-/** The path of a principal's transfers of a fungible token. */
+/** Returns the path of a principal's transfers of a fungible token. */
 export const tokenMovesPath = (principal: string, asset: string): string =>
   `${principalPath(principal)}?${new URLSearchParams({ tab: 'tokens', [TOKEN]: asset })}`;
 
@@ -139,7 +139,7 @@ interface TokenMovesProps {
   version: string;
 }
 
-/** A principal's transfers, mints and burns of one fungible token. */
+/** Renders a principal's transfers, mints and burns of one fungible token. */
 function TokenMoves({ principal, asset, version }: TokenMovesProps) {
   const query = listQuery(CURSOR);
   const params = { path: { principal, asset_identifier: asset }, query };

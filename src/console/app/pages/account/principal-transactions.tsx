@@ -11,7 +11,7 @@ import { Fee, FoundTransactions, MinedStatus, PendingTable, Sentence, searchPath
 import { Ago, BlockLink, ChainText, Principal, Stx, TxLink } from '../../ui/values.tsx';
 import { CsvLink } from './principal-activity.tsx';
 
-/** The transactions of a principal that meet the filters in the query, newest first. */
+/** Renders the transactions of a principal that meet the filters in the query, newest first. */
 export function PrincipalTransactions({ principal, version }: { principal: string; version: string }) {
   const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
   return (
@@ -105,7 +105,7 @@ interface TransfersProps {
   version: string;
 }
 
-/** Transfers, mints and burns of STX that a principal received or sent. */
+/** Renders the transfers, mints and burns of STX that a principal received or sent. */
 export function Transfers({ principal, direction, version }: TransfersProps) {
   const query = listQuery();
   const params = { path: { principal }, query };
@@ -171,11 +171,11 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
   );
 }
 
-/** The sender or recipient of a transfer. A mint has no sender, and a burn no recipient. */
+/** Renders the other party of a transfer. A mint has no sender, and a burn no recipient. */
 const OtherSide = ({ principal, mint }: { principal: string | null; mint: boolean }) =>
   principal === null ? <span class="quiet">{mint ? 'minted' : 'burnt'}</span> : <Principal principal={principal} />;
 
-/** The pending transactions of a principal. */
+/** Renders the pending transactions of a principal. */
 export function Pending({ principal, version }: { principal: string; version: string }) {
   const query = listQuery();
   const params = { path: { principal }, query };

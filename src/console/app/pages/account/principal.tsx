@@ -74,7 +74,7 @@ export function Principal({ principal }: { principal: string }) {
   );
 }
 
-/** A version of a principal's data, which changes with each block and each transaction of the principal. */
+/** Returns a version of a principal's data, which changes with each block and each transaction of the principal. */
 export function usePrincipalVersion(principal: string): string {
   const [update, setUpdate] = useState(0);
   useSubscription({ event: 'address_tx_update', address: principal }, () => setUpdate((before) => before + 1));
@@ -87,7 +87,7 @@ interface TabProps {
   version: string;
 }
 
-/** The content of a tab of a principal. @param tab the id of the tab */
+/** Renders the content of a tab of a principal. @param tab the id of the tab */
 export function PrincipalTab({ tab, principal, version }: TabProps) {
   switch (tab) {
     case 'received':
@@ -113,7 +113,7 @@ export function PrincipalTab({ tab, principal, version }: TabProps) {
 
 type StxBalance = Answer<'/extended/v3/principals/{principal}/balances/stx'>;
 
-/** The STX of a principal. */
+/** Returns the STX of a principal. */
 export function useStx(principal: string, version: string): Loaded<StxBalance> {
   const params = { path: { principal } };
   return useAnswer(
@@ -123,7 +123,7 @@ export function useStx(principal: string, version: string): Loaded<StxBalance> {
   );
 }
 
-/** The STX of a principal: balance, available, locked, and the balance after pending transactions. */
+/** Renders the STX of a principal: balance, available, locked, and the balance after pending transactions. */
 export function StxFigures({ stx }: { stx: Loaded<StxBalance> }) {
   return (
     <Show loaded={stx} rows={2}>
@@ -160,7 +160,7 @@ export function StxFigures({ stx }: { stx: Loaded<StxBalance> }) {
   );
 }
 
-/** The names (BNS) of a principal. */
+/** Renders the names (BNS) of a principal. */
 function PrincipalNames({ principal, version }: { principal: string; version: string }) {
   const names = useNames({ principal, version });
   return (
@@ -180,7 +180,7 @@ function PrincipalNames({ principal, version }: { principal: string; version: st
   );
 }
 
-/** The staked STX, bonds and rewards of a principal. */
+/** Renders the staked STX, bonds and rewards of a principal. */
 function PrincipalStaking({ principal, version }: { principal: string; version: string }) {
   const path = { principal };
   const staking = useAnswer(
@@ -261,7 +261,7 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
   );
 }
 
-/** What a principal stacked or staked in each reward cycle, and what that earned. */
+/** Renders the STX that a principal stacked or staked in each reward cycle, and the rewards. */
 function CycleRewards({ principal, version }: { principal: string; version: string }) {
   const query = listQuery('cycles');
   const source = `/stackside/v1/principals/${principal}/staking-rewards`;
@@ -357,7 +357,7 @@ const Day = ({ name, value, set }: DayProps) => (
   </label>
 );
 
-/** Links to the history of a principal: the days chosen, the last one included, or all. */
+/** Renders links to the history of a principal: the chosen days, inclusive, or all. */
 export function PrincipalHistory({ principal }: { principal: string }) {
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');

@@ -42,7 +42,7 @@ import {
 } from '../../ui/values.tsx';
 import { tokenMovesPath } from './principal-tokens.tsx';
 
-/** The supply of a fungible token; null for a collection. The API answers a supply of 0 for a token of any other kind. */
+/** Returns the supply of a fungible token; null for a collection. The API returns a supply of 0 for any other token. */
 async function supplyOf(asset: string, signal: AbortSignal): Promise<string | null> {
   const path = { asset_identifier: asset };
   const { total } = await bodyOf(
@@ -94,7 +94,7 @@ export function Token({ asset }: { asset: string }) {
 /** Precision of a share: balances may be too large for a division of numbers. */
 const PRECISION = 1_000_000n;
 
-/** The share of an amount in a whole, from 0 to 1. */
+/** Returns the share of an amount in a whole, from 0 to 1. */
 export const shareOf = (part: string, whole: string): number =>
   BigInt(whole) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(whole)) / Number(PRECISION);
 
@@ -105,7 +105,7 @@ const TABS = [
 
 type Holding = Answer<'/extended/v3/tokens/ft/{asset_identifier}/holders'>;
 
-/** The holders and transfers of a fungible token. @param supply in its smallest unit */
+/** Renders the holders and transfers of a fungible token. @param supply in its smallest unit */
 function Fungible({ asset, supply }: { asset: string; supply: string }) {
   const isOfHolders = tabOf(TABS) === 'holders';
   const query = isOfHolders ? listQuery() : { limit: 1 };
@@ -178,7 +178,7 @@ const Holders = ({ asset, supply, holders }: HoldersProps) => (
   </Panel>
 );
 
-/** All transfers, mints and burns of a fungible token. */
+/** Renders all transfers, mints and burns of a fungible token. */
 function TokenTransfers({ asset }: { asset: string }) {
   const query = listQuery();
   const params = { path: { asset_identifier: asset }, query };
@@ -233,7 +233,7 @@ function TokenTransfers({ asset }: { asset: string }) {
 const End = ({ principal, nobody }: { principal: string | null; nobody: string }) =>
   principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
 
-/** The non-fungible tokens of a collection, newest first. */
+/** Renders the non-fungible tokens of a collection, newest first. */
 function Collection({ asset }: { asset: string }) {
   const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
   const params = { path: { asset_identifier: asset }, query: { limit: PER_PAGE, offset } };
@@ -306,7 +306,8 @@ function Collection({ asset }: { asset: string }) {
 const textOrNull = (text: string | null) => (text === null ? null : <ChainText text={text} />);
 
 /**
- * What the contract says of its token, or else what its source states as constants. No URL among the facts is a link.
+ * Renders the metadata of a token, from its contract, or from the constants in its source. URLs in the metadata are not
+ * links.
  */
 function DeclaredFacts({ asset }: { asset: string }) {
   const contract = assetContract(asset);
@@ -341,13 +342,13 @@ function DeclaredFacts({ asset }: { asset: string }) {
   );
 }
 
-/** Characters of a URI that are shown: one of the scheme `data` has a whole document. */
+/** Maximum characters to show of a URI: a `data` URI contains a whole document. */
 const LONGEST_URI = 160;
 
 const shortUri = (uri: string | null): string | null =>
   uri === null || uri.length <= LONGEST_URI ? uri : `${uri.slice(0, LONGEST_URI)}…`;
 
-/** A token that was minted: its owner and its URI. */
+/** Renders a minted token: its owner and its URI. */
 function OwnedNft({ asset, value }: { asset: string; value: string }) {
   const path = { asset_identifier: asset, value };
   const token = useAnswer(
@@ -377,7 +378,7 @@ function OwnedNft({ asset, value }: { asset: string; value: string }) {
   );
 }
 
-/** The page of a non-fungible token, with its history of owners. */
+/** Renders the page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
   const query = listQuery();
   const path = { asset_identifier: asset, value };

@@ -1,4 +1,4 @@
-/** The page of a Bitcoin address: what Bitcoin blocks paid to it, and the Stacks account of the same key. */
+/** The page of a Bitcoin address: the payouts of Bitcoin blocks to it, and the Stacks account of the same key. */
 import { api, bodyOf } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -7,10 +7,10 @@ import { BLOCKS_PER_PAGE, Copy, Facts, Page, Pager, Panel, Show, Table } from '.
 import { place } from '../../ui/router.ts';
 import { BitcoinBlockLink, Btc, Hash, Principal } from '../../ui/values.tsx';
 
-/** The place in a list that a query parameter names. */
+/** Returns the offset in a list from a query parameter. */
 const offsetOf = (name: string): number => Math.max(0, Number(place.value.query.get(name)) || 0);
 
-/** The places of the pages beside one. @param more whether the list goes on behind the page */
+/** Returns the offsets of the previous and the next page. @param more whether the list continues after the page */
 const besides = (offset: number, more: boolean) => ({
   next: more ? String(offset + BLOCKS_PER_PAGE) : null,
   previous: offset === 0 ? null : offset <= BLOCKS_PER_PAGE ? '' : String(offset - BLOCKS_PER_PAGE),
@@ -24,7 +24,7 @@ export function BitcoinAddress({ address }: { address: string }) {
     (signal) => bodyOf(api.GET('/extended/v1/burnchain/rewards/{address}/total', { params: { path }, signal })),
     version,
   );
-  // The search converts the address, for which the console has no code.
+  // The search converts the address. The console has no code for that.
   const account = useAnswer(`account of ${address}`, (signal) =>
     bodyOf(api.GET('/stackside/v1/search', { params: { query: { q: address } }, signal })),
   );
@@ -100,7 +100,7 @@ function Rewards({ address, version }: ListProps) {
   );
 }
 
-/** The outputs of Bitcoin transactions that paid the address. */
+/** Renders the outputs of Bitcoin transactions that paid the address. */
 function Outputs({ address, version }: ListProps) {
   const offset = offsetOf('outputs');
   const params = { path: { burnchain_address: address }, query: { limit: BLOCKS_PER_PAGE, offset } };

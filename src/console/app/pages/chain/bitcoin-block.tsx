@@ -17,7 +17,7 @@ export function BitcoinBlock({ id }: { id: string }) {
     tipVersion.value,
   );
   const found = block.data;
-  // The API has no such block where no Stacks block was built on it, and may have its payments all the same.
+  // If no Stacks block was built on a Bitcoin block, the API doesn't return the block, but may return its payouts.
   const isPast = Number(id) <= (tip.value?.burnBlockHeight ?? 0);
   const without = block.error?.status === 404 && isPast ? Number(id) : null;
   const height = found?.burn_block_height ?? without;
@@ -98,7 +98,7 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
   );
 }
 
-/** Payments of miners to stackers in a Bitcoin block. */
+/** Renders the payouts of miners to stackers in a Bitcoin block. */
 export function Payments({ height }: { height: number }) {
   const params = { path: { height_or_hash: String(height) }, query: { limit: BLOCKS_PER_PAGE } };
   const payments = useAnswer(`payments of ${height}`, (signal) =>
@@ -144,7 +144,7 @@ export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
   { name: 'Age', class: 'number', cell: ({ burn_block_time: at }) => <Ago at={at} /> },
 ];
 
-/** Bitcoin blocks, newest first. */
+/** Renders Bitcoin blocks, newest first. */
 export function BitcoinBlocks() {
   const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
   const blocks = useAnswer(

@@ -46,7 +46,7 @@ export function Block({ id }: { id: string }) {
   );
 }
 
-/** Links to the previous and the next block. */
+/** Renders links to the previous and the next block. */
 function Neighbours({ height }: { height: number }) {
   const isTip = tip.value !== null && height >= tip.value.height;
   return (
@@ -127,7 +127,7 @@ function BlockTransactions({ block: { hash, tx_count: total } }: { block: BlockO
 
 const MOST = 20;
 
-/** Signatures of a block. @param hash of the block */
+/** Renders the signatures of a block. @param hash of the block */
 function BlockSignatures({ hash }: { hash: string }) {
   const params = { path: { height_or_hash: hash }, query: { limit: MOST } };
   const signatures = useAnswer(`signatures ${hash}`, (signal) =>
@@ -184,7 +184,7 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
     name: 'Tenure',
     class: 'number wide',
     label: 'tenure',
-    // The API answers -1 if the node didn't state the tenure.
+    // The API returns -1 if the node didn't report the tenure.
     cell: ({ tenure_height: tenure }) => (tenure < 0 ? '–' : <Count value={tenure} />),
   },
   {
@@ -197,7 +197,7 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
   { name: 'Age', class: 'number when', cell: ({ block_time: at }) => <Ago at={at} /> },
 ];
 
-/** Blocks, newest first. */
+/** Renders blocks, newest first. */
 export function Blocks() {
   const query = listQuery('cursor', BLOCKS_PER_PAGE);
   const blocks = useAnswer(

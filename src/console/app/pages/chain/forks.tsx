@@ -1,4 +1,7 @@
-/** The pages of forks: the list, and one with its two branches, its transactions, and what chainhooks were sent. */
+/**
+ * The pages of forks: the list, and a page per fork with its two branches, its transactions, and its chainhook
+ * deliveries.
+ */
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -14,7 +17,7 @@ import { ForkNotified } from '../hooks/notified.tsx';
 type ListedFork = Answer<'/stackside/v1/forks'>['results'][number];
 type ForkObject = Answer<'/stackside/v1/forks/{hash}'>;
 
-/** The heights of a fork: `#20`, or `#20 to #22`. */
+/** Returns the heights of a fork: `#20`, or `#20 to #22`. */
 const heights = ({ height, top_height: top }: Pick<ListedFork, 'height' | 'top_height'>): string =>
   height === top ? count(height) : `${count(height)} to ${count(top)}`;
 
@@ -74,7 +77,7 @@ export function Forks() {
   );
 }
 
-/** The fork of an orphaned block. @param hash of any of its blocks */
+/** Renders the fork of an orphaned block. @param hash of any of its blocks */
 export function Fork({ hash }: { hash: string }) {
   const params = { path: { hash } };
   const fork = useAnswer(
@@ -97,7 +100,7 @@ export function Fork({ hash }: { hash: string }) {
   );
 }
 
-/** The two branches side by side, by height. */
+/** Renders the two branches side by side, by height. */
 function Branches({ fork }: { fork: ForkObject }) {
   const source = `/stackside/v1/forks/${fork.index_block_hash}`;
   return (
@@ -158,7 +161,7 @@ function Branches({ fork }: { fork: ForkObject }) {
   );
 }
 
-/** The transactions of the orphaned blocks, and what became of them. */
+/** Renders the transactions of the orphaned blocks, and their fates. */
 function Lost({ fork }: { fork: ForkObject }) {
   return (
     <Panel title="Transactions of the orphaned blocks" source={`/stackside/v1/forks/${fork.index_block_hash}`}>
@@ -190,10 +193,12 @@ function Lost({ fork }: { fork: ForkObject }) {
   );
 }
 
-/** Forks that have a block at a height are looked for among so many that begin there or below. */
+/**
+ * Maximum number of forks to search, from those that start at or below a height, for a fork with a block at the height.
+ */
 const NEAREST = 5;
 
-/** A note on the page of a block, if a fork has another block at its height. */
+/** Renders a note on the page of a block, if a fork has another block at its height. */
 export function ForkMark({ height }: { height: number }) {
   const query = { limit: NEAREST, to_height: height };
   const forks = useAnswer(
@@ -213,7 +218,7 @@ export function ForkMark({ height }: { height: number }) {
   );
 }
 
-/** A note in place of the page of a block that is orphaned. @param hash either of its hashes; a height has no note */
+/** Renders a note instead of the page of an orphaned block. @param hash either of its hashes; a height has no note */
 export function OrphanMark({ hash }: { hash: string }) {
   const params = { path: { hash } };
   const fork = useAnswer(

@@ -17,7 +17,7 @@ import { Ago, Principal, Stx, TxLink } from '../../ui/values.tsx';
 
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 
-/** Changes with each transaction that arrives, and with each block. */
+/** Returns a version that changes with each new transaction and each block. */
 export function useMempoolVersion(): string {
   const [update, setUpdate] = useState(0);
   useSubscription({ event: 'mempool' }, () => setUpdate((before) => before + 1));
@@ -46,7 +46,7 @@ export function Mempool() {
   );
 }
 
-/** The blocks that the pending transactions would fill. */
+/** Renders the blocks that the pending transactions would fill. */
 function Projected({ version }: { version: string }) {
   return (
     <Panel title="Projected blocks" source="/stackside/v1/mempool/blocks">
@@ -61,7 +61,10 @@ function Projected({ version }: { version: string }) {
   );
 }
 
-/** Projected blocks, drawn as blocks: filled as far as they are full, in a colour by their median fee. @param most that are drawn */
+/**
+ * Renders projected blocks as boxes, filled by their fullness, in a colour by their median fee. @param most maximum
+ * number to draw
+ */
 export function ProjectedBlocks({ version, most = 8 }: { version: string; most?: number }) {
   const projection = useAnswer(
     'projected blocks',
@@ -110,7 +113,7 @@ export function ProjectedBlocks({ version, most = 8 }: { version: string; most?:
   );
 }
 
-/** The first transactions of a projected block. */
+/** Renders the first transactions of a projected block. */
 function InBlock({ block, version }: { block: number; version: string }) {
   const params = { path: { block }, query: { limit: PER_PAGE } };
   const found = useAnswer(
@@ -149,7 +152,7 @@ const ORDERS = [
   ['fee', 'Highest fee first'],
 ] as const;
 
-/** Pending transactions that meet the filters in the query, in the order that it names. */
+/** Renders the pending transactions that meet the filters in the query, in the order in the query. */
 function Pending({ chosen, version }: { chosen: Chosen; version: string }) {
   const [order] = ORDERS.find(([name]) => name === place.value.query.get('sort')) ?? ORDERS[0];
   return (
@@ -211,7 +214,10 @@ function FoundPending({ conditions, order, version, isAny }: FoundPendingProps) 
   );
 }
 
-/** Where a pending transaction stands: its place in the projected blocks, what it waits for, and the fee for the next block. */
+/**
+ * Renders the position of a pending transaction: its index in the projected blocks, the transactions it waits for, and
+ * the fee for the next block.
+ */
 export function Standing({ position }: { position: Answer<'/stackside/v1/mempool/transactions/{tx_id}'> }) {
   const { projected, awaits, fee_for_next_block: fee } = position;
   return (
@@ -251,7 +257,9 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
   );
 }
 
-/** The distribution of fees over pending transactions, all or of one type, and the oldest pending transaction. */
+/**
+ * Renders the distribution of fees over pending transactions, all or of one type, and the oldest pending transaction.
+ */
 function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | null; version: string }) {
   const distribution = useAnswer(
     'fee distribution',
@@ -285,11 +293,11 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
 
 type Stats = Answer<'/extended/v1/tx/mempool/stats'>;
 
-/** An age in blocks as text. */
+/** Returns an age in blocks as text. */
 const age = (blocks: number | null | undefined): string => (blocks == null ? '–' : plural(Math.round(blocks), 'block'));
 const fee = (micro: number | null | undefined): string => (micro == null ? '–' : stxText(String(Math.round(micro))));
 
-/** Pending transactions by type, with median fee, size and age. */
+/** Renders the pending transactions by type, with median fee, size and age. */
 export const TypeTable = ({ stats }: { stats: Stats }) => (
   <Table
     label="Pending transactions by type"
@@ -323,7 +331,7 @@ const PRIORITIES = [
   ['high_priority', 'High'],
 ] as const;
 
-/** Fees of pending transactions by priority. */
+/** Renders the fees of pending transactions by priority. */
 export function FeeTable() {
   const fees = useAnswer(
     'fees',
@@ -336,7 +344,7 @@ export function FeeTable() {
         {({ all, token_transfer: transfer, contract_call: call }) => (
           <Table
             label="Fees by priority"
-            // The fees are those that others offer: while nothing waits, there is nothing to go by.
+            // The estimates use the fees of pending transactions. If none is pending, there are no estimates.
             rows={all.high_priority === 0 ? [] : PRIORITIES}
             keyOf={([priority]) => priority}
             empty="No estimate: no transaction is pending."
@@ -353,11 +361,11 @@ export function FeeTable() {
   );
 }
 
-/** The range of a bar as text. */
+/** Returns the range of a bar as text. */
 const range = ({ from, to }: Bar): string =>
   to === null ? `${stxText(String(from))} and more` : `${stxText(String(from))} to ${stxText(String(to))}`;
 
-/** A histogram of fees. @param bars bounds in micro-STX */
+/** Renders a histogram of fees. @param bars bounds in micro-STX */
 function Histogram({ label, bars: shown }: { label: string; bars: readonly Bar[] }) {
   const most = Math.max(...shown.map((bar) => bar.count));
   if (shown.length === 0) return <Empty>No transaction is pending.</Empty>;

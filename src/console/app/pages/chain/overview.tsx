@@ -38,7 +38,7 @@ export function Overview() {
   );
 }
 
-/** A server without a block answers nothing about the chain. */
+/** Renders the overview of a server without a block, which has no data about the chain. */
 const BeforeBlocks = ({ status }: { status: ServerStatus }) => (
   <>
     <Figures label="The chain now" figures={chainFigures(status, null, null)} />
@@ -137,7 +137,7 @@ function chainFigures(
 /** Maximum number of failing chainhooks on the overview. */
 const MOST_FAILING = 5;
 
-/** The failing chainhooks that this browser may manage; null if there are none. */
+/** Renders the failing chainhooks that this browser may manage; null if there are none. */
 function FailingHooks() {
   const failing = useAnswer(
     'failing hooks',
@@ -179,7 +179,7 @@ function FailingHooks() {
   );
 }
 
-/** How far the index is behind the node. */
+/** Describes how far the index is behind the node. */
 function lag(height: number | null, nodeHeight: number): string {
   const behind = nodeHeight - (height ?? 0);
   return behind <= 0 ? 'the index is up to date' : `the index is ${plural(behind, 'block')} behind`;
@@ -191,7 +191,7 @@ const HOOKS_EVERY = 5;
 const AWAY =
   'The node’s RPC interface does not answer. What is indexed is served, and blocks arrive as long as the node posts its events.';
 
-/** The state of a server with the next step; null if it is live and its node answers. */
+/** Renders the state of a server with the next step; null if it is live and its node answers. */
 function State({ status }: { status: ServerStatus }) {
   const { state, reason, next, observer, node, index } = status;
   if (state === 'live' && node.height !== null) return null;
@@ -213,7 +213,7 @@ function State({ status }: { status: ServerStatus }) {
   );
 }
 
-/** How much of the node's chain is indexed. */
+/** Renders the indexed share of the node's chain. */
 function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number }) {
   if (nodeHeight <= height) return null;
   const share = (100 * height) / nodeHeight;
@@ -277,7 +277,7 @@ function Server({ status }: { status: ServerStatus }) {
 }
 
 const NEWEST = 10;
-/** The newest blocks, live. Blocks that a fork removed stay for a while, struck out. */
+/** Renders the newest blocks, live. Blocks that a fork removed stay for a while, struck out. */
 function NewestBlocks() {
   const seen = useRef<SeenBlock[]>([]);
   const blocks = useAnswer(
@@ -313,7 +313,7 @@ function NewestBlocks() {
   );
 }
 
-/** Cells of a removed block, without links: its height leads to another block, and its hash to none. */
+/** Cells of a removed block, without links: its height leads to another block, and its hash has no page. */
 const GONE: Readonly<Record<string, (block: SeenBlock) => ComponentChild>> = {
   Height: ({ height }) => <Count value={height} />,
   Hash: ({ index_block_hash: hash }) => (
@@ -332,7 +332,7 @@ const NEWEST_COLUMNS = BLOCK_COLUMNS.map(
 
 const TOO_FEW = 'The chart needs two blocks within an hour.';
 
-/** Charts of the hour before the newest block: time between blocks, and transactions per block. */
+/** Renders charts of the hour before the newest block: time between blocks, and transactions per block. */
 function HourCharts() {
   const hour = useAnswer(
     'last hour',
@@ -382,7 +382,7 @@ function HourCharts() {
   );
 }
 
-/** Charts of transactions and blocks per day. */
+/** Renders charts of transactions and blocks per day. */
 function DayCharts() {
   const loaded = useAnswer(
     'days',

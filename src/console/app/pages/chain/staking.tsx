@@ -87,7 +87,7 @@ function Cycles() {
   );
 }
 
-/** Payments to stackers in the newest Bitcoin block, with a link to its page. */
+/** Renders the payouts to stackers in the newest Bitcoin block, with a link to its page. */
 function NewestRewards() {
   const height = tip.value?.burnBlockHeight ?? null;
   if (height === null) return null;
@@ -174,12 +174,12 @@ function Signers() {
   );
 }
 
-/** Where the BTC of a registration is locked, by its type. */
+/** Place of a registration's locked BTC, by type. */
 const LOCK_UPS: Readonly<Record<string, string>> = { l1: 'on Bitcoin', l2: 'as sBTC' };
 
 const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active: 'ok', upcoming: 'accent' };
 
-/** The bonds, and the registrations for one of them. */
+/** Renders the bonds, and the registrations for one of them. */
 function Bonds() {
   const asked = place.value.query.get('bond');
   const bonds = useAnswer(
@@ -244,7 +244,7 @@ function Bonds() {
   );
 }
 
-/** Registrations for a bond: each staker with its signer and its locked BTC and STX. */
+/** Renders the registrations for a bond: each staker with its signer and its locked BTC and STX. */
 function Registrations({ bond }: { bond: number }) {
   const params = { path: { bond_index: bond }, query: { limit: MOST } };
   const registrations = useAnswer(

@@ -27,7 +27,7 @@ function nameOf(event: TransactionEvent): string {
   return 'asset' in event ? `${name} ${VERBS[event.asset.asset_event_type]}` : name;
 }
 
-/** The sender and recipient of an asset. An empty one is omitted: a mint has no sender, and a burn no recipient. */
+/** Renders the sender and recipient of an asset. Omits a missing one: a mint has no sender, and a burn no recipient. */
 const Route = ({ sender, recipient }: { sender: string; recipient: string }) => (
   <span class="quiet">
     {sender === '' ? null : (
@@ -45,7 +45,7 @@ const Route = ({ sender, recipient }: { sender: string; recipient: string }) => 
   </span>
 );
 
-/** Characters above which a value is in a box that scrolls. */
+/** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 160;
 
 function Details({ event }: { event: TransactionEvent }) {
@@ -118,7 +118,7 @@ function Details({ event }: { event: TransactionEvent }) {
   }
 }
 
-/** A table of events. */
+/** Renders a table of events. */
 export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) => (
   <Table
     label="Events"
@@ -133,7 +133,7 @@ export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) 
   />
 );
 
-/** The post-conditions of a transaction in words; null if it has none and its mode is `allow`. */
+/** Renders the post-conditions of a transaction in words; null if it has none and its mode is `allow`. */
 export function PostConditions({ transaction }: { transaction: Transaction }) {
   const { post_conditions: conditions, post_condition_mode: mode, sender_address: sender } = transaction;
   if (conditions.length === 0 && mode === 'allow') return null;
@@ -169,7 +169,7 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
   );
 }
 
-/** Why a mined transaction failed, with a link to the line of the contract if it is known. */
+/** Renders the reason why a mined transaction failed, with a link to the line of the contract if it is available. */
 export function Failure({ transaction }: { transaction: MinedTransaction }) {
   return (
     <section class="note bad" aria-label="Why the transaction failed">
@@ -221,7 +221,7 @@ function Reason({ transaction }: { transaction: MinedTransaction }) {
   return <ReturnedError contract={transaction.contract_call.contract_id} error={transaction.tx_result.repr} />;
 }
 
-/** The source of a contract; empty if the index doesn't have it, as for a boot contract. */
+/** Returns the source of a contract; empty if the index doesn't have it, for example for a boot contract. */
 async function sourceOf(contract: string, signal: AbortSignal): Promise<string> {
   const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
   try {

@@ -58,7 +58,10 @@ import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
 const NOT_FOUND = 404;
 
-/** A mined, pending or dropped transaction. @param offset of its events @throws RequestError 404 if it is unknown */
+/**
+ * Returns a mined, pending or dropped transaction. @param offset of its events @throws RequestError 404 if it is
+ * unknown
+ */
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
   const query = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
   const answer = await bodyOf(api.GET('/extended/v1/tx/multiple', { params: { query }, signal }));
@@ -278,7 +281,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
   }
 }
 
-/** A memo as text, or in hex if it isn't text. */
+/** Renders a memo as text, or in hex if it isn't text. */
 function Memo({ hex }: { hex: string }) {
   const text = textOfHex(hex);
   if (text === '') return <span class="quiet">none</span>;
@@ -369,7 +372,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
   );
 }
 
-/** Characters above which a value is in a box that scrolls. */
+/** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 120;
 
 const LongValue = ({ repr, label }: { repr: string; label: string }) =>
@@ -392,7 +395,7 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
   );
 }
 
-/** The state of a transaction without a block: why it is pending, or why it was dropped. */
+/** Renders the state of a transaction without a block: why it is pending, or why it was dropped. */
 function Waiting({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_status: status, receipt_time: received, fee_rate: fee } = transaction;
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
@@ -432,7 +435,7 @@ const LEVELS = [
   ['no_priority', 'above a quarter'],
 ] as const;
 
-/** Where a pending transaction stands: in the projected blocks, and by its fee. */
+/** Renders the prospects of a pending transaction: its position in the projected blocks, and its rank by fee. */
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
   const version = useMempoolVersion();
@@ -455,7 +458,7 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
   );
 }
 
-/** The serialized transaction. It may be large, so it is loaded on request. */
+/** Renders the serialized transaction. It may be large, so it is loaded on request. */
 function RawTransaction({ id }: { id: string }) {
   const [shown, setShown] = useState(false);
   return (
@@ -498,7 +501,7 @@ function RawBytes({ id }: { id: string }) {
   );
 }
 
-/** Mined transactions that meet the filters in the query, newest first. */
+/** Renders the mined transactions that meet the filters in the query, newest first. */
 export function Transactions() {
   const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
   return (

@@ -1,4 +1,4 @@
-/** Calls of a contract's public functions, by a form for the arguments that the node's interface of the contract makes. */
+/** Calls of a contract's public functions, with a form for the arguments from the node's interface of the contract. */
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { abiTypeString } from '../../../../codec/abi.ts';
@@ -32,7 +32,7 @@ export const ContractCall = ({ contract }: { contract: string }) => (
   </OfInterface>
 );
 
-/** The choice of a function, and its form. */
+/** Renders the choice of a function, and its form. */
 function Caller({ contract, functions }: { contract: string; functions: readonly ContractFunction[] }) {
   const [first] = functions;
   if (first === undefined) return <Empty>The contract has no public function.</Empty>;
@@ -72,7 +72,10 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
   );
 }
 
-/** A literal as the route takes it, to which hex is a serialized value; in Clarity it is a buffer. */
+/**
+ * Converts an argument to a literal for the route. The route reads hex as a serialized value, but Clarity reads it as a
+ * buffer.
+ */
 function literalArgument(text: string): string {
   const literal = text.trim();
   return /^0x([0-9a-f]{2})*$/i.test(literal) ? toHex(clarity.buffer(fromHex(literal))) : literal;
@@ -88,7 +91,7 @@ const FunctionForm = (props: FunctionFormProps) => (
   <OfAccounts>{(accounts) => <CallForm accounts={accounts} {...props} />}</OfAccounts>
 );
 
-/** The form of a call, and what came of the last one. */
+/** Renders the form of a call, and the result of the last call. */
 function CallForm({ contract, name, args, accounts }: FunctionFormProps & { accounts: readonly DevnetAccount[] }) {
   const [draft, setDraft] = useState<Draft>(new Map());
   const [literals, setLiterals] = useState<Draft>(new Map());

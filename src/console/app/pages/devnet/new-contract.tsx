@@ -1,4 +1,4 @@
-/** The page on which a contract is written, or read from a file, and deployed. */
+/** The page for writing a contract, or reading it from a file, and deploying it. */
 import type { TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
@@ -26,10 +26,10 @@ const EXAMPLE = `(define-data-var count uint u0)
     (ok (var-get count))))
 `;
 
-/** The name of a contract in a file: `counter` of `counter.clar`. */
+/** Returns the name of a contract in a file: `counter` of `counter.clar`. */
 const nameOf = (file: string): string => file.replace(/\.[^.]*$/, '').replaceAll(/[^a-zA-Z0-9_-]/g, '-');
 
-/** A deployment with the source that was deployed. */
+/** A deployment with its source. */
 interface Deployed {
   sent: Answer<'/stackside/v1/devnet/deploy', 'post'>;
   name: string;
@@ -158,7 +158,7 @@ interface DeployedContractProps extends Deployed {
   showLine: (line: number) => void;
 }
 
-/** What came of a deployment: where the contract is, or why there is none. */
+/** Renders the result of a deployment: a link to the contract, or the reason why there is none. */
 function DeployedContract({ sent, name, source, showLine }: DeployedContractProps) {
   const path = pathTo('contract', { id: `${sent.sender}.${name}` });
   const line = sent.error === null ? null : (mistakeLine(source, sent.error) ?? sent.error_line);

@@ -1,4 +1,4 @@
-/** What can be done with a pending transaction of a simulated chain. */
+/** Actions on a pending transaction of a simulated chain. */
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';
@@ -8,11 +8,11 @@ import { go, pathTo } from '../../ui/router.ts';
 
 interface PendingStepsProps {
   id: string;
-  /** Micro-STX. */
+  /** Fee in micro-STX. */
   fee: string;
 }
 
-/** Buttons that mine the next block, and that replace or drop a transaction. */
+/** Renders buttons that mine the next block, and that replace or drop a transaction. */
 export function PendingSteps({ id, fee }: PendingStepsProps) {
   const { run, problem, busy } = useAction();
   const [next, setNext] = useState(String(2n * BigInt(fee)));

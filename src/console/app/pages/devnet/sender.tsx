@@ -12,27 +12,27 @@ import { Stx } from '../../ui/values.tsx';
 
 export type DevnetAccount = Answer<'/stackside/v1/devnet'>['accounts'][number];
 
-/** What is made of the accounts of a simulated chain; they are read again at each block. */
+/** Renders content from the accounts of a simulated chain, which are read again at each block. */
 export function OfAccounts({ children }: { children: (accounts: readonly DevnetAccount[]) => ComponentChild }) {
   const devnet = useAnswer('devnet', (signal) => bodyOf(api.GET('/stackside/v1/devnet', { signal })), tipVersion.value);
   return <Show loaded={devnet}>{({ accounts }) => children(accounts)}</Show>;
 }
 
-/** The value of the choice that is none of the accounts. */
+/** Value of the choice for another account. */
 const OTHER = '…';
 
-/** The account that was chosen last: null before, the name of one, or empty for the faucet. */
+/** The account that was chosen last: null before the first choice, a name, or empty for the faucet. */
 const chosen = signal<string | null>(null);
 /** Whether its name is typed. */
 const isTyped = signal(false);
 
-/** The chosen sender, as the routes have it; nothing stands for the faucet. @param first the name of the first account */
+/** Returns the chosen sender for the routes; empty for the faucet. @param first the name of the first account */
 const senderOf = (first: string | undefined): { sender?: string } => {
   const name = (chosen.value ?? first ?? '').trim();
   return name === '' ? {} : { sender: name };
 };
 
-/** The account that sends, by default the first, and the field that chooses it. */
+/** Returns the account that sends, by default the first, and the field for choosing it. */
 export function useSender(accounts: readonly DevnetAccount[]) {
   const { sender } = senderOf(accounts[0]?.name);
   const known = accounts.find(({ name }) => name === sender);

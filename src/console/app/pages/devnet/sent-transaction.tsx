@@ -1,4 +1,4 @@
-/** What came of a transaction that the node signed and mined. */
+/** The result of a transaction that the node signed and mined. */
 import type { ComponentChildren } from 'preact';
 import type { Answer } from '../../api/answer.ts';
 import { decodedHex } from '../../chain/contract-values.ts';
@@ -12,9 +12,9 @@ export type Sent = Answer<'/stackside/v1/devnet/call', 'post'>;
 
 interface SentTransactionProps {
   sent: Sent;
-  /** Where the error is. */
+  /** Link to the place of the error. */
   place?: ComponentChildren;
-  /** In place of the returned value. */
+  /** Content that replaces the returned value. */
   children?: ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-/** Steering of the simulated node, in a demo: blocks, forks, funds, time and the mempool. */
+/** Controls of the simulated node of a demo: blocks, forks, funds, time and the mempool. */
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';
@@ -29,11 +29,11 @@ interface Field {
 interface Steering {
   action: string;
   fields: readonly Field[];
-  /** Steers the node. @returns what came of it, as a sentence */
+  /** Runs the command. @returns its result, as a sentence */
   run: (value: (name: string) => string) => Promise<string>;
 }
 
-/** How far to go: up to a height where one is given, else a number of blocks. */
+/** Returns the distance: up to a height if one is given, otherwise a number of blocks. */
 const distance = (value: (name: string) => string): { count: number } | { until_height: number } =>
   value('until') === '' ? { count: Number(value('count')) } : { until_height: Number(value('until')) };
 
@@ -114,7 +114,10 @@ const ALL: readonly Steering[] = [
 
 const isHeight = (place: string): boolean => /^\d+$/.test(place);
 
-/** The body that names a state: by a snapshot, or by the block of a height. @throws RequestError where there is no such block */
+/**
+ * Returns the body that identifies a state: by a snapshot, or by the block at a height. @throws RequestError if there
+ * is no such block
+ */
 async function placeOf(place: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
   if (!isHeight(place)) return { snapshot: place };
   const params = { path: { height_or_hash: place } };
@@ -122,7 +125,7 @@ async function placeOf(place: string): Promise<{ snapshot: string } | { index_bl
   return { index_block_hash };
 }
 
-/** The panel that steers the node. */
+/** Renders the panel that controls the node. */
 export const SimulatedNode = () => (
   <Panel title="Simulated node" source="/stackside/v1/devnet">
     <div class="panel-body">

@@ -1,4 +1,7 @@
-/** The deliveries of a chainhook: their log, redelivery of failed ones, and the page of one with its attempts and body. */
+/**
+ * The deliveries of a chainhook: their history, redelivery of failed ones, and a page per delivery with its attempts
+ * and body.
+ */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
@@ -19,23 +22,26 @@ const isState = (text: string | null): text is State => STATES.some((state) => s
 
 const StateBadge = ({ state }: { state: string }) => <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>;
 
-/** The heights of a delivery's blocks; a minus marks those rolled back. */
+/** Returns the heights of a delivery's blocks. A minus marks rolled back blocks. */
 function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'>): string {
   const heights = [...rollback.map(({ height }) => `−${count(height)}`), ...apply.map(({ height }) => count(height))];
   return heights.length <= 3 ? heights.join(', ') : `${heights[0]} … ${heights.at(-1)}`;
 }
 
-/** States of the deliveries below one that fails: what waits behind it is summed up instead. */
+/** States of the listed deliveries below a failing one. The waiting deliveries are summed up instead. */
 const NOT_PENDING = STATES.filter((state) => state !== 'pending');
 
-/** A button that gives a delivery up, after a question. */
+/** Renders a button that skips a delivery, after a confirmation. */
 export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
   <Confirm action="Skip" question="Skip this delivery?" onConfirm={onConfirm}>
     The receiver never gets this delivery, and the next one is sent.
   </Confirm>
 );
 
-/** The delivery log of a chainhook, the failing delivery first, and a form that redelivers failed deliveries. */
+/**
+ * Renders the delivery history of a chainhook, the failing delivery first, and a form that redelivers failed
+ * deliveries.
+ */
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
   const query = listQuery();
@@ -128,10 +134,10 @@ const DeliveryTable = ({ hook, deliveries }: { hook: string; deliveries: readonl
   />
 );
 
-/** The start of a day in UTC, in Unix seconds; null if the text is empty. @param day `YYYY-MM-DD` */
+/** Returns the start of a day in UTC, in Unix seconds; null if the text is empty. @param day `YYYY-MM-DD` */
 const startOf = (day: string): number | null => (day === '' ? null : Date.parse(day) / 1000);
 
-/** A form that redelivers dead and failed deliveries, all or since a day. */
+/** Renders a form that redelivers dead and failed deliveries, all or since a day. */
 function ResendFailed({ hook }: { hook: string }) {
   const [day, setDay] = useState('');
   const { run, problem } = useAction();
@@ -160,7 +166,7 @@ function ResendFailed({ hook }: { hook: string }) {
   );
 }
 
-/** The page of a delivery: its state, its attempts with the receiver's responses, and its body. */
+/** Renders the page of a delivery: its state, its attempts with the receiver's responses, and its body. */
 export function Delivery({ hook, id }: { hook: string; id: string }) {
   const params = { path: { uuid: hook, id } };
   const delivery = useAnswer(
@@ -284,7 +290,7 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
   </Panel>
 );
 
-/** Characters of a body shown at first: a body may have megabytes. */
+/** Number of characters of a body to show at first: a body may have megabytes. */
 const SHOWN = 20_000;
 
 function Payload({ payload, source }: { payload: object | null; source: string }) {

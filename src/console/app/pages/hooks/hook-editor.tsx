@@ -40,10 +40,10 @@ import { unitOf } from '../../ui/token-metadata.ts';
 
 type Definition = paths['/chainhooks/me']['post']['requestBody']['content']['application/json'];
 
-/** The draft as a request body. The server checks each field. */
+/** Returns the draft as a request body. The server checks each field. */
 const definitionOf = (draft: Draft) => draft as unknown as Definition;
 
-/** The network of the chain: addresses of mainnet begin with SP or SM (SIP-005). */
+/** Returns the network of the chain: addresses of mainnet begin with SP or SM (SIP-005). */
 async function networkOf(signal: AbortSignal): Promise<string> {
   const params = { query: { limit: 1 } };
   const { results } = await bodyOf(api.GET('/extended/v3/transactions', { params, signal }));
@@ -81,10 +81,10 @@ export function NewHook() {
   );
 }
 
-/** Where `stackside hooks listen` listens. */
+/** URL of `stackside hooks listen`. */
 const EXAMPLE_RECEIVER = 'http://127.0.0.1:8080/';
 
-/** How deliveries are seen without a receiver of one's own, on the machine of a demo. */
+/** Explains how to see deliveries without a receiver, on the machine of a demo. */
 const Listening = () => (
   <p class="quiet tell">
     <span>
@@ -94,7 +94,7 @@ const Listening = () => (
   </p>
 );
 
-/** Links that begin the form anew with the filters of a template. */
+/** Renders links that start the form again with the filters of a template. */
 const Templates = ({ chosen }: { chosen: TemplateName | null }) => (
   <nav class="filter" aria-label="Templates">
     <span class="quiet">Begin with:</span>
@@ -136,7 +136,7 @@ export function EditHook({ id }: { id: string }) {
 
 interface EditorProps {
   initial: Draft;
-  /** The text of the button that saves. */
+  /** Text of the button that saves. */
   action: string;
   /** Saves a draft. @returns the id of the chainhook @throws RequestError */
   save: (draft: Draft) => Promise<string>;
@@ -226,7 +226,7 @@ interface HookFormProps {
   onChange: (draft: Draft) => void;
 }
 
-/** The definition of a chainhook as a form. The fields of filters derive from their schemas. */
+/** Renders the definition of a chainhook as a form. The fields of filters derive from their schemas. */
 function HookForm({ draft, mistakes, onChange }: HookFormProps) {
   const { filters, options, action } = draft;
   const mistakeAt = (path: string): string | null => mistakes.find((one) => one.path === path)?.message ?? null;
@@ -367,7 +367,7 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
 interface FieldProps {
   field: FilterField;
   value: unknown;
-  /** The unit of an amount; null for what is none. */
+  /** Unit of an amount; null if the field isn't an amount. */
   unit: TokenUnit | null;
   mistake: string | null;
   onChange: (value: string | readonly string[]) => void;
@@ -422,18 +422,18 @@ function Field({ field: { name, required, help, choices, many }, value, unit, mi
 
 interface AmountFieldProps {
   label: string;
-  /** The amount in the smallest unit; what was typed where that is no amount. */
+  /** The amount in the smallest unit; the input if it isn't an amount. */
   value: string;
   unit: TokenUnit;
   mistake: string | null;
   onChange: (value: string) => void;
 }
 
-/** A field for an amount in whole units. What it says and the definition has is the amount in the smallest unit. */
+/** Renders a field for an amount in whole units. It reports the amount in the smallest unit, as in the definition. */
 function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChange }: AmountFieldProps) {
   const [typed, setTyped] = useState('');
   const places = decimals ?? 0;
-  // What was typed stays as it is, such as `1.50`, as long as it means the value.
+  // The input stays as the user typed it, such as `1.50`, as long as it means the value.
   const shown = smallestOf(typed, places) === value ? typed : typedOf(value, places);
   const name = decimals === null ? null : (symbol ?? 'whole tokens');
   const wrong = amountMistake(shown, places, symbol ?? 'The smallest unit');
@@ -463,10 +463,10 @@ type Preview = Answer<'/chainhooks/preview', 'post'>;
 
 /** Default number of blocks to search. */
 const DEFAULT_BLOCKS = 100;
-/** Maximum characters shown of a delivery. */
+/** Maximum characters to show of a delivery. */
 const LONGEST_SHOWN = 8_000;
 
-/** A preview of what the filters match in the newest blocks. @param draft null if the JSON is invalid */
+/** Renders a preview of the filters' matches in the newest blocks. @param draft null if the JSON is invalid */
 function HookPreview({ draft }: { draft: Draft | null }) {
   const blocks = useRef<HTMLInputElement>(null);
   const [found, setFound] = useState<Preview | null>(null);

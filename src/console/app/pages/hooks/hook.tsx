@@ -67,8 +67,8 @@ function Tab({ hook }: { hook: HookObject }) {
 }
 
 /**
- * Why deliveries of a chainhook fail, when the last attempt was and the next one will be, what waits behind it, and what can be
- * done.
+ * Renders why deliveries of a chainhook fail, the times of the last and the next attempt, the waiting deliveries, and
+ * the possible actions.
  */
 function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
   const { run, problem, busy } = useAction(changed);
@@ -218,7 +218,7 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
 
 type Outcome = Answer<'/chainhooks/me/{uuid}/test', 'post'>;
 
-/** A button that sends a test delivery, with the receiver's response. */
+/** Renders a button that sends a test delivery, with the receiver's response. */
 function TestDelivery({ hook }: { hook: string }) {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const { run, problem, busy } = useAction();
@@ -255,7 +255,7 @@ const TestOutcome = ({ outcome }: { outcome: Outcome }) => (
 
 const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
 
-/** The backfills of a chainhook, with their progress. */
+/** Renders the backfills of a chainhook, with their progress. */
 function Backfills({ hook }: { hook: string }) {
   const params = { path: { uuid: hook }, query: { limit: PER_PAGE } };
   const backfills = useAnswer(
@@ -378,7 +378,7 @@ function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
 
 const LANGUAGES = Object.keys(receivers) as Language[];
 
-/** Receivers in several languages, to copy, and a command that sends them a signed delivery. */
+/** Renders sample receivers in several languages, and a command that sends them a signed delivery. */
 function SampleReceivers() {
   const [language, setLanguage] = useState<Language>('typescript');
   const { title, file, source } = receivers[language];

@@ -49,11 +49,11 @@ function SignOut() {
   );
 }
 
-/** The path of the page that creates a chainhook. @param consumer null for the one of the session */
+/** Returns the path of the page that creates a chainhook. @param consumer null for the session's consumer */
 const newHookPath = (consumer: string | null): string =>
   consumer === null ? pathTo('newHook') : `${pathTo('newHook')}?${new URLSearchParams({ consumer })}`;
 
-/** The chainhooks and the signing secret of a consumer. @param consumer null for the one of the session */
+/** Renders the chainhooks and the signing secret of a consumer. @param consumer null for the session's consumer */
 const OfConsumer = ({ consumer }: { consumer: string | null }) => (
   <>
     <HookList consumer={consumer} />
@@ -61,10 +61,10 @@ const OfConsumer = ({ consumer }: { consumer: string | null }) => (
   </>
 );
 
-/** Maximum number of consumers whose chainhooks are listed on one page; links lead to those of the others. */
+/** Maximum number of consumers whose chainhooks are listed on one page. Links lead to the other consumers. */
 const MOST_LISTS = 12;
 
-/** The chainhooks of all consumers, or of one, for the operator. @param chosen null for all */
+/** Renders the chainhooks of all consumers, or of one, for the operator. @param chosen null for all */
 function OfConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useAnswer(
     'consumers',
@@ -133,7 +133,7 @@ const ConsumerFilter = ({ consumers, chosen }: ConsumerFilterProps) => (
 );
 
 interface HookListProps {
-  /** Null for the consumer of the session. */
+  /** Null for the session's consumer. */
   consumer: string | null;
   /** Whether the page has lists of several consumers: each shows its first page, with a link to the whole list. */
   isPart?: boolean;
@@ -228,13 +228,13 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
   />
 );
 
-/** The host of a URL; the text itself if it is not a valid URL. */
+/** Returns the host of a URL; the text itself if it is not a valid URL. */
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 
 /** HTTP status if the server can't decrypt the secret. */
 const UNREADABLE = 409;
 
-/** The signing secret of a consumer. @param consumer null for the one of the session */
+/** Renders the signing secret of a consumer. @param consumer null for the session's consumer */
 function Secret({ consumer }: { consumer: string | null }) {
   const headers = actingFor(consumer);
   const secret = useAnswer(`secret ${consumer}`, (signal) =>
@@ -303,8 +303,8 @@ function Secret({ consumer }: { consumer: string | null }) {
   );
 }
 
-/** Seconds between reads of the state of chainhooks: it changes between blocks, too. */
+/** Seconds between reads of the state of chainhooks, which also changes between blocks. */
 const READ_EVERY = 3;
 
-/** A version for answers about chainhooks, which changes with each block and every few seconds. */
+/** Returns a version for responses about chainhooks, which changes with each block and every few seconds. */
 export const hookVersion = (): string => `${tipVersion.value} ${Math.floor(now.value / READ_EVERY)}`;

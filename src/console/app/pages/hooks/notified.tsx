@@ -1,4 +1,4 @@
-/** What chainhooks were sent of blocks, or of a transaction, as far as this browser may manage chainhooks; nothing for others. */
+/** Chainhook deliveries about blocks, or about a transaction, from the chainhooks that this browser may manage. */
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -10,19 +10,22 @@ import { Empty, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 
-/** Chainhooks whose deliveries are looked through at most. */
+/** Maximum number of chainhooks whose deliveries are searched. */
 const MOST_HOOKS = 20;
 
 type Delivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
-/** A delivery with its chainhook and the consumer of that. */
+/** A delivery with its chainhook and the chainhook's consumer. */
 interface Found {
   hook: Hook;
   consumer: string | null;
   one: Delivery;
 }
 
-/** Deliveries of blocks between two heights; null where this browser may manage no chainhooks. @throws RequestError */
+/**
+ * Requests the deliveries of blocks between two heights; returns null if this browser may manage no chainhooks. @throws
+ * RequestError
+ */
 async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<Found[] | null> {
   const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
   if (!isSignedIn) return null;
@@ -48,7 +51,7 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
   return found;
 }
 
-/** Deliveries whose bodies have a transaction. @throws RequestError */
+/** Requests the deliveries whose bodies contain a transaction. @throws RequestError */
 async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<Found[] | null> {
   const all = await deliveriesOf(height, height, signal);
   if (all === null) return null;
@@ -63,11 +66,11 @@ async function deliveriesWith(id: string, height: number, signal: AbortSignal): 
 }
 
 interface ToldProps extends Found {
-  /** Whether a block of the delivery counts. */
+  /** Reports whether a block of the delivery counts. */
   isOf: (block: { index_block_hash: string }) => boolean;
 }
 
-/** What a delivery told: `1 block applied`. */
+/** Describes the content of a delivery: `1 block applied`. */
 function told({ one, isOf }: ToldProps): string {
   const [applied, rolledBack] = [one.apply.filter(isOf).length, one.rollback.filter(isOf).length];
   return [
@@ -113,7 +116,7 @@ const Told = ({ found, isOf = () => true }: { found: readonly Found[]; isOf?: To
 const TITLE = 'What chainhooks were sent';
 const aside = <a href={pathTo('hooks')}>Chainhooks</a>;
 
-/** Deliveries of the orphaned blocks of a fork. */
+/** Renders the deliveries of a fork's orphaned blocks. */
 export function ForkNotified({
   fork: { index_block_hash: id, height, top_height: top, orphaned },
 }: {
@@ -140,7 +143,7 @@ export function ForkNotified({
   );
 }
 
-/** Deliveries that have a transaction of a block; nothing where there is none. */
+/** Renders the deliveries that contain a transaction of a block; nothing if there is none. */
 export function TransactionNotified({ id, height }: { id: string; height: number }) {
   const sent = useAnswer(
     `deliveries of ${id} ${height}`,

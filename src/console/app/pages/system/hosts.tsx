@@ -41,7 +41,7 @@ export function Hosts() {
   );
 }
 
-/** The state of this host relative to the log, in a word and a note. */
+/** Returns the state of this host relative to the log, in a word and a note. */
 function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): { value: string; note: string } {
   if (!reachable) return { value: 'Disconnected', note: 'the log does not answer' };
   if (head === null || lag > 0) return { value: 'Behind', note: `for ${duration(lag)}` };
@@ -70,7 +70,7 @@ const Here = ({ host }: { host: ThisHost }) => (
   />
 );
 
-/** Problems that the operator should act upon. */
+/** Renders problems for the operator. */
 const Warnings = ({ title, texts }: { title: string; texts: readonly string[] }) =>
   texts.length === 0 ? null : (
     <section class="note wait" aria-label={title}>
@@ -145,7 +145,7 @@ const LogFacts = ({ log }: { log: Log }) => (
   </Panel>
 );
 
-/** The synchronous standbys of PostgreSQL, as text. */
+/** Returns the synchronous standbys of PostgreSQL, as text. */
 function synchronousText({ synchronous_standby_names: names }: Engine): string {
   if (names === null) return 'not known';
   return names === '' ? 'none' : names;

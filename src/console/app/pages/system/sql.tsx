@@ -13,14 +13,14 @@ const SQL = '/stackside/v1/sql';
 
 type Views = Answer<typeof SQL>;
 
-/** A result, with the query and the milliseconds that it took. */
+/** A result, with the query and its duration in milliseconds. */
 interface Found {
   query: string;
   milliseconds: number;
   result: { columns: string[]; rows: SqlValue[][]; cut: boolean };
 }
 
-/** Rows that the page shows, and rows of a file. */
+/** Maximum rows on the page, and in a file. */
 const MOST_ROWS = 1_000;
 const MOST_ROWS_OF_FILE = 100_000;
 
@@ -36,7 +36,7 @@ function save(file: Blob, name: string): void {
   URL.revokeObjectURL(url);
 }
 
-/** The query parameter that has the query. A link fills the editor alone: somebody else may have written the query. */
+/** Query parameter for the query. A link only fills the editor, because somebody else may have written the query. */
 const QUERY = 'q';
 
 export function Sql() {
@@ -52,7 +52,7 @@ export function Sql() {
   }, [asked]);
   useEffect(() => () => running.current?.abort(), []);
 
-  /** Runs the query of the editor, unless one is under way. @param done says what came of it */
+  /** Runs the query of the editor, unless one is running. @param done describes the result */
   async function run(work: (query: string, signal: AbortSignal) => Promise<string>): Promise<void> {
     const query = editor.current?.value.trim() ?? '';
     if (running.current !== null || query === '') return;
@@ -76,7 +76,7 @@ export function Sql() {
   const show = () =>
     run(async (query, signal) => {
       const start = performance.now();
-      // The format asked for is JSON, not one of the others that the route has.
+      // The request asks for JSON, not for another format of the route.
       const result = (await bodyOf(api.POST(SQL, { body: { query, max_rows: MOST_ROWS }, signal }))) as Found['result'];
       setFound({ query, result, milliseconds: performance.now() - start });
       return plural(result.rows.length, 'row');
@@ -149,14 +149,17 @@ export function Sql() {
   );
 }
 
-/** Puts a text where the editor's cursor is. */
+/** Inserts a text at the editor's cursor. */
 function insert(editor: HTMLTextAreaElement | null, text: string): void {
   if (editor === null) return;
   editor.setRangeText(text, editor.selectionStart, editor.selectionEnd, 'end');
   editor.focus();
 }
 
-/** The views with their columns. A click writes a name into the editor, or a query of the view where it is empty. */
+/**
+ * Renders the views with their columns. A click inserts a name into the editor, or a query of the view if the editor is
+ * empty.
+ */
 function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current: HTMLTextAreaElement | null } }) {
   const write = ({ name, query }: Views['views'][number]) =>
     insert(editor.current, editor.current?.value === '' ? query : name);
@@ -250,7 +253,7 @@ const Rows = ({ result }: { result: Found['result'] }) => {
   );
 };
 
-/** Characters of a value that are shown; a file has the others. */
+/** Maximum characters to show of a value. A file contains all. */
 const LONGEST = 200;
 
 function Cell({ column, value }: { column: string; value: SqlValue }) {
@@ -265,10 +268,10 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
 
 const short = (value: number): string => String(Number(value.toPrecision(6)));
 
-/** Rows below which there is no chart. */
+/** Minimum rows for a chart. */
 const FEWEST_POINTS = 2;
 
-/** The rows as a chart, by columns that the reader chooses. */
+/** Renders the rows as a chart, by columns that the user chooses. */
 function ResultChart({ result }: { result: Found['result'] }) {
   const { along, up } = chartColumns(result);
   const [x, setX] = useState<number | null>(along[0] ?? null);

@@ -101,7 +101,7 @@ const ALERTS_EVERY = 30;
 const ALERT_TONES = { firing: 'bad', pending: 'wait', quiet: 'ok', elsewhere: 'plain' } as const;
 const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsewhere: 'in Prometheus alone' } as const;
 
-/** The alerts for Prometheus, as the server itself evaluates them. */
+/** Renders the alerts for Prometheus, which the server also evaluates. */
 function Alerts() {
   const loaded = useAnswer(
     'alerts',
@@ -163,7 +163,7 @@ type Setting = SystemState['settings'][number];
 
 const SYSTEM = '/stackside/v1/system';
 
-/** The state of the system, which only the operator may read. */
+/** Returns the state of the system, which only the operator may read. */
 const useSystem = (version: number | string = 0): Loaded<SystemState> =>
   useAnswer('system', (signal) => bodyOf(api.GET('/stackside/v1/system', { signal })), version);
 
@@ -183,10 +183,10 @@ const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting
     </div>
   );
 
-/** The query parameter that hides settings with their default. */
+/** Query parameter that hides settings with their default. */
 const CHANGED = 'changed';
 
-/** The settings in force, with the source of each, and the addresses that the server listens on. */
+/** Renders the settings in force, with the source of each, and the addresses that the server listens on. */
 function Settings() {
   const system = useSystem();
   const onlyChanged = place.value.query.has(CHANGED);
@@ -265,7 +265,7 @@ const FILES_EVERY = 30;
 /** Seconds between reads of the inspections. */
 const INSPECTIONS_EVERY = 2;
 
-/** The files of the server, its journal, and inspections of the index. */
+/** Renders the files of the server, its journal, and inspections of the index. */
 function Data() {
   const system = useSystem(Math.floor(now.value / FILES_EVERY));
   return (
@@ -286,7 +286,9 @@ function Data() {
 
 const ARCHIVE_BASE = '/stackside/v1/archive/base';
 
-/** The newest base of the archive, and a button for another; nothing where this server writes no archive. */
+/**
+ * Renders the newest base of the archive, and a button that makes another; nothing if this server writes no archive.
+ */
 function Bases() {
   const { data: status } = useServerStatus();
   const { run, problem, busy } = useAction(() => {});
@@ -428,10 +430,10 @@ interface Size {
   bytes: number;
 }
 
-/** Maximum number of tables listed; the smaller ones are one sum. */
+/** Maximum number of tables to list. The smaller tables are summed up. */
 const MOST_TABLES = 20;
 
-/** Sizes of tables and their indexes, largest first. */
+/** Renders the sizes of tables and their indexes, largest first. */
 function Sizes({ sizes }: { sizes: readonly Size[] }) {
   const sum = (some: readonly Size[]) => some.reduce((all, one) => all + one.bytes, 0);
   const whole = sum(sizes);
@@ -487,7 +489,7 @@ interface InspectionProps {
 
 const INSPECTIONS = '/stackside/v1/inspections';
 
-/** One kind of inspection of the index: its button, progress and findings. */
+/** Renders one kind of inspection of the index: its button, progress and findings. */
 function Inspection(props: InspectionProps) {
   const { kind, title, action, explanation, inspection, isBusy, changed, children } = props;
   const { run, problem, busy } = useAction(changed);
@@ -564,12 +566,12 @@ const LOG_EVERY = 5;
 
 const LEVEL_TONES: Readonly<Record<string, 'bad' | 'wait' | 'plain'>> = { error: 'bad', warn: 'wait' };
 
-/** A log level as a badge. @param quiet whether the badge has no colour, as for an event that never happened */
+/** Renders a log level as a badge. @param quiet whether the badge has no colour, as for an event that never happened */
 const Level = ({ level, quiet = false }: { level: string; quiet?: boolean }) => (
   <Badge tone={quiet ? 'plain' : (LEVEL_TONES[level] ?? 'plain')}>{level}</Badge>
 );
 
-/** The last log events, and the count of each kind. */
+/** Renders the last log events, and the count of each kind. */
 function SystemLog() {
   const log = useAnswer(
     'log',
