@@ -1,5 +1,5 @@
 /** Logs and calls of contracts by decoded values. Stackside's own routes. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { exactJson } from '../../base/json.ts';
 import { typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -19,6 +19,7 @@ import type {
   LoggingContracts,
 } from '../../store/model/contract.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { fields, object } from '../shared/fields.ts';
 import { AddressParameter, ContractParameter } from '../shared/parameters.ts';
 import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
@@ -65,68 +66,54 @@ function condition(text: string, refuse: (rule: string) => ParameterError) {
   }
 }
 
-const Log = Type.Object(
-  {
-    block_height: Height,
-    time: IsoTime,
-    tx_id: Hash,
-    event_index: Type.Integer({ minimum: 0 }),
-    topic: Type.String(),
-    value: ClarityPair,
-  },
-  { $id: 'FoundContractLog' },
-);
-
-const log = (one: FoundLog): Static<typeof Log> => ({
-  block_height: one.height,
-  time: isoTime(one.time),
-  tx_id: toHex(one.txId),
-  event_index: one.eventIndex,
-  topic: one.topic,
-  value: clarity(one.value),
+const place = fields<{ height: number; time: number; txId: Uint8Array }>()({
+  block_height: [Height, ({ height }) => height],
+  time: [IsoTime, ({ time }) => isoTime(time)],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
 });
 
-const ListedContractLog = Type.Object({ contract_id: Type.String(), ...Log.properties }, { $id: 'ListedContractLog' });
-
-const listedLog = (one: ListedLog): Static<typeof ListedContractLog> => ({ contract_id: one.contractId, ...log(one) });
+const logFields = fields<FoundLog>()({
+  ...place,
+  event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
+  topic: [Type.String(), ({ topic }) => topic],
+  value: [ClarityPair, ({ value }) => clarity(value)],
+});
+const [Log, log] = object<FoundLog>()(logFields, { $id: 'FoundContractLog' });
+const [ListedContractLog, listedLog] = object<ListedLog>()(
+  { contract_id: [Type.String(), ({ contractId }) => contractId], ...logFields },
+  { $id: 'ListedContractLog' },
+);
 
 const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
 
-const Call = Type.Object(
+const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined]>()(
   {
-    block_height: Height,
-    time: IsoTime,
-    tx_id: Hash,
-    sender: Type.String(),
-    sponsor: nullable(Type.String()),
-    status: words(...statuses),
-    function_name: Type.String(),
-    function_args: Type.Array(
-      Type.Object({
-        name: Type.String({ description: 'Name in the interface of the contract; empty where that is not known' }),
-        type: Type.String(),
-        hex: Type.String(),
-        repr: Type.String(),
-      }),
-    ),
-    result: ClarityPair,
+    ...place,
+    sender: [Type.String(), ({ sender }) => sender],
+    sponsor: [nullable(Type.String()), ({ sponsor }) => sponsor],
+    status: [words(...statuses), ({ status }) => status],
+    function_name: [Type.String(), ({ functionName }) => functionName],
+    function_args: [
+      Type.Array(
+        Type.Object({
+          name: Type.String({ description: 'Name in the interface of the contract; empty where that is not known' }),
+          type: Type.String(),
+          hex: Type.String(),
+          repr: Type.String(),
+        }),
+      ),
+      ({ functionArgs, functionName }, functions) =>
+        typedArguments(functionArgs, functions?.get(functionName)).map(({ name, type, hex, repr }) => ({
+          name,
+          type,
+          hex,
+          repr,
+        })),
+    ],
+    result: [ClarityPair, ({ result }) => clarity(result)],
   },
   { $id: 'FoundContractCall' },
 );
-
-const call = (one: FoundCall, functions: ContractFunctions | undefined): Static<typeof Call> => ({
-  block_height: one.height,
-  time: isoTime(one.time),
-  tx_id: toHex(one.txId),
-  sender: one.sender,
-  sponsor: one.sponsor,
-  status: one.status,
-  function_name: one.functionName,
-  function_args: typedArguments(one.functionArgs, functions?.get(one.functionName)).map(
-    ({ name, type, hex, repr }) => ({ name, type, hex, repr }),
-  ),
-  result: clarity(one.result),
-});
 
 /** An argument by its index, its only name if the interface isn't known. */
 const PLACE = /^[0-9]{1,3}$/;

@@ -1,5 +1,5 @@
 /** Directories of contracts, tokens and names, and single tokens and names in full. Stackside's own routes. */
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { dayIn, dayText } from '../../chain/day.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -20,6 +20,7 @@ import type { ListedName } from '../../store/model/name.ts';
 import type { FtListing, NftListing } from '../../store/model/token.ts';
 import { SIPS } from '../metadata.ts';
 import { example } from '../shared/examples/examples.ts';
+import { fields, object } from '../shared/fields.ts';
 import { NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { Decimals, exactDecimals, TokenSymbol } from '../shared/unit.ts';
 import {
@@ -70,72 +71,53 @@ const orderOf = <const W extends readonly string[]>(description: string, ...list
 const TRAITS = { 'sip-009': 'nft', 'sip-010': 'ft', 'sip-013': 'sft' } as const;
 const trait = words('sip-009', 'sip-010', 'sip-013');
 
-const Contract = Type.Object(
+/** A contract. The context is whether the index has the whole history. */
+const [Contract, contract] = object<ListedContract, [isWhole: boolean]>()(
   {
-    contract_id: Type.String(),
-    deployment: Type.Union([Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), Type.Null()], {
-      description: 'Null for a contract that no transaction of the known chain deployed',
-    }),
-    calls: Type.Union([count, Type.Null()], { description: 'Null where the server does not know the whole chain' }),
-    calls_of_day: count,
-    trait: nullable(trait),
+    contract_id: [Type.String(), ({ contractId }) => contractId],
+    deployment: [
+      Type.Union([Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), Type.Null()], {
+        description: 'Null for a contract that no transaction of the known chain deployed',
+      }),
+      ({ deployment: of }) =>
+        of === null ? null : { block_height: of.height, time: isoTime(of.time), tx_id: toHex(of.txId) },
+    ],
+    calls: [
+      Type.Union([count, Type.Null()], { description: 'Null where the server does not know the whole chain' }),
+      ({ calls }, isWhole) => (isWhole ? calls : null),
+    ],
+    calls_of_day: [count, ({ callsOfDay }) => callsOfDay],
+    trait: [nullable(trait), ({ family }) => (family === null ? null : SIPS[family])],
   },
   { $id: 'ListedContract' },
 );
 
-const contract = (
-  { contractId, deployment, calls, callsOfDay, family }: ListedContract,
-  isWhole: boolean,
-): Static<typeof Contract> => ({
-  contract_id: contractId,
-  deployment:
-    deployment === null
-      ? null
-      : { block_height: deployment.height, time: isoTime(deployment.time), tx_id: toHex(deployment.txId) },
-  calls: isWhole ? calls : null,
-  calls_of_day: callsOfDay,
-  trait: family === null ? null : SIPS[family],
+const moved = fields<FtListing | NftListing>()({
+  asset_identifier: [Type.String(), ({ asset }) => asset],
+  holders: [count, ({ holders }) => holders],
+  transfers: [Type.Integer({ minimum: 0, description: 'Transfers, mints and burns' }), ({ events }) => events],
+  transfers_of_day: [count, ({ eventsOfDay }) => eventsOfDay],
 });
 
-const moved = {
-  asset_identifier: Type.String(),
-  holders: count,
-  transfers: Type.Integer({ minimum: 0, description: 'Transfers, mints and burns' }),
-  transfers_of_day: count,
-};
-
-const Ft = Type.Object(
+const [Ft, ft] = object<FtListing>()(
   {
     ...moved,
-    supply: SignedAmount,
-    name: nullable(Type.String()),
-    symbol: nullable(TokenSymbol),
-    decimals: nullable(Decimals),
+    supply: [SignedAmount, ({ supply }) => supply],
+    name: [nullable(Type.String()), ({ name }) => name],
+    symbol: [nullable(TokenSymbol), ({ symbol }) => symbol],
+    decimals: [nullable(Decimals), ({ decimals }) => exactDecimals(decimals)],
   },
   { $id: 'ListedFt' },
 );
 
-const Nft = Type.Object(
+const [Nft, nft] = object<NftListing>()(
   {
     ...moved,
-    minted: count,
-    supply: Type.Integer({ minimum: 0, description: 'Tokens that are not burnt' }),
+    minted: [count, ({ mints }) => mints],
+    supply: [Type.Integer({ minimum: 0, description: 'Tokens that are not burnt' }), ({ instances }) => instances],
   },
   { $id: 'ListedCollection' },
 );
-
-const counts = ({ asset, holders, events, eventsOfDay }: FtListing | NftListing) => ({
-  asset_identifier: asset,
-  holders,
-  transfers: events,
-  transfers_of_day: eventsOfDay,
-});
-
-const nft = ({ mints, instances, ...of }: NftListing): Static<typeof Nft> => ({
-  ...counts({ mints, instances, ...of }),
-  minted: mints,
-  supply: instances,
-});
 
 const Instance = Type.Object(
   {
@@ -146,40 +128,36 @@ const Instance = Type.Object(
   { $id: 'OwnedNft' },
 );
 
-const Name = Type.Object(
+const [Name, name] = object<ListedName>()(
   {
-    name: Type.String(),
-    owner: Principal,
-    status: Type.String({ description: 'The last operation, such as `name-register`' }),
-    tx_id: Type.Union([Hash, Type.Null()], { description: 'Of the last operation' }),
-    lease: Type.Union(
-      [
-        Type.Object({
-          tenure_height: Type.Integer({ minimum: 0, description: 'Last tenure of the lease' }),
-          has_ended: Type.Boolean(),
-          expected_time: UnixTime,
-        }),
-        Type.Null(),
-      ],
-      {
-        description:
-          'Null for a name that does not expire, or whose namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
-      },
-    ),
+    name: [Type.String(), ({ name }) => name],
+    owner: [Principal, ({ owner }) => owner],
+    status: [Type.String({ description: 'The last operation, such as `name-register`' }), ({ operation }) => operation],
+    tx_id: [
+      Type.Union([Hash, Type.Null()], { description: 'Of the last operation' }),
+      ({ txId }) => (txId === null ? null : toHex(txId)),
+    ],
+    lease: [
+      Type.Union(
+        [
+          Type.Object({
+            tenure_height: Type.Integer({ minimum: 0, description: 'Last tenure of the lease' }),
+            has_ended: Type.Boolean(),
+            expected_time: UnixTime,
+          }),
+          Type.Null(),
+        ],
+        {
+          description:
+            'Null for a name that does not expire, or whose namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
+        },
+      ),
+      ({ lease: of }) =>
+        of === null ? null : { tenure_height: of.tenureHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
+    ],
   },
   { $id: 'ListedName' },
 );
-
-const name = ({ name: text, owner, operation, txId, lease }: ListedName): Static<typeof Name> => ({
-  name: text,
-  owner,
-  status: operation,
-  tx_id: txId === null ? null : toHex(txId),
-  lease:
-    lease === null
-      ? null
-      : { tenure_height: lease.tenureHeight, has_ended: lease.hasEnded, expected_time: lease.expectedTime },
-});
 
 const NEVER_MINTED = 'Token not found: it was never minted';
 const NO_NAME = 'Name not found';
@@ -189,14 +167,6 @@ function numberOf(value: Uint8Array): bigint | null {
   const decoded = decodeClarity(value);
   return decoded.ok && decoded.value.type === 'uint' ? decoded.value.value : null;
 }
-
-const ft = ({ supply, name: called, symbol, decimals, ...of }: FtListing): Static<typeof Ft> => ({
-  ...counts({ supply, name: called, symbol, decimals, ...of }),
-  supply,
-  name: called,
-  symbol,
-  decimals: exactDecimals(decimals),
-});
 
 /** The routes of directories. */
 export const directories: readonly Route[] = [

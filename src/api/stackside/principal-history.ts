@@ -22,6 +22,7 @@ import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { example } from '../shared/examples/examples.ts';
+import { object } from '../shared/fields.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
 import {
@@ -98,20 +99,31 @@ function periodOf({ from, to }: { from?: Bound; to?: Bound }): Period {
 const isBefore = (a: Bound, b: Bound): boolean =>
   'height' in a ? 'height' in b && a.height < b.height : 'time' in b && a.time < b.time;
 
-const Movement = Type.Object(
+/** A movement with the unit of its amount. */
+interface Measured extends StoredMovement {
+  unit: Unit;
+}
+
+const [Movement, movement] = object<Measured>()(
   {
-    time: IsoTime,
-    block_height: Height,
-    tx_id: nullable(Hash),
-    event_index: nullable(Type.Integer({ description: 'Index of the event in its transaction' })),
-    type: words('transfer', 'mint', 'burn', 'fee', 'mining_reward'),
-    asset: Asset,
-    value: nullable(ClarityPair),
-    counterparty: nullable(Type.String({ description: 'Who sent or received the asset' })),
-    amount: SignedAmount,
-    decimals: nullable(Decimals),
-    balance: SignedAmount,
-    symbol: nullable(TokenSymbol),
+    time: [IsoTime, ({ time }) => isoTime(time)],
+    block_height: [Height, ({ height }) => height],
+    tx_id: [nullable(Hash), ({ txId }) => (txId === null ? null : toHex(txId))],
+    event_index: [
+      nullable(Type.Integer({ description: 'Index of the event in its transaction' })),
+      ({ eventIndex }) => eventIndex,
+    ],
+    type: [words('transfer', 'mint', 'burn', 'fee', 'mining_reward'), ({ kind }) => kind],
+    asset: [Asset, ({ asset }) => asset],
+    value: [nullable(ClarityPair), ({ value }) => (value === null ? null : clarity(value))],
+    counterparty: [
+      nullable(Type.String({ description: 'Who sent or received the asset' })),
+      ({ counterparty }) => counterparty,
+    ],
+    amount: [SignedAmount, ({ amount }) => String(amount)],
+    decimals: [nullable(Decimals), ({ unit }) => unit.decimals],
+    balance: [SignedAmount, ({ balance }) => String(balance)],
+    symbol: [nullable(TokenSymbol), ({ unit }) => unit.symbol],
   },
   { $id: 'PrincipalMovement' },
 );
@@ -132,11 +144,6 @@ export const History = Type.Object(
 const STX: Unit = { symbol: 'STX', decimals: 6 };
 const INSTANCE: Unit = { symbol: null, decimals: 0 };
 
-/** A movement with the unit of its amount. */
-interface Measured extends StoredMovement {
-  unit: Unit;
-}
-
 /** Adds the units of amounts. @param known those of fungible tokens that were read before for the same answer */
 function measured(moved: readonly StoredMovement[], known: Map<string, Unit>, read: Reader): Measured[] {
   const found: Measured[] = [];
@@ -151,21 +158,6 @@ function measured(moved: readonly StoredMovement[], known: Map<string, Unit>, re
   }
   return found;
 }
-
-const movement = (one: Measured): Static<typeof Movement> => ({
-  time: isoTime(one.time),
-  block_height: one.height,
-  tx_id: one.txId === null ? null : toHex(one.txId),
-  event_index: one.eventIndex,
-  type: one.kind,
-  asset: one.asset,
-  value: one.value === null ? null : clarity(one.value),
-  counterparty: one.counterparty,
-  amount: String(one.amount),
-  decimals: one.unit.decimals,
-  balance: String(one.balance),
-  symbol: one.unit.symbol,
-});
 
 const COLUMNS = [
   'time',

@@ -2,7 +2,7 @@
  * Lists of a whole token. Stackside's own routes: transfers of a fungible token, which other versions list by principal
  * only, and the tokens of a collection, whose list in v1 is deprecated without a replacement.
  */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip, chainTipAndTokens } from '../../http/etag.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { FtTransfer, NftMint as StoredMint } from '../../store/model/token.ts';
+import { object } from '../shared/fields.ts';
 import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
 import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
 import {
@@ -23,6 +24,7 @@ import {
   ClarityPair,
   clarity,
   EventPosition,
+  eventPosition,
   Hash,
   Height,
   IsoTime,
@@ -31,51 +33,38 @@ import {
 } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 
-const Mint = Type.Object(
+const [Mint, mint] = object<StoredMint>()(
   {
-    value: ClarityPair,
-    recipient: Type.Union([Type.String(), Type.Null()], { description: 'Who got the token when it was minted' }),
-    owner: Type.Union([Type.String(), Type.Null()], { description: 'Present owner; null for a token that was burnt' }),
-    transaction: EventPosition,
+    value: [ClarityPair, ({ event }) => clarity(event.value)],
+    recipient: [
+      Type.Union([Type.String(), Type.Null()], { description: 'Who got the token when it was minted' }),
+      ({ event }) => event.recipient,
+    ],
+    owner: [
+      Type.Union([Type.String(), Type.Null()], { description: 'Present owner; null for a token that was burnt' }),
+      ({ owner }) => owner,
+    ],
+    transaction: [EventPosition, ({ txId, event }) => eventPosition({ txId, eventIndex: event.index })],
   },
   { $id: 'NftMint' },
 );
 
-const mint = ({ txId, event, owner }: StoredMint): Static<typeof Mint> => ({
-  value: clarity(event.value),
-  recipient: event.recipient,
-  owner,
-  transaction: { tx_id: toHex(txId), event_index: event.index },
-});
-
 const end = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
-const Transfer = Type.Object(
+const [Transfer, transfer] = object<FtTransfer, [Unit]>()(
   {
-    block_height: Height,
-    time: IsoTime,
-    tx_id: Hash,
-    event_index: Type.Integer({ minimum: 0 }),
-    sender: end('Null for a mint'),
-    recipient: end('Null for a burn'),
-    amount: Amount,
-    symbol: nullable(TokenSymbol),
-    decimals: nullable(Decimals),
+    block_height: [Height, ({ block }) => block.height],
+    time: [IsoTime, ({ block }) => isoTime(block.time)],
+    tx_id: [Hash, ({ txId }) => toHex(txId)],
+    event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
+    sender: [end('Null for a mint'), ({ sender }) => sender],
+    recipient: [end('Null for a burn'), ({ recipient }) => recipient],
+    amount: [Amount, ({ amount }) => amount],
+    symbol: [nullable(TokenSymbol), (_, { symbol }) => symbol],
+    decimals: [nullable(Decimals), (_, { decimals }) => decimals],
   },
   { $id: 'FoundFtTransfer' },
 );
-
-const transfer = ({ txId, block, ...of }: FtTransfer, { symbol, decimals }: Unit): Static<typeof Transfer> => ({
-  block_height: block.height,
-  time: isoTime(block.time),
-  tx_id: toHex(txId),
-  event_index: of.eventIndex,
-  sender: of.sender,
-  recipient: of.recipient,
-  amount: of.amount,
-  symbol,
-  decimals,
-});
 
 export const tokenLists = [
   route({
