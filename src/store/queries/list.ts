@@ -1,6 +1,6 @@
 /**
- * Lists of rows in the order of a key. A list is declared once, by its columns, its condition and its key; the statements that
- * read it in both directions are written here, and read a bounded number of rows from a key on.
+ * Lists of rows in the order of a key. A query module declares a list by its columns, its condition and its key. This module
+ * writes the statements that read the list in both directions, and reads a number of rows from a key on.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { lazy } from '../../base/cache.ts';
@@ -11,15 +11,15 @@ import { bytesAt, numberAt, type RowSource, textAt } from './page.ts';
 
 export type Value = SQLQueryBindings;
 
-/** A column of a list's order. A row has it by its name without the table's. */
+/** A column of a list's order. Rows have the column by its name without the alias of its table. */
 export interface KeyColumn {
   column: string;
-  /** How a cursor's key has the column's value. */
+  /** The form of the column's values in a cursor's key. */
   form: keyof typeof forms;
   descends: boolean;
 }
 
-/** The forms of values in keys: how a key's part is read, and a value before and behind all others. */
+/** For each form of a value, the function that reads it in a key, and values below and above all others. */
 const forms = {
   number: { read: numberAt, least: Number.MIN_SAFE_INTEGER, greatest: Number.MAX_SAFE_INTEGER },
   text: { read: textAt, least: '', greatest: '\u{10ffff}' },
@@ -39,7 +39,7 @@ export const up = (column: string, form: KeyColumn['form'] = 'number'): KeyColum
   descends: false,
 });
 
-/** The name that a row has for a column. */
+/** Returns the name by which rows have a column. */
 export const nameOf = ({ column }: KeyColumn): string => column.slice(column.indexOf('.') + 1);
 
 /** Rows of a list, before they are ordered. */
@@ -51,9 +51,9 @@ export interface Selection {
 }
 
 interface Options {
-  /** Whether the list has an end at a value of the key's first column, in either direction. */
+  /** Whether a request bounds the key's first column. */
   isEnded?: boolean;
-  /** Whether the rows with the first column's value are sought apart, since no index finds a place among them by both columns. */
+  /** Whether rows with the same first column need a statement of their own, since SQLite doesn't seek by both columns. */
   isSplit?: boolean;
   union?: 'UNION' | 'UNION ALL';
 }
@@ -65,7 +65,7 @@ export interface Ordered {
   texts: Readonly<Record<string, string>>;
 }
 
-/** Writes the statements of a list. Several selections are united, each of which an index has in the list's order. */
+/** Writes the statements of a list. If it has several selections, each must have an index in the list's order. */
 export function ordered(
   selections: Selection | readonly Selection[],
   key: readonly KeyColumn[],
@@ -92,7 +92,7 @@ export function ordered(
   }
 
   if (first === undefined) throw new Error('a list without a key');
-  // No single comparison finds the rows from a key on if its columns have opposite orders.
+  // If the columns have opposite orders, no single comparison finds the rows from a key on.
   if (second !== undefined && (isSplit || first.descends !== second.descends)) {
     const beyond = (isBackward: boolean): string =>
       `${first.column} ${first.descends === isBackward ? '>' : '<'} ${parameter(1)}`;
@@ -137,7 +137,7 @@ export interface ListedRows<Row> extends RowSource<Row> {
   rows(key: CursorKey | null, isBackward: boolean, count: number): Row[];
 }
 
-/** Reads a list. The function takes the list's own parameters, and the bounds of its first column. */
+/** Makes the function that reads a list. It takes the list's own parameters and the bounds of the key's first column. */
 export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   const statements = Object.fromEntries(
     Object.entries(texts).map(([name, text]) => [name, lazy(() => prepared<Row, Value[]>(db, text))]),
@@ -145,7 +145,7 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   const read = (name: string, ...values: Value[]): Row[] => statements[name]!().all(...values);
   const names = key.map(nameOf);
 
-  /** The key's values, within the bounds; before all rows of the direction if there is no key. */
+  /** The values from which rows are read: those of the key, or of the nearest bound if the key is outside. */
   function startAt(asked: CursorKey | null, isBackward: boolean, { first, last }: Span): Value[] {
     const values: Value[] = key.map(({ form, descends }, index) =>
       asked === null ? forms[form][descends === isBackward ? 'least' : 'greatest'] : forms[form].read(asked, index),
@@ -178,7 +178,7 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   });
 }
 
-/** The same list the other way round. */
+/** Turns the order of a list around. */
 export const reversed = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> => ({
   rows: (key, isBackward, count) => rows(key, !isBackward, count),
   keyOf,
@@ -187,7 +187,7 @@ export const reversed = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> =
 /** Rows in a batch of a walk. */
 const BATCH = 256;
 
-/** A list whose rows are read in batches that grow, for as long as they are asked for. No statement stays open between two. */
+/** Reads a list in batches that grow, until the caller has enough rows. No statement stays open between two batches. */
 export const walked = <Row>({ rows, keyOf }: ListedRows<Row>): RowSource<Row> => ({
   *rows(key, isBackward, count) {
     let from = key;
@@ -204,7 +204,7 @@ export const walked = <Row>({ rows, keyOf }: ListedRows<Row>): RowSource<Row> =>
   keyOf,
 });
 
-/** A list that is in memory, in its order. @param compare a row's key with another, which may come from a cursor */
+/** Makes a list of rows that are in memory, in their order. @param compare compares a row's key with the key of a cursor */
 export const sortedRows = <Row>(
   all: readonly Row[],
   keyOf: (row: Row) => CursorKey,

@@ -225,7 +225,7 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
 const payload = payloadFilters('m');
 const pending = `m.state = ${MEMPOOL_STATE.pending}`;
 
-/** The list in each order. Fees are length-prefixed, so that their texts compare as numbers. */
+/** The way to read the list in an order. Fees are length-prefixed, so that their texts compare as numbers. */
 const inOrderOf = (column: KeyColumn) =>
   ({ by: [], from: 'mempool_transactions m', where: pending, key: [column, down('m.tx_id', 'bytes')] }) as const;
 const walk = walkOf({
@@ -624,6 +624,12 @@ export function mempoolProjection(
   };
 }
 
+const waitingRows = { from: 'mempool_transactions m', where: pending };
+const [byAge, bySize, byFee] = ['m.received_at', 'm.size', 'm.fee'].map((column) => [column, 'm.tx_id']) as [
+  string[],
+  string[],
+  string[],
+];
 const waitingIn = (index: string) => `mempool_transactions m INDEXED BY ${index}`;
 const search = searchOf({
   filters: {
@@ -653,15 +659,11 @@ const search = searchOf({
   noun: 'pending transactions',
   narrowFilter: 'a sender',
   ownOrder: null,
-  orders: {
-    age: { columns: ['m.received_at', 'm.tx_id'] },
-    size: { columns: ['m.size', 'm.tx_id'] },
-    fee: { columns: ['m.fee', 'm.tx_id'] },
-  },
+  orders: { age: { columns: byAge }, size: { columns: bySize }, fee: { columns: byFee } },
   whole: {
-    age: { from: `mempool_transactions m WHERE ${pending}`, columns: ['m.received_at', 'm.tx_id'] },
-    size: { from: `mempool_transactions m WHERE ${pending}`, columns: ['m.size', 'm.tx_id'] },
-    fee: { from: `mempool_transactions m WHERE ${pending}`, columns: ['m.fee', 'm.tx_id'] },
+    age: { ...waitingRows, columns: byAge },
+    size: { ...waitingRows, columns: bySize },
+    fee: { ...waitingRows, columns: byFee },
   },
 });
 

@@ -1,10 +1,10 @@
 /**
- * Filtered lists. Each way to read a list has an index, which finds the rows of some filters in an order of the list. A list is
- * read by the way that finds the fewest rows, and every row that is read is judged by all filters. However long the list is, a
- * request reads a bounded number of rows: a page with a cursor may be short and have a next one all the same, and a page with an
- * offset is whole, or refused with {@link TooMuchWorkError}.
+ * Filtered lists. A list has several ways to be read. Each way has an index that finds the rows of some filters. The planner takes
+ * the way that finds the fewest rows, and checks each row against all filters. A request reads a bounded number of rows, however
+ * long the list is. If the bound ends a page with a cursor, the page is short and has a next one. If it ends a page with an offset,
+ * the request fails with {@link TooMuchWorkError}.
  *
- * A filter is added in one place: to `filters`, with the condition that its rows meet, and if an index finds them, to `ways`.
+ * To add a filter, add its condition to `filters`. If an index finds its rows, add a way to `ways`.
  */
 import type { Database } from 'bun:sqlite';
 import { memoize } from '../../base/cache.ts';
@@ -22,13 +22,13 @@ export interface Way<Filter extends string> {
   from: string;
   /** The condition by which the index is sought. */
   where: string;
-  /** Conditions that each find rows in the list's order, if those of `where` aren't. */
+  /** Conditions that each find rows in the list's order, if `where` doesn't. */
   inOrder?: readonly string[];
-  /** The key's columns, if others than the list's have the index. */
+  /** The key's columns in the index, if they aren't the list's own. */
   key?: readonly KeyColumn[];
 }
 
-/** An order of a list: its columns, in one direction, and the tables that they need besides. */
+/** An order of a list: its columns, all in one direction, and the tables that they need in addition. */
 interface Order {
   columns: readonly string[];
   join?: string;
@@ -39,21 +39,21 @@ interface Declared<Filter extends string, Name extends string> {
   filters: Readonly<Record<Filter, string>>;
   ways: Readonly<Record<Name, Way<NoInfer<Filter>>>>;
   key: readonly KeyColumn[];
-  /** Whether a request may bound the key's first column, as the positions of a span of heights. */
+  /** Whether a request may bound the key's first column, for example to the positions of some blocks. */
   isBounded?: boolean;
 }
 
-/** A way that finds the rows of given filters, and how many there are. */
+/** A way that a request can take, and the number of rows that it finds. */
 export interface Found<Name extends string> {
   way: Name;
   size: number;
-  /** Counts them up to a limit, if `size` was counted up to one. */
+  /** Counts the rows up to a limit, if `size` was counted up to a limit. */
   count?(most: number): number;
-  /** Whether there may be fewer than `size`. */
+  /** Whether the way may find fewer rows than `size`. */
   isEstimate?: boolean;
 }
 
-/** Returns the way that finds the fewest rows; of several the one that is declared first. */
+/** Returns the way that finds the fewest rows. If several find as few, it returns the first in the declaration. */
 function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, found: readonly Found<Name>[]) {
   const rank = Object.keys(ways);
   const [least] = found.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
@@ -109,7 +109,7 @@ interface Judged {
   matches: 0 | 1;
 }
 
-/** What a walk reads. */
+/** A request for a walk. */
 interface Walked<Filter extends string, Name extends string> {
   values: Readonly<Record<Filter, Value>>;
   found: readonly Found<Name>[];
@@ -156,13 +156,13 @@ export const emptyAt = (at: Cursor | null, total: number | null): Page<never, nu
   previous: null,
 });
 
-/** Limits of what one request with an offset may read. */
+/** Limits for a request with an offset. */
 export interface SearchLimits {
-  /** Rows up to which a list is sorted at once; a longer one is walked first, for as many rows. */
+  /** Rows of a list that is sorted at once. Of a longer list, as many rows are read in its order first. */
   sorted: number;
-  /** Rows that are read. */
+  /** Rows that a request reads. */
   rows: number;
-  /** Entries of an index that are counted. */
+  /** Entries of an index that a request counts. */
   entries: number;
 }
 
@@ -171,24 +171,25 @@ export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entrie
 export type Direction = 'asc' | 'desc';
 const directions = { asc: '', desc: ' DESC' } as const;
 
-/** The whole list in an order: its tables with the index, and its columns. */
+/** The whole list in an order: its tables with the index, its columns and its condition. */
 interface Whole {
   from: string;
   columns: readonly string[];
-  /** A condition that the index applies when the list is filtered. */
   where?: string;
+  /** A condition of filters by which the index is sought. */
+  sought?: string;
 }
 
 interface Searched<Filter extends string, Name extends string, By extends string> extends Declared<Filter, Name> {
-  /** The rows' name in the plural, and a filter that matches few, for messages. */
+  /** The name of the rows in the plural, and an example of a narrow filter, for messages. */
   noun: string;
   narrowFilter: string;
   orders: Readonly<Record<By, Order>>;
-  /** The order that the ways have by themselves; null for none. */
+  /** The order in which the ways find rows; null if the ways have none. */
   ownOrder: NoInfer<By> | null;
   /** The whole list in orders that an index has. */
   whole: Readonly<Partial<Record<NoInfer<By>, Whole>>>;
-  /** The columns that the filters and the key use, if the whole list is walked for a filtered one. */
+  /** The columns that the filters and the key use; undefined if a filtered list is always sorted. */
   looked?: string;
 }
 
@@ -219,12 +220,14 @@ export function searchOf<Filter extends string, Name extends string, By extends 
 
   const sql: Record<string, string> = {};
   for (const [direction, down] of Object.entries(directions)) {
-    for (const [by, { from, columns, where }] of Object.entries<Whole>(whole as Record<By, Whole>)) {
+    for (const [by, { from, columns, where = 'true', sought = 'true' }] of Object.entries<Whole>(
+      whole as Record<By, Whole>,
+    )) {
       const order = sortedBy(columns, down);
-      sql[`all.${by}.${direction}`] = `SELECT ${shown} FROM ${from} ${order} LIMIT ?1 OFFSET ?2`;
+      sql[`all.${by}.${direction}`] = `SELECT ${shown} FROM ${from} WHERE ${where} ${order} LIMIT ?1 OFFSET ?2`;
       if (looked === undefined) continue;
       sql[`walk.${by}.${direction}`] =
-        `SELECT ${shown} FROM (SELECT ${looked} FROM ${from} ${where === undefined ? '' : `WHERE ${text(where)}`} ${order}
+        `SELECT ${shown} FROM (SELECT ${looked} FROM ${from} WHERE ${where} AND ${text(sought)} ${order}
            LIMIT ${parameter(bounds + 3)}) t WHERE ${matches}${within} ${page}`;
     }
     for (const [name, way] of Object.entries<Way<string>>(ways)) {
@@ -241,7 +244,7 @@ type Search<Filter extends string, Name extends string, By extends string> = Ret
   typeof searchOf<Filter, Name, By>
 >;
 
-/** What a search reads. */
+/** A request for a search. */
 interface Asked<Filter extends string, Name extends string> {
   /** The values of filters; null for a filter that isn't given. */
   values: Readonly<Record<Filter, Value>>;

@@ -141,7 +141,7 @@ const search = searchOf({
       from: `anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time CROSS JOIN transactions t
                ON t.position >= ${firstPositionIn('a.first_block')} AND t.position < ${firstPositionIn('(a.first_block + a.blocks)')}`,
       columns: ['a.time', 'a.ordinal', 't.position'],
-      where: `a.time BETWEEN coalesce(:since, 0) AND coalesce(:until, ${Number.MAX_SAFE_INTEGER})`,
+      sought: `a.time BETWEEN coalesce(:since, 0) AND coalesce(:until, ${Number.MAX_SAFE_INTEGER})`,
     },
     fee: { from: 'transactions t INDEXED BY transactions_by_fee', columns: ['t.fee', 't.position'] },
   },
