@@ -37,7 +37,7 @@ const costColumns = (table: string): Record<string, ViewColumn> =>
 
 const blocks = view({
   name: 'blocks',
-  help: 'One row is a block of the canonical chain.',
+  help: 'One row per block of the canonical chain.',
   columns: {
     block_height,
     block_hash: hex('b.block_hash', 'Hash of the block'),
@@ -47,7 +47,7 @@ const blocks = view({
     parent_index_block_hash: hex('b.parent_index_block_hash', 'Index block hash of the parent'),
     block_time: time('b.block_time', 'Time of the block'),
     block_time_unix: integer('b.block_time', 'Time of the block in Unix seconds, which an index finds'),
-    tenure_height: integer('b.tenure_height', 'Height of the tenure; null where the node did not send it'),
+    tenure_height: integer('b.tenure_height', 'Height of the tenure; null if the node did not send it'),
     burn_block_height: integer('b.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
     burn_block_hash: hex('b.burn_block_hash', 'Hash of the Bitcoin block'),
     burn_block_time: time('b.burn_block_time', 'Time of the Bitcoin block'),
@@ -67,7 +67,7 @@ const blocks = view({
 
 const transactions = view({
   name: 'transactions',
-  help: 'One row is a transaction of the canonical chain.',
+  help: 'One row per transaction of the canonical chain.',
   columns: {
     ...positionColumns,
     burn_block_height: integer('b.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
@@ -81,7 +81,7 @@ const transactions = view({
     receipt_time: fineTime(
       'seen.received_at',
       PER_SECOND.microseconds,
-      'Time at which the mempool had the transaction first; null where it was not announced, and outside the newest 6,000 blocks',
+      'Time when the mempool first had the transaction; null if it was not announced, or is older than the newest 6,000 blocks',
     ),
     receipt_block_height: integer('seen.receipt_block_height', 'Height of the chain at that time'),
   },
@@ -94,7 +94,7 @@ const transactions = view({
 
 const transactionDetails = view({
   name: 'transaction_details',
-  help: 'One row is the details of a transaction of the canonical chain, which lists leave out.',
+  help: 'One row per transaction of the canonical chain, with details that lists leave out.',
   columns: {
     block_height,
     position,
@@ -115,7 +115,7 @@ const transactionDetails = view({
 
 const contractCalls = view({
   name: 'contract_calls',
-  help: 'One row is a call of a contract by a transaction of the canonical chain.',
+  help: 'One row per call of a contract by a transaction of the canonical chain.',
   columns: {
     block_height,
     tx_index,
@@ -141,7 +141,7 @@ const contractCalls = view({
 
 const contracts = view({
   name: 'contracts',
-  help: 'One row is a deployment of a contract on the canonical chain, including failed deployments.',
+  help: 'One row per deployment of a contract on the canonical chain, including failed deployments.',
   columns: {
     contract_id: text('contract.address', 'Identifier of the contract'),
     block_height,
@@ -152,7 +152,7 @@ const contracts = view({
     block_time,
     status: statusColumn,
     clarity_version: integer('t.clarity_version', 'Clarity version that the deployment names'),
-    interface: text('d.contract_interface', 'Interface as JSON; null where the node did not send it'),
+    interface: text('d.contract_interface', 'Interface as JSON; null if the node did not send it'),
   },
   from: `contracts c JOIN transactions t ON t.position = c.position AND t.contract_id = c.contract_id ${joinBlock}
   JOIN principals contract ON contract.id = c.contract_id
@@ -164,7 +164,7 @@ const contracts = view({
 
 const orphanedBlocks = view({
   name: 'orphaned_blocks',
-  help: 'One row is a known block that is not canonical, or block 0.',
+  help: 'One row per known block that is not canonical, or block 0.',
   columns: {
     block_height: integer('o.height', 'Height of the block'),
     block_hash: hex('o.block_hash', 'Hash of the block'),
@@ -184,7 +184,7 @@ export const chainViews = [blocks, transactions, transactionDetails, contractCal
 
 const burnBlocks = view({
   name: 'burn_blocks',
-  help: 'One row is a Bitcoin block that anchors a block of the canonical chain.',
+  help: 'One row per Bitcoin block that anchors a block of the canonical chain.',
   columns: {
     burn_block_height: integer('a.height', 'Height of the Bitcoin block'),
     burn_block_hash: hex('a.hash', 'Hash of the Bitcoin block'),
@@ -202,7 +202,7 @@ const burnBlocks = view({
 
 const burnRewards = view({
   name: 'burn_rewards',
-  help: 'One row is a payment of a Bitcoin block to a stacker.',
+  help: 'One row per payment of a Bitcoin block to a stacker.',
   columns: {
     burn_block_height: integer('r.height', 'Height of the Bitcoin block'),
     burn_block_hash: hex('b.hash', 'Hash of the Bitcoin block'),
@@ -219,7 +219,7 @@ const burnRewards = view({
 
 const cycleSigners = view({
   name: 'reward_cycle_signers',
-  help: 'One row is a signer of a reward cycle.',
+  help: 'One row per signer of a reward cycle.',
   columns: {
     cycle: integer('s.cycle', 'Number of the reward cycle'),
     signer_key: hex('s.signer_key', 'Public key of the signer'),
@@ -241,7 +241,7 @@ export const bitcoinViews = [burnBlocks, burnRewards, cycleSigners];
 /** The view with one row: the chain of the file. */
 export const chain = view({
   name: 'chain',
-  help: 'The only row is the chain of the file and its tip.',
+  help: 'One row: the chain of the file and its tip.',
   columns: {
     chain_id: integer('p.chain_id', 'Chain id: 1 for mainnet'),
     block_height: integer('t.height', 'Height of the newest block; null before the first one'),
@@ -250,11 +250,11 @@ export const chain = view({
     tx_count: integer('s.transactions', 'Number of rows of `v1_transactions`'),
     stx_supply: amount(
       `iif(${isBegun}, NULL, s.stx_supply)`,
-      'Micro-STX that were minted and mined, less those that were burnt; null where `history_from` is not',
+      'Micro-STX that were minted and mined, less burnt ones; null if `history_from` is set',
     ),
     history_from: integer(
       '(SELECT height FROM history_start WHERE height > 0)',
-      'Height of the first block of an index that begins at a block and has none below; null for the whole chain',
+      'Height of the first block of a partial history; null for the whole chain',
     ),
   },
   from: `progress p JOIN totals s ON s.id = p.id

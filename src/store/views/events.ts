@@ -41,7 +41,7 @@ const eventColumns = {
 const nftValue: ViewColumn = {
   type: 'hex',
   sql: hexOrNull(`iif(e.kind >= ${nft_transfer}, e.value, NULL)`),
-  help: 'Instance of an `nft` event as a serialized Clarity value',
+  help: 'NFT of an `nft` event as a serialized Clarity value',
   isClarity: true,
 };
 
@@ -51,7 +51,7 @@ const sides = `LEFT JOIN principals sender ON sender.id = e.sender_id
 
 const events = view({
   name: 'events',
-  help: 'One row is an event of a transaction of the canonical chain.',
+  help: 'One row per event of a transaction of the canonical chain.',
   columns: {
     ...eventPlace,
     ...eventColumns,
@@ -76,7 +76,7 @@ const events = view({
 
 const contractLogs = view({
   name: 'contract_logs',
-  help: 'One row is a log (print) of a contract on the canonical chain.',
+  help: 'One row per log (print) of a contract on the canonical chain.',
   columns: {
     ...eventPlace,
     contract_id: text('contract.address', 'Contract that printed'),
@@ -96,7 +96,7 @@ const touched = `principals p JOIN principal_transactions pt ON pt.principal_id 
 
 const principalTransactions = view({
   name: 'principal_transactions',
-  help: 'One row is a transaction of the canonical chain and a principal that took part in it.',
+  help: 'One row per transaction of the canonical chain and principal that took part in it.',
   columns: {
     principal: text('p.address', 'Address or contract identifier'),
     block_height,
@@ -107,7 +107,7 @@ const principalTransactions = view({
     block_time,
     stx_sent: amount('pt.stx_sent', 'Micro-STX that the principal sent, with the fee it paid'),
     stx_received: amount('pt.stx_received', 'Micro-STX that the principal received'),
-    is_sender: boolean('t.sender_id = pt.principal_id', '1 where the principal signed the transaction'),
+    is_sender: boolean('t.sender_id = pt.principal_id', '1 if the principal signed the transaction'),
   },
   from: touched,
   indexed: ['principal'],
@@ -117,7 +117,7 @@ const principalTransactions = view({
 
 const principalEvents = view({
   name: 'principal_events',
-  help: 'One row is an event that moved an asset, and its sender or its recipient.',
+  help: 'One row per event that moved an asset and its sender or recipient.',
   columns: {
     principal: text('p.address', 'Address or contract identifier'),
     ...eventPlace,

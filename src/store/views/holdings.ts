@@ -28,7 +28,7 @@ const balance = (sql: string) => sortableAmount(sql, 'Micro-STX, or base units o
 
 const balances = view({
   name: 'balances',
-  help: 'One row is a balance above zero, of STX (locked STX included) or of a fungible token. None where `v1_chain` has a `history_from`.',
+  help: 'One row per balance above zero of STX (including locked STX) or a fungible token. Empty if `v1_chain` has a `history_from`.',
   columns: {
     principal: text('a.address', 'Address or contract identifier'),
     asset_type: text("'stx'", '`stx` or `ft`'),
@@ -53,16 +53,16 @@ const balances = view({
 
 const fungibleTokens = view({
   name: 'fungible_tokens',
-  help: 'One row is a fungible token that had an event.',
+  help: 'One row per fungible token that had an event.',
   columns: {
     asset_identifier: text('a.identifier', 'Token'),
     supply: amount(
       `iif(${isBegun}, NULL, f.supply)`,
-      'Base units that were minted, less those that were burnt; null where `v1_chain` has a `history_from`',
+      'Base units that were minted, less burnt ones; null if `v1_chain` has a `history_from`',
     ),
     holder_count: integer(
       `iif(${isBegun}, NULL, f.holders)`,
-      'Number of principals with a balance; null where `v1_chain` has a `history_from`',
+      'Number of principals with a balance; null if `v1_chain` has a `history_from`',
     ),
     event_count: integer('f.events', 'Events of the token'),
   },
@@ -74,18 +74,18 @@ const fungibleTokens = view({
 
 const metadataOfTokens = view({
   name: 'tokens',
-  help: 'One row is a token of a contract of SIP-010, SIP-009 or SIP-013, with what its contract says of it.',
+  help: 'One row per token of a SIP-010, SIP-009 or SIP-013 contract, with its metadata.',
   columns: {
     contract_id: text('p.address', 'Contract'),
     family: word('c.family', storedFamily, 'Family of the token'),
     token_id: text('CAST(substr(k.token_id, 2) AS TEXT)', 'Number of the token; 1 for a fungible one'),
     asset_identifier: text('a.identifier', 'Fungible token that the contract declares first; null for other families'),
-    name: text('k.name', 'Name by the contract of a fungible token; null where it is not known'),
+    name: text('k.name', 'Name of a fungible token by its contract; null if unknown'),
     symbol: text('k.symbol', 'Symbol by the contract of a fungible token'),
     decimals: text('k.decimals', 'Decimals by the contract, up to 128 bits'),
     supply: amount('k.supply', 'Base units by the contract, with the mints and burns since'),
     token_uri: text('k.uri', 'URI by the contract, with the number of the token in it'),
-    answered_at: fineTime('k.written_at', PER_SECOND.milliseconds, 'Time of the last answer; null before the first'),
+    answered_at: fineTime('k.written_at', PER_SECOND.milliseconds, 'Time of the last response; null before the first'),
     block_height,
     position,
     tx_id,
@@ -102,7 +102,7 @@ const metadataOfTokens = view({
 
 const nfts = view({
   name: 'nfts',
-  help: 'One row is an instance of a non-fungible token, with its last event.',
+  help: 'One row per instance of a non-fungible token, with its last event.',
   columns: {
     asset_identifier: text('a.identifier', 'Token'),
     value: clarityValue(hex('i.value', 'Instance as a serialized Clarity value')),
@@ -125,7 +125,7 @@ const nfts = view({
 
 const minerRewards = view({
   name: 'miner_rewards',
-  help: 'One row is a reward that matured in a block of the canonical chain.',
+  help: 'One row per reward that matured in a block of the canonical chain.',
   columns: {
     block_height: integer('r.height', 'Height of the block'),
     block_time: time('b.block_time', 'Time of the block'),
@@ -148,11 +148,11 @@ const minerRewards = view({
 
 const names = view({
   name: 'names',
-  help: 'One row is a name that an operation on this chain changed, with the last such operation.',
+  help: 'One row per name that an operation on this chain changed, with the last operation.',
   columns: {
     name: text('n.name', 'Name with its namespace, such as `alice.btc`'),
     namespace: text('n.namespace', 'Namespace'),
-    is_active: integer('n.active', '0 where the last operation revoked the name'),
+    is_active: integer('n.active', '0 if the last operation revoked the name'),
     operated_by: text('p.address', 'Principal that made the last operation: the owner, or the importer'),
     block_height,
     position,

@@ -20,12 +20,12 @@ import {
 
 const mempool = view({
   name: 'mempool_transactions',
-  help: 'One row is a transaction that was announced and is not on the canonical chain.',
+  help: 'One row per transaction that was announced and is not on the canonical chain.',
   columns: {
     tx_id: hex('m.tx_id', 'Transaction id'),
     tx_id_bytes: bytes('m.tx_id', 'Transaction id as bytes, which an index finds'),
     status: word('m.state', storedMempoolState, 'Status', (state) => mempoolStatuses[state]),
-    receipt_time: fineTime('m.received_at', PER_SECOND.microseconds, 'Time at which the transaction arrived'),
+    receipt_time: fineTime('m.received_at', PER_SECOND.microseconds, 'Time when the transaction arrived'),
     receipt_block_height: integer('m.receipt_block_height', 'Height of the chain at that time'),
     replaced_by_tx_id: optionalHex('m.replaced_by_tx_id', 'Transaction that replaced this one'),
     ...spentColumns('m'),
@@ -42,13 +42,13 @@ const at = (sql: string, help: string): ViewColumn => fineTime(sql, PER_SECOND.m
 
 const hooks = view({
   name: 'hooks',
-  help: 'One row is a chainhook, without its URL and filters, which may contain credentials.',
+  help: 'One row per chainhook, without its URL and filters, which may contain credentials.',
   columns: {
     uuid: text('h.uuid', 'Identifier of the chainhook'),
     consumer: text('h.consumer', 'Owner of the API key that registered the chainhook'),
     name: text("CAST(json_extract(h.definition, '$.name') AS TEXT)", 'Name that its definition gives'),
     status: word(hookNow.status, storedStatus, 'Status'),
-    is_enabled: boolean(isEnabledHook, '1 where blocks are evaluated'),
+    is_enabled: boolean(isEnabledHook, '1 if blocks are evaluated'),
     created_at: at('h.created_at', 'Time of the registration'),
     deleted_at: at('h.deleted_at', 'Time of the deletion; null for a chainhook that exists'),
     evaluated_block_count: integer(`CAST(${hookNow.evaluated} AS INTEGER)`, 'Blocks that were evaluated'),
@@ -63,7 +63,7 @@ const hooks = view({
     consecutive_failures: integer('h.consecutive_failures', 'Attempts that failed since one succeeded'),
     last_delivery_at: at('h.last_delivery_at', 'Time of the last attempt'),
     last_delivery_status_code: integer('h.last_delivery_status', 'Status code of the last attempt'),
-    interrupted_reason: text('h.interrupted_reason', 'Reason for which the chainhook was interrupted'),
+    interrupted_reason: text('h.interrupted_reason', 'Reason for the interruption'),
   },
   from: fromHooks.replace(/^FROM /, ''),
   indexed: ['uuid'],
@@ -73,22 +73,22 @@ const hooks = view({
 
 const hookDeliveries = view({
   name: 'hook_deliveries',
-  help: 'One row is a delivery of a chainhook, without its body.',
+  help: 'One row per delivery of a chainhook, without its body.',
   columns: {
     webhook_id: text('d.webhook_id', 'Identifier that the receiver gets'),
     hook_uuid: text('h.uuid', 'Identifier of the chainhook'),
     state: word('d.state', storedState, 'State'),
     reason: word('d.reason', storedReason, 'Reason'),
     sequence: integer('d.sequence', 'Number of a live delivery'),
-    created_at: at('d.created_at', 'Time at which the delivery was queued'),
+    created_at: at('d.created_at', 'Time when the delivery was queued'),
     next_attempt_at: at('d.next_attempt_at', 'Time of the next attempt'),
-    delivered_at: at('d.delivered_at', 'Time at which the receiver accepted the delivery'),
+    delivered_at: at('d.delivered_at', 'Time when the receiver accepted the delivery'),
     attempt_count: integer('d.attempts', 'Number of attempts'),
     min_block_height: integer('d.min_height', 'Lowest height of its blocks'),
     max_block_height: integer('d.max_height', 'Greatest height of its blocks'),
     body_bytes: integer('d.body_bytes', 'Bytes of the body'),
     body_sha256: text('CAST(lower(hex(d.body_sha256)) AS TEXT)', 'SHA-256 of the body'),
-    problem: text('d.problem', 'Reason for which there is no body'),
+    problem: text('d.problem', 'Reason for a missing body'),
   },
   from: 'hook_deliveries d JOIN hooks h ON h.id = d.hook_id',
   indexed: ['webhook_id', 'hook_uuid'],

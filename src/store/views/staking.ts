@@ -30,11 +30,11 @@ const anchorOf = (value: string, order: 'ASC' | 'DESC'): string =>
     WHERE a.height >= ${startOf('c.cycle')} AND a.height < ${startOf('c.cycle + 1')}
     ORDER BY a.height ${order}, a.ordinal ${order} LIMIT 1)`;
 
-const unknownLength = 'null where neither the network nor a bond gives the length of cycles';
+const unknownLength = 'null if neither the network nor a bond gives the length of cycles';
 
 const rewardCycles = view({
   name: 'reward_cycles',
-  help: 'One row is a reward cycle whose signers are chosen.',
+  help: 'One row per reward cycle with a chosen signer set.',
   columns: {
     cycle: integer('c.cycle', 'Number of the reward cycle'),
     first_burn_block_height: integer(startOf('c.cycle'), `Height of its first Bitcoin block; ${unknownLength}`),
@@ -60,11 +60,11 @@ const rewardCycles = view({
 
 const cycleStackers = view({
   name: 'reward_cycle_stackers',
-  help: 'One row is a stacker of a reward cycle under pox-4.',
+  help: 'One row per stacker of a reward cycle under pox-4.',
   columns: {
     cycle: integer('s.cycle', 'Number of the reward cycle'),
     stacker: text('s.address', 'Principal that stacks'),
-    pool: text('pool.address', 'Pool that stacks for the stacker; null where the stacker stacks alone'),
+    pool: text('pool.address', 'Pool of the stacker; null for a solo stacker'),
     locked: amount(unsigned('s.locked'), 'Micro-STX that are locked'),
     signer_key: optionalHex('s.signer_key', 'Public key of the signer; null until the pool commits the STX to one'),
     signer_key_bytes: bytes('s.signer_key', 'Public key as bytes'),
@@ -80,7 +80,7 @@ const blockOf = (table: string): string => `JOIN blocks b ON ${inBlock(`${table}
 
 const signers = view({
   name: 'staking_signers',
-  help: 'One row is a signer of pox-5 with the key that it registered last.',
+  help: 'One row per signer of pox-5, with the last key that it registered.',
   columns: {
     signer: text('k.address', "Contract that manages the signer's stakers"),
     signer_key: hex('k.signer_key', 'Public key of the signer'),
@@ -96,7 +96,7 @@ const signers = view({
 
 const bonds = view({
   name: 'bonds',
-  help: 'One row is a bond of pox-5.',
+  help: 'One row per bond of pox-5.',
   columns: {
     bond_index: integer('d.bond_index', 'Number of the bond'),
     target_rate: integer('d.target_rate', 'Yield that the bond aims at, in basis points a year'),
@@ -128,14 +128,14 @@ const rewardColumns = {
 
 const bondStakers = view({
   name: 'bond_stakers',
-  help: 'One row is the current state of a staker in a bond of pox-5.',
+  help: 'One row per staker in a bond of pox-5, with the current state.',
   columns: {
     bond_index: integer('s.bond_index', 'Number of the bond'),
     staker: text('staker.address', 'Principal that stakes'),
     signer: text('signer.address', 'Signer that the staker chose'),
     btc_locked: amount('s.btc_locked', 'Sats in the bond'),
     stx_locked: amount('s.stx_locked', 'Micro-STX that are locked for the bond'),
-    has_left_early: boolean('s.early_exit', '1 where the staker took its Bitcoin out before the end'),
+    has_left_early: boolean('s.early_exit', '1 if the staker took its Bitcoin out before the end'),
     first_cycle: integer('s.first_cycle', 'First reward cycle in which the signer signs for the staker'),
     ...rewardColumns,
     position: positionOf('s'),
@@ -150,7 +150,7 @@ const bondStakers = view({
 
 const stakers = view({
   name: 'stakers',
-  help: 'One row is the current state of a staker of STX without a bond under pox-5.',
+  help: 'One row per staker of STX without a bond under pox-5, with the current state.',
   columns: {
     staker: text('staker.address', 'Principal that stakes'),
     signer: text('signer.address', 'Signer that the staker chose'),
