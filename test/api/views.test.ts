@@ -547,14 +547,14 @@ test('v1_hooks and v1_hook_deliveries', () => {
   });
   const seconds = (name: string) => `substr(${name}, 1, 19) || '.000Z' AS ${name}`;
   const expected = ['u1', 'u2'].map((uuid) => {
-    const { status } = serializedHook(
-      records.find(uuid, 'default')!,
-      { count: 0, oldest: null },
-      null,
-      0,
-      null,
-      () => null,
-    );
+    const { status } = serializedHook({
+      record: records.find(uuid, 'default')!,
+      waiting: { count: 0, oldest: null },
+      failing: null,
+      lag: 0,
+      pausedReason: null,
+      interfaceOf: () => null,
+    });
     return {
       uuid,
       name: "alice's",
@@ -575,7 +575,7 @@ test('v1_hooks and v1_hook_deliveries', () => {
 
   const { items } = deliveryLog(db).page(id, everyDelivery, 10, null);
   const deliveries = items.map((one) => {
-    const shown = serializedDelivery(one, undefined, false);
+    const shown = serializedDelivery(one, { lastAttempt: undefined, underWay: false });
     const { sequence, reason, state, body_bytes, body_sha256, attempt_count } = shown;
     const times = { created_at: isoTime(shown.created_at), delivered_at: isoOrNull(shown.delivered_at) };
     return { webhook_id: shown.id, sequence, reason, state, body_bytes, body_sha256, attempt_count, ...times };

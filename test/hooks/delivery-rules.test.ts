@@ -551,7 +551,7 @@ test('a delivery is no longer in flight once its result is written down, though 
   feed(direct, straight.slice(0, upTo(straight, 1)));
   const one = direct.made(uuid)[0]!;
   const shown = (['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const).map(
-    (state) => serializedDelivery({ ...one, state }, undefined, true).state,
+    (state) => serializedDelivery({ ...one, state }, { lastAttempt: undefined, underWay: true }).state,
   );
   expect(shown).toEqual(['in_flight', 'in_flight', 'delivered', 'dead', 'cancelled']);
 });

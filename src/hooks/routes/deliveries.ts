@@ -38,7 +38,10 @@ export function deliveryLog(
   read: ReadHooks,
 ) {
   const serialized = ({ hooks: { deliveries } }: HookReader, one: Delivery) =>
-    serializedDelivery(one, deliveries.attempts(one.id, 1)[0], dispatcher.underWay().includes(one.id));
+    serializedDelivery(one, {
+      lastAttempt: deliveries.attempts(one.id, 1)[0],
+      underWay: dispatcher.underWay().includes(one.id),
+    });
 
   return {
     page(now: HookReader, consumer: string, uuid: string, filter: DeliveryFilter, limit: number, at: Cursor | null) {

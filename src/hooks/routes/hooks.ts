@@ -68,14 +68,14 @@ export function management(
     interfaceOf = interfacesOf({ hooks, height }),
   ) {
     const lag = Math.max(0, height() - record.cursor.height);
-    return serializedHook(
+    return serializedHook({
       record,
-      hooks.deliveries.waiting(record.id),
-      failingOf(hooks, record),
-      record.stage === 'idle' && record.status === 'new' ? 0 : lag,
-      pausedReason(record),
+      waiting: hooks.deliveries.waiting(record.id),
+      failing: failingOf(hooks, record),
+      lag: record.stage === 'idle' && record.status === 'new' ? 0 : lag,
+      pausedReason: pausedReason(record),
       interfaceOf,
-    );
+    });
   }
 
   /** @throws HookProblem 400 if the URL is not allowed. A name that can't be resolved yet is allowed. */

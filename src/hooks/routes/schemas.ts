@@ -1,5 +1,6 @@
 /** Schemas and serializers of the chainhook routes: bodies, hooks, deliveries and backfills. Times are Unix seconds. */
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
+import { object } from '../../api/shared/fields.ts';
 import { RULES } from '../../api/shared/identifiers.ts';
 import { toHex } from '../../codec/hex.ts';
 import { List } from '../../http/pagination.ts';
@@ -7,7 +8,7 @@ import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/
 import { isEnabled } from '../../store/hooks/records.ts';
 import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
-import { Definition, definitionOf } from '../definition/definition.ts';
+import { Definition, definitionOf, type HookDefinition } from '../definition/definition.ts';
 import { type InterfaceOf, warningsOf } from '../definition/warnings.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -28,57 +29,126 @@ const Count = Type.Integer({ minimum: 0 });
 const pausedReasons = ['secret_unreadable', 'log_restored'] as const;
 export type PausedReason = (typeof pausedReasons)[number];
 
-export const HookResponse = Type.Object(
+const MILLISECONDS = 1000;
+const seconds = (milliseconds: number): number => Math.floor(milliseconds / MILLISECONDS);
+const maybeSeconds = (milliseconds: number | null): number | null =>
+  milliseconds === null ? null : seconds(milliseconds);
+
+/** Waiting deliveries of a hook. */
+interface Waiting {
+  count: number;
+  oldest: number | null;
+}
+
+/** The delivery that makes a hook fail, with its last attempt. */
+interface Failing {
+  delivery: Delivery;
+  attempt: Attempt | undefined;
+}
+
+/** Why an attempt failed, with the first line of the receiver's answer: `status 503: database is locked`. */
+function errorOf({ statusCode, error, excerpt }: Attempt): string {
+  if (statusCode === null) return error ?? 'no answer';
+  const [said = ''] = (excerpt ?? '').trim().split('\n');
+  return said === '' ? `status ${statusCode}` : `status ${statusCode}: ${said}`;
+}
+
+/** A chainhook, and what its status depends on. */
+interface ShownHook {
+  record: HookRecord;
+  definition: HookDefinition;
+  waiting: Waiting;
+  /** Null where the last attempt succeeded. */
+  failing: Failing | null;
+  /** Blocks from the hook's cursor to the tip. */
+  lag: number;
+  /** Why its deliveries wait; null if they don't. */
+  pausedReason: PausedReason | null;
+  /** Finds the interfaces of contracts that filters name. */
+  interfaceOf: InterfaceOf;
+}
+
+const hookStatus = object<ShownHook>()(
   {
-    uuid: Uuid,
-    definition: Type.Unsafe<object>(Definition),
-    status: Type.Object(
-      {
-        status: words(hookStatuses),
-        enabled: Type.Boolean(),
-        created_at: UnixTime,
-        last_evaluated_at: nullable(UnixTime),
-        last_evaluated_block_height: nullable(Height),
-        last_occurrence_at: nullable(UnixTime),
-        last_occurrence_block_height: nullable(Height),
-        evaluated_block_count: Count,
-        occurrence_count: Count,
-        pending_deliveries: Count,
-        oldest_pending_at: nullable(UnixTime),
-        last_delivery_at: nullable(UnixTime),
-        last_delivery_status_code: nullable(Type.Integer()),
-        consecutive_failures: Count,
-        failing_delivery: Type.Union([Type.String(), Type.Null()], {
-          description:
-            'Id of the delivery that failed and holds up those behind it, or that was given up last; null where the last attempt succeeded',
-        }),
-        last_error: Type.Union([Type.String(), Type.Null()], {
-          description:
-            "Why that delivery's last attempt failed: the receiver's status with the beginning of its answer, or why it was not reached",
-        }),
-        last_failed_at: nullable(UnixTime),
-        next_attempt_at: Type.Union([Type.Integer(), Type.Null()], {
-          description: 'Time of its next attempt, in Unix seconds; null where none is planned',
-        }),
-        interrupted_reason: nullable(Type.String()),
-        paused_reason: Type.Union([words(pausedReasons), Type.Null()], {
-          description:
-            "Why deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new one, or none, resumes them. Of several hosts, the one that delivers knows it. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
-        }),
-        lag_blocks: Type.Integer({
-          minimum: 0,
-          description: 'Number of blocks that the chainhook has not evaluated yet',
-        }),
-        warnings: Type.Array(Type.String(), {
-          description:
-            'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts.',
-        }),
-      },
-      { $id: 'ChainhookStatus' },
-    ),
+    status: [words(hookStatuses), ({ record }) => record.status],
+    enabled: [Type.Boolean(), ({ record }) => isEnabled(record)],
+    created_at: [UnixTime, ({ record }) => seconds(record.createdAt)],
+    last_evaluated_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastEvaluatedAt)],
+    last_evaluated_block_height: [nullable(Height), ({ record }) => record.lastEvaluatedHeight],
+    last_occurrence_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastOccurrenceAt)],
+    last_occurrence_block_height: [nullable(Height), ({ record }) => record.lastOccurrenceHeight],
+    evaluated_block_count: [Count, ({ record }) => record.evaluated],
+    occurrence_count: [Count, ({ record }) => record.occurrences],
+    pending_deliveries: [Count, ({ waiting }) => waiting.count],
+    oldest_pending_at: [nullable(UnixTime), ({ waiting }) => maybeSeconds(waiting.oldest)],
+    last_delivery_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastDeliveryAt)],
+    last_delivery_status_code: [nullable(Type.Integer()), ({ record }) => record.lastDeliveryStatus],
+    consecutive_failures: [Count, ({ record }) => record.consecutiveFailures],
+    failing_delivery: [
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'Id of the delivery that failed and holds up those behind it, or that was given up last; null where the last attempt succeeded',
+      }),
+      ({ failing }) => failing?.delivery.webhookId ?? null,
+    ],
+    last_error: [
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          "Why that delivery's last attempt failed: the receiver's status with the beginning of its answer, or why it was not reached",
+      }),
+      ({ failing }) => (failing?.attempt === undefined ? null : errorOf(failing.attempt)),
+    ],
+    last_failed_at: [
+      nullable(UnixTime),
+      ({ failing }) =>
+        failing?.attempt === undefined ? null : seconds(failing.attempt.at + failing.attempt.durationMs),
+    ],
+    next_attempt_at: [
+      Type.Union([Type.Integer(), Type.Null()], {
+        description: 'Time of its next attempt, in Unix seconds; null where none is planned',
+      }),
+      ({ failing }) => maybeSeconds(failing?.delivery.nextAttemptAt ?? null),
+    ],
+    interrupted_reason: [nullable(Type.String()), ({ record }) => record.interruptedReason],
+    paused_reason: [
+      Type.Union([words(pausedReasons), Type.Null()], {
+        description:
+          "Why deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new one, or none, resumes them. Of several hosts, the one that delivers knows it. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
+      }),
+      ({ pausedReason }) => pausedReason,
+    ],
+    lag_blocks: [
+      Type.Integer({
+        minimum: 0,
+        description: 'Number of blocks that the chainhook has not evaluated yet',
+      }),
+      ({ lag }) => lag,
+    ],
+    warnings: [
+      Type.Array(Type.String(), {
+        description:
+          'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts.',
+      }),
+      ({ definition, interfaceOf }) => warningsOf(definition, interfaceOf),
+    ],
+  },
+  { $id: 'ChainhookStatus' },
+);
+
+const [HookResponse, hookResponse] = object<ShownHook>()(
+  {
+    uuid: [Uuid, ({ record }) => record.uuid],
+    definition: [Type.Unsafe<object>(Definition), ({ definition }) => definition],
+    status: hookStatus,
   },
   { $id: 'Chainhook' },
 );
+
+export { HookResponse };
+
+/** A chainhook with its status. */
+export const serializedHook = (shown: Omit<ShownHook, 'definition'>) =>
+  hookResponse({ ...shown, definition: definitionOf(shown.record) });
 
 export const HookPage = Type.Object(
   { ...List.properties, results: Type.Array(HookResponse) },
@@ -89,40 +159,60 @@ const NotifiedBlocks = Type.Array(
   Type.Object({ height: Height, index_block_hash: Type.String(), tx_count: Count }, { $id: 'NotifiedBlock' }),
 );
 
-const DeliveryAttempt = Type.Object(
+const [DeliveryAttempt, deliveryAttempt] = object<Attempt>()(
   {
-    at: UnixTime,
-    duration_ms: Count,
-    url_host: Type.String(),
-    status_code: nullable(Type.Integer()),
-    error: nullable(Type.String()),
-    response_excerpt: nullable(Type.String()),
+    at: [UnixTime, ({ at }) => seconds(at)],
+    duration_ms: [Count, ({ durationMs }) => durationMs],
+    url_host: [Type.String(), ({ urlHost }) => urlHost],
+    status_code: [nullable(Type.Integer()), ({ statusCode }) => statusCode],
+    error: [nullable(Type.String()), ({ error }) => error],
+    response_excerpt: [nullable(Type.String()), ({ excerpt }) => excerpt],
   },
   { $id: 'DeliveryAttempt' },
 );
 
+/** Attempts as the delivery log shows them, in the given order. */
+export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(deliveryAttempt);
+
 const serializedStates = [...deliveryStates, 'in_flight'] as const;
 
-export const DeliverySummary = Type.Object(
+/** What a delivery's answer depends on besides its row. */
+interface Progress {
+  lastAttempt: Attempt | undefined;
+  /** Whether its request is under way. */
+  underWay: boolean;
+}
+
+/** A delivery without its attempts and body. */
+export const [DeliverySummary, serializedDelivery] = object<Delivery, [Progress]>()(
   {
-    id: Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),
-    sequence: nullable(Type.Integer()),
-    reason: words(reasons),
-    state: words(serializedStates),
-    apply: NotifiedBlocks,
-    rollback: NotifiedBlocks,
-    body_bytes: Count,
-    body_sha256: Type.String(),
-    created_at: UnixTime,
-    next_attempt_at: nullable(UnixTime),
-    delivered_at: nullable(UnixTime),
-    attempt_count: Count,
-    last_attempt: nullable(DeliveryAttempt),
-    problem: nullable(Type.String({ description: 'Reason why the delivery has no body' })),
+    id: [
+      Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),
+      ({ webhookId }) => webhookId,
+    ],
+    sequence: [nullable(Type.Integer()), ({ queue, sequence }) => (queue === 'live' ? sequence : null)],
+    reason: [words(reasons), ({ reason }) => reason],
+    // The request may still be under way for a moment after its result is written.
+    state: [
+      words(serializedStates),
+      (delivery, { underWay }) => (underWay && isOpen(delivery) ? 'in_flight' : delivery.state),
+    ],
+    apply: [NotifiedBlocks, ({ blocks }) => blocks.apply],
+    rollback: [NotifiedBlocks, ({ blocks }) => blocks.rollback],
+    body_bytes: [Count, ({ bodyBytes }) => bodyBytes],
+    body_sha256: [Type.String(), ({ bodySha256 }) => toHex(bodySha256).slice(2)],
+    created_at: [UnixTime, ({ createdAt }) => seconds(createdAt)],
+    next_attempt_at: [nullable(UnixTime), ({ nextAttemptAt }) => maybeSeconds(nextAttemptAt)],
+    delivered_at: [nullable(UnixTime), ({ deliveredAt }) => maybeSeconds(deliveredAt)],
+    attempt_count: [Count, ({ attempts }) => attempts],
+    last_attempt: [
+      nullable(DeliveryAttempt),
+      (_, { lastAttempt }) => (lastAttempt === undefined ? null : deliveryAttempt(lastAttempt)),
+    ],
+    problem: [nullable(Type.String({ description: 'Reason why the delivery has no body' })), ({ problem }) => problem],
   },
   { $id: 'DeliverySummary' },
 );
-
 export const DeliveryDetail = Type.Object(
   {
     ...DeliverySummary.properties,
@@ -132,20 +222,25 @@ export const DeliveryDetail = Type.Object(
   { $id: 'Delivery', extends: DeliverySummary },
 );
 
-export const BackfillResponse = Type.Object(
+/** A backfill as the API shows it. */
+export const [BackfillResponse, serializedBackfill] = object<Backfill>()(
   {
-    id: Uuid,
-    state: words(backfillStates),
-    dry_run: Type.Boolean(),
-    from_height: Height,
-    to_height: Height,
-    next_height: Height,
-    matched_blocks: Count,
-    matched_transactions: Count,
-    deliveries: Type.Object({ queued: Count, delivered: Count, dead: Count }),
-    created_at: UnixTime,
-    finished_at: nullable(UnixTime),
-    error: nullable(Type.String()),
+    id: [Uuid, ({ uuid }) => uuid],
+    state: [words(backfillStates), ({ state }) => state],
+    dry_run: [Type.Boolean(), ({ dryRun }) => dryRun],
+    from_height: [Height, ({ fromHeight }) => fromHeight],
+    to_height: [Height, ({ toHeight }) => toHeight],
+    next_height: [Height, ({ nextHeight }) => nextHeight],
+    matched_blocks: [Count, ({ matchedBlocks }) => matchedBlocks],
+    matched_transactions: [Count, ({ matchedTransactions }) => matchedTransactions],
+    deliveries: object<Backfill>()({
+      queued: [Count, ({ queued }) => queued],
+      delivered: [Count, ({ delivered }) => delivered],
+      dead: [Count, ({ dead }) => dead],
+    }),
+    created_at: [UnixTime, ({ createdAt }) => seconds(createdAt)],
+    finished_at: [nullable(UnixTime), ({ finishedAt }) => maybeSeconds(finishedAt)],
+    error: [nullable(Type.String()), ({ error }) => error],
   },
   { $id: 'Backfill' },
 );
@@ -278,125 +373,3 @@ export const PreviewBody = Type.Object(
   },
   { $id: 'ChainhookPreviewRequest', ...closed },
 );
-
-const MILLISECONDS = 1000;
-const seconds = (milliseconds: number): number => Math.floor(milliseconds / MILLISECONDS);
-const maybeSeconds = (milliseconds: number | null): number | null =>
-  milliseconds === null ? null : seconds(milliseconds);
-
-/** Waiting deliveries of a hook. */
-interface Waiting {
-  count: number;
-  oldest: number | null;
-}
-
-/** The delivery that makes a hook fail, with its last attempt. */
-interface Failing {
-  delivery: Delivery;
-  attempt: Attempt | undefined;
-}
-
-/** Why an attempt failed, with the first line of the receiver's answer: `status 503: database is locked`. */
-function errorOf({ statusCode, error, excerpt }: Attempt): string {
-  if (statusCode === null) return error ?? 'no answer';
-  const [said = ''] = (excerpt ?? '').trim().split('\n');
-  return said === '' ? `status ${statusCode}` : `status ${statusCode}: ${said}`;
-}
-
-/**
- * @param failing null where the last attempt succeeded
- * @param lag blocks from the hook's cursor to the tip
- * @param pausedReason why its deliveries wait; null if they don't
- * @param interfaceOf finds the interfaces of contracts that filters name
- */
-export function serializedHook(
-  record: HookRecord,
-  waiting: Waiting,
-  failing: Failing | null,
-  lag: number,
-  pausedReason: PausedReason | null,
-  interfaceOf: InterfaceOf,
-): Static<typeof HookResponse> {
-  const definition = definitionOf(record);
-  return {
-    uuid: record.uuid,
-    definition,
-    status: {
-      status: record.status,
-      enabled: isEnabled(record),
-      created_at: seconds(record.createdAt),
-      last_evaluated_at: maybeSeconds(record.lastEvaluatedAt),
-      last_evaluated_block_height: record.lastEvaluatedHeight,
-      last_occurrence_at: maybeSeconds(record.lastOccurrenceAt),
-      last_occurrence_block_height: record.lastOccurrenceHeight,
-      evaluated_block_count: record.evaluated,
-      occurrence_count: record.occurrences,
-      pending_deliveries: waiting.count,
-      oldest_pending_at: maybeSeconds(waiting.oldest),
-      last_delivery_at: maybeSeconds(record.lastDeliveryAt),
-      last_delivery_status_code: record.lastDeliveryStatus,
-      consecutive_failures: record.consecutiveFailures,
-      failing_delivery: failing?.delivery.webhookId ?? null,
-      last_error: failing?.attempt === undefined ? null : errorOf(failing.attempt),
-      last_failed_at: failing?.attempt === undefined ? null : seconds(failing.attempt.at + failing.attempt.durationMs),
-      next_attempt_at: maybeSeconds(failing?.delivery.nextAttemptAt ?? null),
-      interrupted_reason: record.interruptedReason,
-      paused_reason: pausedReason,
-      lag_blocks: lag,
-      warnings: warningsOf(definition, interfaceOf),
-    },
-  };
-}
-
-const serializedAttempt = ({ at, durationMs, urlHost, statusCode, error, excerpt }: Attempt) => ({
-  at: seconds(at),
-  duration_ms: durationMs,
-  url_host: urlHost,
-  status_code: statusCode,
-  error,
-  response_excerpt: excerpt,
-});
-
-/** @param underWay whether its request is under way */
-export function serializedDelivery(
-  delivery: Delivery,
-  lastAttempt: Attempt | undefined,
-  underWay: boolean,
-): Static<typeof DeliverySummary> {
-  return {
-    id: delivery.webhookId,
-    sequence: delivery.queue === 'live' ? delivery.sequence : null,
-    reason: delivery.reason,
-    // The request may still be under way for a moment after its result is written.
-    state: underWay && isOpen(delivery) ? 'in_flight' : delivery.state,
-    apply: delivery.blocks.apply,
-    rollback: delivery.blocks.rollback,
-    body_bytes: delivery.bodyBytes,
-    body_sha256: toHex(delivery.bodySha256).slice(2),
-    created_at: seconds(delivery.createdAt),
-    next_attempt_at: maybeSeconds(delivery.nextAttemptAt),
-    delivered_at: maybeSeconds(delivery.deliveredAt),
-    attempt_count: delivery.attempts,
-    last_attempt: lastAttempt === undefined ? null : serializedAttempt(lastAttempt),
-    problem: delivery.problem,
-  };
-}
-
-/** Attempts as the delivery log shows them, in the given order. */
-export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(serializedAttempt);
-
-/** A backfill as the API shows it. */
-export const serializedBackfill = (job: Backfill): Static<typeof BackfillResponse> => ({
-  id: job.uuid,
-  state: job.state,
-  dry_run: job.dryRun,
-  from_height: job.fromHeight,
-  to_height: job.toHeight,
-  next_height: job.nextHeight,
-  matched_blocks: job.matchedBlocks,
-  matched_transactions: job.matchedTransactions,
-  deliveries: { queued: job.queued, delivered: job.delivered, dead: job.dead },
-  created_at: seconds(job.createdAt),
-  finished_at: maybeSeconds(job.finishedAt),
-  error: job.error,
-});

@@ -395,7 +395,10 @@ class HookLists implements Disposable {
         filter: DeliveryFilter,
         limit: number,
         at: Cursor | null,
-      ) => shown(this.#log.page(HOOK, filter, limit, at), (one) => serializedDelivery(one, undefined, false)),
+      ) =>
+        shown(this.#log.page(HOOK, filter, limit, at), (one) =>
+          serializedDelivery(one, { lastAttempt: undefined, underWay: false }),
+        ),
     },
     backfills: {
       page: (_read: unknown, _consumer: string, _uuid: string, limit: number, at: Cursor | null) =>
