@@ -167,6 +167,17 @@ test.each<[string, Partial<Facts>, string, string]>([
   expect(all[name]).toMatchObject({ state: 'problem', message, remedy });
 });
 
+test.each(['starting', 'catching_up'] as const)(
+  'a server that is %s has no problem, however far the node is',
+  (state) => {
+    const node = { ...WELL.node!, height: 1_200 };
+    expect(found({ node, ...server({ state, reason: 'Wait.' }) }).sync).toMatchObject({
+      state: 'ok',
+      message: 'Wait.',
+    });
+  },
+);
+
 test('checks without a server are skipped, and those of the files and the node are not', () => {
   const all = found({ server: null });
   const skipped = Object.entries(all).flatMap(([name, { state }]) => (state === 'skipped' ? [name] : []));

@@ -77,7 +77,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     }
     if (server === null) return skipped(NO_SERVER);
     if (server.state === 'stuck') return skipped('Blocks are missing: see the check of blocks.');
-    if (server.state === 'catching_up') return ok(server.reason ?? 'The index catches up.');
+    if (['starting', 'catching_up'].includes(server.state)) return ok(server.reason ?? 'The index catches up.');
     const lag = node.height - (server.index.height ?? 0);
     if (lag <= BLOCKS_BEHIND) return ok(`The index is at block ${number(server.index.height ?? 0)}.`);
     return problem(`The index is ${number(lag)} blocks behind the node: ${server.reason ?? server.state}`, server.next);
