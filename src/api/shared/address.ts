@@ -181,7 +181,7 @@ const counts = Type.Object(
 );
 const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
 
-/** What an answer depends on besides the transaction. */
+/** The parameters of a request that its answer depends on. */
 interface AskedOf {
   /** A transfer of the principal to itself counts twice. */
   principal: string;

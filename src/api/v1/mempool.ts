@@ -12,12 +12,11 @@ import { nullable, words } from '../shared/values.ts';
 /** The types whose pending transactions are counted. */
 const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'poison_microblock'] as const;
 
-const ByType = <T>(of: T): Record<(typeof countedTypes)[number], T> => ({
-  token_transfer: of,
-  smart_contract: of,
-  contract_call: of,
-  poison_microblock: of,
-});
+type CountedType = (typeof countedTypes)[number];
+
+/** An object with a value for each of these types. */
+const byType = <T>(of: (type: CountedType) => T) =>
+  Object.fromEntries(countedTypes.map((type) => [type, of(type)])) as Record<CountedType, T>;
 
 const Percentile = nullable(Type.Number());
 const Percentiles = Type.Object(
@@ -28,10 +27,16 @@ const Percentiles = Type.Object(
 /** Percentiles are interpolated between two values; null if no transaction of the type is pending. */
 const MempoolStats = Type.Object(
   {
-    tx_type_counts: Type.Object(ByType(Type.Integer())),
-    tx_simple_fee_averages: Type.Object(ByType(Percentiles), { description: 'Fees in micro-STX' }),
-    tx_ages: Type.Object(ByType(Percentiles), { description: 'Number of blocks since the transactions were received' }),
-    tx_byte_sizes: Type.Object(ByType(Percentiles)),
+    tx_type_counts: Type.Object(byType(() => Type.Integer())),
+    tx_simple_fee_averages: Type.Object(
+      byType(() => Percentiles),
+      { description: 'Fees in micro-STX' },
+    ),
+    tx_ages: Type.Object(
+      byType(() => Percentiles),
+      { description: 'Number of blocks since the transactions were received' },
+    ),
+    tx_byte_sizes: Type.Object(byType(() => Percentiles)),
   },
   { $id: 'MempoolStatistics' },
 );
@@ -51,19 +56,9 @@ function percentiles(values: readonly number[]) {
   return { p25: at(25), p50: at(50), p75: at(75), p95: at(95) };
 }
 
-function byType<T>(of: (type: (typeof countedTypes)[number]) => T) {
-  const [transfer, contract, call, poison] = countedTypes;
-  return {
-    token_transfer: of(transfer),
-    smart_contract: of(contract),
-    contract_call: of(call),
-    poison_microblock: of(poison),
-  };
-}
-
 /** Statistics of pending transactions. @param nextHeight height of the next block */
 function mempoolStats(pending: readonly PendingFeeAndSize[], nextHeight: number): Static<typeof MempoolStats> {
-  const of = (type: (typeof countedTypes)[number]) => pending.filter((one) => one.type === type);
+  const of = (type: CountedType) => pending.filter((one) => one.type === type);
   return {
     tx_type_counts: byType((type) => of(type).length),
     tx_simple_fee_averages: byType((type) => percentiles(of(type).map(({ fee }) => fee))),

@@ -53,7 +53,7 @@ function errorOf({ statusCode, error, excerpt }: Attempt): string {
   return said === '' ? `status ${statusCode}` : `status ${statusCode}: ${said}`;
 }
 
-/** A chainhook, and what its status depends on. */
+/** A chainhook with all that its status is computed from. */
 interface ShownHook {
   record: HookRecord;
   definition: HookDefinition;
@@ -176,7 +176,7 @@ export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map
 
 const serializedStates = [...deliveryStates, 'in_flight'] as const;
 
-/** What a delivery's answer depends on besides its row. */
+/** The state of a delivery's attempts. */
 interface Progress {
   lastAttempt: Attempt | undefined;
   /** Whether its request is under way. */
