@@ -116,7 +116,7 @@ export class HistoryError extends ApiError {
   override readonly name = 'HistoryError';
   constructor(
     status: 404 | 503,
-    code: 'before_history' | 'history_incomplete' | 'asking_node',
+    code: 'BEFORE_HISTORY' | 'HISTORY_INCOMPLETE' | 'ASKING_NODE',
     message: string,
     headers: ApiError['headers'],
   ) {
@@ -165,7 +165,7 @@ export const Problem = Type.Object(
     code: Type.Optional(
       Type.String({
         description:
-          'Error code for programs, where the status alone does not tell the error. A 404 with `before_history` is of a server that began at a block: what was not found may be older.',
+          'Error code for programs, where the status alone does not tell the error. A 404 with `BEFORE_HISTORY` is of a server that began at a block: what was not found may be older.',
       }),
     ),
     error: Type.String({ description: 'Phrase of the HTTP status' }),

@@ -16,11 +16,11 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  * - `pending`: nothing that is older, such as pending transactions or fees. One exception: if a branch that lost below the first
  *   block mined a transaction, and the node announces it again, it stays pending although an older block used its nonce.
  * - `thing`: one block, transaction or contract, which is complete if it is found. If it isn't found, it may be older: the 404
- *   has the code `before_history`.
+ *   has the code `BEFORE_HISTORY`.
  * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header
  *   {@link HISTORY_HEADER} says so. A 404 is that of a thing.
  * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link withUntouched}.
- * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `history_incomplete`.
+ * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `HISTORY_INCOMPLETE`.
  */
 export type HistoryNeed = 'none' | 'pending' | 'thing' | 'since' | 'account' | 'whole';
 
@@ -38,7 +38,7 @@ export const HistoryFrom = Type.Integer({
 const begins = (from: number): string => `the history of this server begins at block ${from}`;
 
 /** What wasn't found may be older than the index. */
-const NOT_FOUND_SINCE = 'before_history';
+const NOT_FOUND_SINCE = 'BEFORE_HISTORY';
 
 /** Seconds after which the node may have answered about an account. */
 const RETRY_AFTER_SECONDS = 1;
@@ -54,7 +54,7 @@ export type AskAccount = (principal: string, indexBlockHash: Uint8Array) => Prom
 
 /** The error for an account whose state the node didn't return. */
 export const nodeAway = (principal: string, reason: string, options?: ErrorOptions): ApiError =>
-  new ApiError(503, `The node didn't return the account ${principal} (${reason}); try again later`, 'node_away', {
+  new ApiError(503, `The node didn't return the account ${principal} (${reason}); try again later`, 'NODE_AWAY', {
     headers: { 'retry-after': String(NODE_RETRY_AFTER_SECONDS) },
     ...options,
   });
@@ -69,7 +69,7 @@ export function requireWholeHistory(read: Reader): void {
   const from = read.chain.historyFrom();
   if (from === null) return;
   const message = `The answer needs older blocks: ${begins(from)}`;
-  throw new HistoryError(503, 'history_incomplete', message, withFrom(from));
+  throw new HistoryError(503, 'HISTORY_INCOMPLETE', message, withFrom(from));
 }
 
 /**
@@ -101,12 +101,12 @@ async function untouchedAccount(
   if (knowledge === 'asking') {
     const message = `The node is being asked what ${principal} had before block ${from}; ask again`;
     const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };
-    throw new HistoryError(503, 'asking_node', message, headers);
+    throw new HistoryError(503, 'ASKING_NODE', message, headers);
   }
   const tip = read.chain.tip();
   if (tip !== null && askAccount !== null) return askAccount(principal, tip.indexBlockHash);
   const message = `No block has touched ${principal} yet, and ${begins(from)}; ask the node at /v2/accounts/${principal}`;
-  throw new HistoryError(503, 'history_incomplete', message, withFrom(from));
+  throw new HistoryError(503, 'HISTORY_INCOMPLETE', message, withFrom(from));
 }
 
 /**

@@ -11,7 +11,7 @@ const RETRY_AFTER_SECONDS = 5;
 /** The error while the server doesn't know its chain. @param reason the server's state in sentences; null if it isn't known */
 export function unknownChain(reason: string | null): ApiError {
   const message = "This server doesn't know its chain yet";
-  return new ApiError(503, reason === null ? message : `${message}. ${reason}`, 'chain_unknown', {
+  return new ApiError(503, reason === null ? message : `${message}. ${reason}`, 'CHAIN_UNKNOWN', {
     headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
   });
 }

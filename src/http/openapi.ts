@@ -49,7 +49,7 @@ interface Body {
 /** The 503 response: the index can't be read now, or lacks the minimum height, the chain, or the blocks that the answer needs. */
 const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
   json(
-    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks: ask again after Retry-After; or the answer needs blocks from before the server's first (code \`history_incomplete\`) or an account that the node is yet to be asked for (\`asking_node\`), or about which it doesn't answer (\`node_away\`); or the server doesn't know its chain yet (\`chain_unknown\`); or the data can't be read now`,
+    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks: ask again after Retry-After; or the answer needs blocks from before the server's first (code \`HISTORY_INCOMPLETE\`) or an account that the node is yet to be asked for (\`ASKING_NODE\`), or about which it doesn't answer (\`NODE_AWAY\`); or the server doesn't know its chain yet (\`CHAIN_UNKNOWN\`); or the data can't be read now`,
     unavailableSchema ?? schema,
   );
 
@@ -140,7 +140,7 @@ const HEIGHT = {
 /** The response header with the height at which the history begins. */
 const HISTORY_FROM = {
   description:
-    'Height of the first block that the server knows, if it began at a block: the answer has nothing older. The errors `before_history`, `history_incomplete` and `asking_node` have it too. A server that knows the whole chain sends none.',
+    'Height of the first block that the server knows, if it began at a block: the answer has nothing older. The errors `BEFORE_HISTORY`, `HISTORY_INCOMPLETE` and `ASKING_NODE` have it too. A server that knows the whole chain sends none.',
   schema: HistoryFrom,
 };
 

@@ -179,12 +179,12 @@ function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdic
   const { from } = both;
   const named = since.headers.get(HISTORY_HEADER);
   if (since.status === 503) {
-    expect(since.text).toMatch(/history_incomplete|asking_node/);
+    expect(since.text).toMatch(/HISTORY_INCOMPLETE|ASKING_NODE/);
     expect([named, since.text.includes(String(from))]).toEqual([String(from), true]);
     expect(history === 'whole' || history === 'account' || REFUSING.has(route.path)).toBe(true);
     return 'refused';
   }
-  if (since.status === 404 && since.text.includes('before_history')) {
+  if (since.status === 404 && since.text.includes('BEFORE_HISTORY')) {
     expect(since.text).toContain(`block ${from}`);
     if (whole.status === 200) expect(heightOf(whole.body, both) ?? 0).toBeLessThan(from);
     return 'not found';
@@ -471,12 +471,12 @@ describe('an index that began at block 20', () => {
       const atAll = await whole.ask(`/extended/${path.replace('ADDRESS', known!)}`);
       expect(compare(route, both, atAll, await of(known!))).toBe('account');
       const asking = await of(waiting!);
-      expect([asking.status, asking.body.code, header(asking)]).toEqual([503, 'asking_node', '20']);
+      expect([asking.status, asking.body.code, header(asking)]).toEqual([503, 'ASKING_NODE', '20']);
       expect(asking.headers.get('retry-after')).toBe('1');
       const untouched = await whole.ask(`/extended/${path.replace('ADDRESS', idle)}`);
       expect(compare(route, both, untouched, await of(idle))).toBe('account');
       const alone = await withoutNode.ask(`/extended/${path.replace('ADDRESS', idle)}`);
-      expect([alone.status, alone.body.code, header(alone)]).toEqual([503, 'history_incomplete', '20']);
+      expect([alone.status, alone.body.code, header(alone)]).toEqual([503, 'HISTORY_INCOMPLETE', '20']);
       expect(alone.body.message).toContain(`/v2/accounts/${idle}`);
     }
     const post = async (body: object) => {
@@ -490,8 +490,8 @@ describe('an index that began at block 20', () => {
     });
     const token = `${alice.address}.token::coin`;
     for (const [asked, code] of [
-      [{ principals: [known, waiting] }, 'asking_node'],
-      [{ principals: [known], fungible_tokens: [token] }, 'history_incomplete'],
+      [{ principals: [known, waiting] }, 'ASKING_NODE'],
+      [{ principals: [known], fungible_tokens: [token] }, 'HISTORY_INCOMPLETE'],
     ] as const) {
       const [, refused] = await Promise.all(await post(asked));
       expect([refused!.status, refused!.body.code]).toEqual([503, code]);
@@ -513,7 +513,7 @@ describe('an index that began at block 20', () => {
       expect([id, answer.status, header(answer)]).toEqual([id, 404, '20']);
       expect(answer.body).toEqual({
         statusCode: 404,
-        code: 'before_history',
+        code: 'BEFORE_HISTORY',
         error: 'Not Found',
         message: 'Block not found; the history of this server begins at block 20',
       });
@@ -521,10 +521,10 @@ describe('an index that began at block 20', () => {
     const message = 'The answer needs older blocks: the history of this server begins at block 20';
     const refused = await since.ask('/extended/v3/tokens/stx/supply');
     expect([refused.status, header(refused)]).toEqual([503, '20']);
-    expect(refused.body).toMatchObject({ code: 'history_incomplete', message });
-    expect((await since.ask('/v1/names/muneeb.btc')).body).toEqual({ error: `${message} (history_incomplete)` });
+    expect(refused.body).toMatchObject({ code: 'HISTORY_INCOMPLETE', message });
+    expect((await since.ask('/v1/names/muneeb.btc')).body).toEqual({ error: `${message} (HISTORY_INCOMPLETE)` });
     const unknown = await since.ask(`/extended/v1/search/0x${'77'.repeat(32)}`);
-    expect(unknown.body).toMatchObject({ found: false, error: expect.stringContaining('20 (before_history)') });
+    expect(unknown.body).toMatchObject({ found: false, error: expect.stringContaining('20 (BEFORE_HISTORY)') });
   });
 
   test('says so in every answer: fresh, cached, unmodified, to HEAD, and after a cursor of another server', async () => {

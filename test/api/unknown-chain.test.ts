@@ -58,7 +58,7 @@ test('every route of the chain answers 503 with the state of the server until th
     ]);
   }
   expect(answered.sort()).toEqual(WITHOUT_CHAIN.sort());
-  expect(await (await ask('/extended/v3/transactions')).json()).toMatchObject({ code: 'chain_unknown' });
+  expect(await (await ask('/extended/v3/transactions')).json()).toMatchObject({ code: 'CHAIN_UNKNOWN' });
 });
 
 test('routes of the state, the docs and the console answer while the chain is unknown', async () => {

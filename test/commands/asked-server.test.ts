@@ -102,7 +102,7 @@ test('a 500 that passes is none, and one that stays is an answer', async () => {
 });
 
 test('a Stackside that lacks older blocks is not asked again', async () => {
-  const { url, requests } = serverOf(() => Response.json({ code: 'history_incomplete' }, { status: 503 }));
+  const { url, requests } = serverOf(() => Response.json({ code: 'HISTORY_INCOMPLETE' }, { status: 503 }));
   expect(await asked(url, quickClock()).ask('/')).toMatchObject({ status: 503 });
   expect(requests.length).toBe(1);
 });

@@ -344,7 +344,7 @@ test('a server without a simulated node says on every route that it has none', a
     expect([path, answer.status, answer.body]).toEqual([
       path,
       404,
-      expect.objectContaining({ code: 'no_simulated_node' }) as never,
+      expect.objectContaining({ code: 'NOT_A_DEVNET' }) as never,
     ]);
   }
 });

@@ -405,7 +405,7 @@ test('a cursor of another log is refused where its block is unknown, and one of 
   const changes = await pages(other.get, 'limit=500');
   const get = getFrom(server);
   const low = await get(`${PATH}?after=${changes[2].cursor}`);
-  expect([low.status, ((await low.json()) as Change).code]).toEqual([409, 'CURSOR_OF_ANOTHER_LOG']);
+  expect([low.status, ((await low.json()) as Change).code]).toEqual([409, 'UNKNOWN_CURSOR']);
   const { cursor } = changes.at(-1);
   const high = (await (await get(`${PATH}?after=${cursor}`)).json()) as Change;
   expect(high).toEqual({ results: [], next: cursor, has_more: false });
@@ -440,7 +440,7 @@ test('a cursor of another log leads on from a canonical block, and is refused at
     expect(changes.map(({ cursor }) => cursor)).not.toContain(change.cursor);
     const response = await one.get(`${PATH}?after=${change.cursor}&limit=500`);
     if (orphans.has(hashOf(change))) {
-      expect([response.status, ((await response.json()) as Change).code]).toEqual([409, 'CURSOR_OF_ANOTHER_LOG']);
+      expect([response.status, ((await response.json()) as Change).code]).toEqual([409, 'UNKNOWN_CURSOR']);
       refused += 1;
       continue;
     }

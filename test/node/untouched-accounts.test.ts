@@ -40,7 +40,7 @@ test('the next request asks again after the node fails or lacks the tip', async 
     node.answer(`/v2/accounts/${bob.address}`, () => new Response('not now', { status }));
     const error = await ask(bob.address, tip).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ApiError);
-    expect(error).toMatchObject({ status: 503, code: 'node_away', headers: { 'retry-after': '5' } });
+    expect(error).toMatchObject({ status: 503, code: 'NODE_AWAY', headers: { 'retry-after': '5' } });
     expect((error as Error).message).toContain(bob.address);
   }
   expect(node.asked.length).toBe(3);
@@ -68,5 +68,5 @@ test('at most 64 requests wait for a node that does not answer', async () => {
   release();
   const outcomes = await Promise.all(all);
   expect(outcomes.filter((one) => one === 'answered').length).toBe(64);
-  expect(outcomes.filter((one) => one === 'node_away').length).toBe(36);
+  expect(outcomes.filter((one) => one === 'NODE_AWAY').length).toBe(36);
 });

@@ -16,7 +16,7 @@ export interface Steering {
 /** The access of every request to a server without a simulated node. */
 const absent = (): never => {
   const message = 'This server has no simulated node; stackside demo starts one with it';
-  throw new ApiError(404, message, 'no_simulated_node');
+  throw new ApiError(404, message, 'NOT_A_DEVNET');
 };
 
 /** Grants access to programs on this machine, and to pages of this server. */
@@ -91,7 +91,7 @@ export const familyOf = (steering: Steering | null) =>
     access: accessTo(steering),
     keyless: true,
     errors: steeringErrors,
-    notFound: 'Simulated node not found: the server is no demo (code `no_simulated_node`)',
+    notFound: 'Simulated node not found: the server is no demo (code `NOT_A_DEVNET`)',
     refusals: {
       403: 'The client is on another machine, or a web page of another origin',
       421: 'The Host of the request is not a name of this server',

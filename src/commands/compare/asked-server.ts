@@ -159,7 +159,7 @@ export class AskedServer {
   #secondsAfter({ status, headers, body }: Answer): number | null {
     if (PASSING.has(status)) return 0;
     // A Stackside says so where the question needs blocks that it doesn't have, for which no wait helps.
-    if (!BUSY.has(status) || Object(body).code === 'history_incomplete') return null;
+    if (!BUSY.has(status) || Object(body).code === 'HISTORY_INCOMPLETE') return null;
     return secondsOf(headers.get('retry-after'), this.options.clock.now()) ?? 0;
   }
 

@@ -376,7 +376,7 @@ const unknownPlace = (error: unknown): unknown =>
     ? new ApiError(
         409,
         `The cursor belongs to another log, and its block ${toHex(error.block)} isn't on the chain of this server: another server gave the cursor, or the log was restored to an earlier point. Begin again with from_height`,
-        'CURSOR_OF_ANOTHER_LOG',
+        'UNKNOWN_CURSOR',
       )
     : error;
 
