@@ -1,5 +1,6 @@
 /** Retention of chainhooks: removes old bodies and rows of deliveries, and ledger rows of blocks too deep to be orphaned. */
 import type { Clock } from '../base/clock.ts';
+import { type Loop, startLoop } from '../base/service.ts';
 import type { Made } from '../store/hooks/outbox.ts';
 import type { HookReads } from '../store/hooks/store.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
@@ -70,9 +71,7 @@ type ForgetBatch = () => Promise<boolean>;
 export function maintenance(options: MaintenanceOptions) {
   const { store, commands, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
   const { records, candidates } = store;
-  let end = () => {};
-  let stopped = false;
-  let working: Promise<void> | null = null;
+  let loop: Loop | null = null;
   /** The last delivery whose body was removed for its age, and per hook the last one removed for their number. */
   let agedUpTo = { createdAt: 0, id: 0 };
   const surplusUpTo = new Map<number, number>();
@@ -126,37 +125,28 @@ export function maintenance(options: MaintenanceOptions) {
     ...records.withLongLog(mostBodies).map((id) => () => forgetSurplus(id)),
   ];
 
-  async function work(): Promise<void> {
-    try {
-      for (const forgetBatch of kinds()) {
-        while (!stopped && (await forgetBatch())) await clock.turn();
-        await clock.turn();
-      }
-    } catch (error) {
-      logTaskFailure(log, error);
-    } finally {
-      working = null;
+  /** Removes in batches, with turns for others in between. */
+  async function run(signal?: AbortSignal): Promise<void> {
+    for (const forgetBatch of kinds()) {
+      while (signal?.aborted !== true && (await forgetBatch())) await clock.turn();
+      await clock.turn();
     }
   }
 
-  function run(): Promise<void> {
-    working ??= work();
-    return working;
-  }
-
   return {
-    /** Runs once, now, in batches with turns for others in between. */
     run,
     /** Also starts again after `stop`. */
     start(): void {
-      stopped = false;
-      end = clock.every(EVERY_MS, run);
+      loop = startLoop({
+        clock,
+        everyMs: EVERY_MS,
+        turn: run,
+        // Whatever the error is, the other tasks go on.
+        passes: (error) => error instanceof Error,
+        failed: (error) => logTaskFailure(log, error),
+      });
     },
     /** Resolves when the present batch is done. */
-    async stop(): Promise<void> {
-      stopped = true;
-      end();
-      await working;
-    },
+    stop: async (): Promise<void> => loop?.stop(),
   };
 }

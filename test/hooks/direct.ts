@@ -1,7 +1,7 @@
 /** Chainhooks without a server, with a clock and a resolver of the test. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
-import { type Clock, type Every, systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { Lease } from '../../src/cluster/lease-keeper.ts';
 import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { hookBackfills } from '../../src/hooks/routes/backfills.ts';
@@ -38,8 +38,6 @@ interface Given {
   rules?: Partial<HookRules>;
   guard?: TargetGuard;
   clock?: MovedTime;
-  /** What is done again and again; by the real clock where it isn't given. */
-  every?: Every;
   /** Timers of one call; by the real clock if it isn't given. */
   after?: Clock['after'];
   lease?: Lease;
@@ -61,7 +59,6 @@ export function directHooks(given: Given = {}) {
     send = sendRequest,
     sealing = testSealing,
     clock = { time: 1_800_000_000_000 },
-    every = systemClock.every,
     after = systemClock.after,
     directory,
   } = given;
@@ -88,7 +85,7 @@ export function directHooks(given: Given = {}) {
     },
     log,
     userAgent: 'stackside/test',
-    clock: { ...systemClock, now: () => clock.time, every, after },
+    clock: { ...systemClock, now: () => clock.time, after },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
     ...(lease === undefined ? {} : { lease }),
     send,

@@ -15,6 +15,8 @@ import { definition } from './server.ts';
 
 const RECEIVER = 'http://127.0.0.1:9/';
 const BLOCKS = 4;
+/** Milliseconds between two runs of the retention. */
+const UPKEEP_MS = 60_000;
 const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase'].map((type) => ({ type }));
 const started = { enable_on_registration: true };
 const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 1, blocks: 0 };
@@ -130,24 +132,18 @@ test('tests of receivers are sent from any host', async () => {
 
 test('backfills and upkeep continue on the host with the lease, once each', async () => {
   const { lease, gain, lose } = givenLease();
-  let timers = 0;
-  const every = () => {
-    timers += 1;
-    return () => {
-      timers -= 1;
-    };
-  };
-  await using direct = directHooks({ lease, every });
+  const clock = heldClock([UPKEEP_MS]);
+  await using direct = directHooks({ lease, after: clock.after });
   const uuid = await direct.register(definition(RECEIVER, everything));
   for (const event of events) direct.ingest.receive(event);
   const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: BLOCKS, dryRun: true });
   const isDone = () => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed';
   gain(1);
   await lose();
-  expect(timers).toBe(0);
+  expect(clock.waiting(UPKEEP_MS)).toBe(0);
   gain(2);
   await until(isDone);
-  expect(timers).toBe(1);
+  expect(clock.waiting(UPKEEP_MS)).toBe(1);
 });
 
 test('the operator is notified of ends by the host that delivers', async () => {

@@ -6,10 +6,13 @@ import { maintenance } from '../../src/hooks/upkeep.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { DeliveryState } from '../../src/store/rows/enums.ts';
 import { received } from '../support/data/ingest.ts';
-import { manualClock } from '../support/time/manual-clock.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';
 
+/** Milliseconds between two runs. */
+const EVERY = 60_000;
 const DAY = 24 * 3_600_000;
 const RETENTION = 7 * DAY;
 const NOWHERE = 'http://127.0.0.1:9/';
@@ -57,17 +60,17 @@ test('bodies and rows of what was delivered or cancelled go with time; what is s
 });
 
 test('upkeep runs by itself, for as long as the hooks do', async () => {
-  const ticking = manualClock();
-  await using direct = directHooks({ every: ticking.every });
+  const clock = heldClock([EVERY]);
+  await using direct = directHooks({ after: clock.after });
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
   const [first, second] = setStates(direct, uuid, ['delivered', 'pending']);
   direct.clock.time += RETENTION + 1;
-  ticking.tick();
+  clock.pass(EVERY);
+  await until(() => clock.waiting(EVERY) === 1, 'the next wait');
   expect([hasBody(direct, first!.id), hasBody(direct, second!.id)]).toEqual([false, true]);
   await direct.stop();
-  // Nothing is left that would work on a store that is closed.
-  ticking.tick();
+  expect(clock.waiting(EVERY)).toBe(0);
   expect(direct.said.filter(({ event }) => event === 'hook_task_failed')).toEqual([]);
 });
 
@@ -134,7 +137,8 @@ test('a deleted hook goes with all that its log still has', async () => {
 });
 
 test('retention works in batches: failures are logged, and more than a batch is removed all the same', async () => {
-  await using direct = directHooks();
+  const clock = heldClock([EVERY]);
+  await using direct = directHooks({ after: clock.after });
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything));
   feed(direct);
@@ -166,7 +170,8 @@ test('retention works in batches: failures are logged, and more than a batch is 
   store.candidates.tipBurnHeight = () => {
     throw cause;
   };
-  await direct.hooks.upkeep.run();
+  clock.pass(EVERY);
+  await until(() => clock.waiting(EVERY) === 1, 'the next wait');
   expect(direct.said).toContainEqual({ event: 'hook_task_failed', cause });
   store.candidates.tipBurnHeight = tipBurnHeight;
   await direct.hooks.upkeep.run();
@@ -175,7 +180,8 @@ test('retention works in batches: failures are logged, and more than a batch is 
 
 test('a server that stops waits for the step of upkeep that is under way, and for no other', async () => {
   await using direct = directHooks();
-  const { store, log, clock } = direct.hooks;
+  const { store, log } = direct.hooks;
+  const held = heldClock([EVERY]);
   const asked: string[] = [];
   const begun = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();
@@ -191,9 +197,9 @@ test('a server that stops waits for the step of upkeep that is under way, and fo
         : { count: 2_000, last: 1, whole: false, hook: 1 };
     },
   } as unknown as Parameters<typeof maintenance>[0]['commands'];
-  const upkeep = maintenance({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
+  const upkeep = maintenance({ store, commands, log, clock: held, retentionMs: RETENTION, mostBodies: 2 });
   upkeep.start();
-  void upkeep.run();
+  held.pass(EVERY);
   await begun.promise;
   const stopped = upkeep.stop();
   done.resolve();
