@@ -343,7 +343,7 @@ browserTest('the search finds transactions, accounts and names, and says when it
   const mistyped = `${sender.slice(0, -1)}${sender.endsWith('0') ? '1' : '0'}`;
   for (const [path, message] of [
     ['/no/such/page', 'No page has this address.'],
-    ['/principals/SPNOPE', 'This is no Stacks address: SPNOPE.'],
+    ['/principals/SPNOPE', 'This is not a valid Stacks address: SPNOPE.'],
     [`/principals/${mistyped}`, 'Its checksum is wrong'],
   ]) {
     await page.goto(`${server.api}${path}`);
@@ -463,7 +463,7 @@ browserTest(
     await rows.first().waitFor();
     expect(await rows.count()).toBe(found.filter((one) => one.sender.address === sender).length);
     await page.goto(`${server.api}/transactions?sender=SPNOPE&min=much`);
-    await page.getByRole('alert').getByText('Sender: This is no Stacks address: SPNOPE.').waitFor();
+    await page.getByRole('alert').getByText('Sender: This is not a valid Stacks address: SPNOPE.').waitFor();
     await page.getByRole('alert').getByText('STX sent, at least: “much”').waitFor();
     for (const shown of [WIDE, NARROW]) {
       await look(page, shown);
@@ -616,7 +616,7 @@ browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered 
   const definition = JSON.parse(await json.inputValue());
   expect(definition).toMatchObject({ name: 'Transfers', filters: { events: [{ type: 'stx_transfer' }] } });
   await json.fill(JSON.stringify({ ...definition, filters: { events: [{ type: 'stx_event', sender: 'nobody' }] } }));
-  await page.getByText('filters.events.0.sender is no field of stx_event').waitFor();
+  await page.getByText('filters.events.0.sender is not a field of stx_event').waitFor();
   await json.fill(JSON.stringify({ ...definition, filters: { events: [{ type: 'stx_event' }] } }));
   await page.getByRole('button', { name: 'Form', exact: true }).click();
   expect(await page.getByLabel('Event').inputValue()).toBe('stx_event');

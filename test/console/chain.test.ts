@@ -317,13 +317,13 @@ describe('the form of a chainhook', () => {
     expect(mistakes(wrong)).toEqual([
       'filters.events.0.status must be one of success, abort_by_response, abort_by_post_condition, problematic_skipped',
       'filters.events.0.sender must be of this form: Standard address or contract identifier',
-      'filters.events.0.of is no field of contract_call',
+      'filters.events.0.of is not a field of contract_call',
     ]);
   });
 
   test('is the JSON, both ways', () => {
     expect(draftOf(JSON.stringify(draft))).toEqual(draft);
-    expect(draftOf('{')).toStartWith('This is no JSON');
+    expect(draftOf('{')).toStartWith('Invalid JSON');
     expect(draftOf('{"name":"x","network":"testnet","filters":{"events":[{}]}}')).toBe(
       'Each of filters.events must be an object with a type.',
     );
@@ -409,9 +409,9 @@ describe('formats', () => {
     ["1'000", 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'],
     ['1,0000', 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'],
     ['-1', 'An amount is not negative.'],
-    ['.', 'This is no number.'],
-    ['1e3', 'This is no number.'],
-    ['0x10', 'This is no number.'],
+    ['.', 'Enter a number.'],
+    ['1e3', 'Enter a number.'],
+    ['0x10', 'Enter a number.'],
     ['0.0000001', 'STX has 6 decimals, and this number has more.'],
   ])('%s is no amount, and stays as it was typed', (typed, mistake) => {
     expect([amountMistake(typed, 6, 'STX'), smallestOf(typed, 6), typedOf(typed, 6)]).toEqual([mistake, typed, typed]);
@@ -634,14 +634,16 @@ test('a failing chainhook says why, when it is tried again and what waits behind
 describe('a value in the path of a page', () => {
   test('that is wrong is said in words', () => {
     expect(pathMistake('principal', { id: 'SPNOPE' })).toBe(
-      'This is no Stacks address: SPNOPE. An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
+      'This is not a valid Stacks address: SPNOPE. An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
     );
-    expect(pathMistake('contract', { id: SENDER })).toStartWith(`This is no contract: ${SENDER}. `);
-    expect(pathMistake('transaction', { id: '0x12' })).toStartWith('This is no transaction id: 0x12. ');
-    expect(pathMistake('block', { id: 'tip' })).toStartWith('This is no block: tip. ');
-    expect(pathMistake('token', { asset: `${SENDER}.coin` })).toStartWith(`This is no token: ${SENDER}.coin. `);
+    expect(pathMistake('contract', { id: SENDER })).toStartWith(`This is not a valid contract: ${SENDER}. `);
+    expect(pathMistake('transaction', { id: '0x12' })).toStartWith('This is not a valid transaction id: 0x12. ');
+    expect(pathMistake('block', { id: 'tip' })).toStartWith('This is not a valid block: tip. ');
+    expect(pathMistake('token', { asset: `${SENDER}.coin` })).toStartWith(
+      `This is not a valid token: ${SENDER}.coin. `,
+    );
     const mistyped = SENDER.replace('J6ZY', 'J6ZZ');
-    const message = `This is no Stacks address: ${mistyped}. Its checksum is wrong, so a character may be mistyped.`;
+    const message = `This is not a valid Stacks address: ${mistyped}. Its checksum is wrong, so a character may be mistyped.`;
     expect([
       pathMistake('principal', { id: mistyped }),
       pathMistake('contract', { id: `${mistyped}.coin` }),
@@ -717,12 +719,12 @@ describe('filters of transactions', () => {
     expect(mistakes('type=nft&status=toString&min=1.1234567&from=2026-02-30')).toEqual([
       'Type: “nft” is none of token_transfer, contract_call, smart_contract, tenure_change, coinbase, poison_microblock.',
       'Status: “toString” is none of success, failed, abort_by_response, abort_by_post_condition, problematic_skipped.',
-      'STX sent, at least: “1.1234567” is no amount of STX. STX has 6 decimals, and this number has more.',
-      'From day (UTC): “2026-02-30” is no day, such as 2026-01-31.',
+      'STX sent, at least: “1.1234567” is not an amount of STX. STX has 6 decimals, and this number has more.',
+      'From day (UTC): “2026-02-30” is not a day such as 2026-01-31.',
     ]);
     const [address, contract] = mistakes(`sender=${sender}.a&contract=${sender}`);
-    expect(address).toStartWith(`Sender: This is no Stacks address: ${sender}.a.`);
-    expect(contract).toStartWith(`Called contract: This is no contract: ${sender}.`);
+    expect(address).toStartWith(`Sender: This is not a valid Stacks address: ${sender}.a.`);
+    expect(contract).toStartWith(`Called contract: This is not a valid contract: ${sender}.`);
     expect(mistakes('from=2026-02-02&to=2026-02-01')).toEqual(['To day (UTC): The last day is before the first one.']);
     expect(chosen('sender=nobody').conditions).toBeNull();
   });
@@ -779,8 +781,8 @@ describe('projected blocks', () => {
     expect(projectionNotes(projection)).toEqual([
       '1 transaction would be in later blocks.',
       '2 transactions can’t be mined before another with a lower nonce.',
-      '1 transaction can’t be paid from what the account has.',
-      'The blocks are of the 20,000 transactions with the highest fees.',
+      '1 transaction can’t be paid from the account’s balance.',
+      'The blocks contain the 20,000 transactions with the highest fees.',
     ]);
     expect(
       projectionNotes({ ...projection, total: 0, considered: 0, beyond: 0, waiting: { nonce: 0, balance: 0 } }),
@@ -843,8 +845,8 @@ describe('results of SQL', () => {
 
 test('the disk says when it is full, and what is not known', () => {
   const disk = { index_bytes: 1, journal_bytes: 1, free_bytes: 80_000_000_000, growth: null };
-  expect(diskText({ ...disk, free_bytes: null })).toBe('index and journal; the free space is not known');
-  expect(diskText(disk)).toBe('80 GB free; when the disk is full is known after an hour');
+  expect(diskText({ ...disk, free_bytes: null })).toBe('index and journal; the free space is unknown');
+  expect(diskText(disk)).toBe('80 GB free; the forecast needs an hour of measurements');
   const growth = { measured_seconds: 7_200, bytes_per_day: 1_000_000_000, full_in_seconds: 80 * 86_400 };
   expect(diskText({ ...disk, growth })).toBe('80 GB free; full in 80 d at 1 GB a day, as in the last 2 h');
   const not = { ...growth, bytes_per_day: -1, full_in_seconds: null };
@@ -857,7 +859,7 @@ test('the archive says how far it is, and whether it fails', () => {
   expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 4.2 }).value).toBe('Behind by 5 s');
   expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 600, failing: true })).toEqual({
     value: 'Behind by 10 min',
-    note: 'the last attempt failed, the log says why; it has entries up to 1,200',
+    note: 'the last attempt failed; see the log. The archive has entries up to 1,200',
   });
 });
 

@@ -132,7 +132,7 @@ browserTest(
     await logs.waitFor();
     await until(() => received.length > 0);
     await logs.locator(`a[title="${id}"]`).click();
-    const told = page.getByRole('region', { name: 'What chainhooks were sent' });
+    const told = page.getByRole('region', { name: 'Chainhook deliveries' });
     await told.getByText('1 block applied').waitFor();
     await looksGood(page);
     await told.getByRole('link', { name: /pending|delivered|in flight/i }).click();

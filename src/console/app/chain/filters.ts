@@ -58,7 +58,7 @@ const amount =
   (member: 'min_amount' | 'max_amount') =>
   (text: string): Meaning => {
     const mistake = amountMistake(text, 6, 'STX');
-    return mistake === null ? { [member]: smallestOf(text, 6) } : `“${text}” is no amount of STX. ${mistake}`;
+    return mistake === null ? { [member]: smallestOf(text, 6) } : `“${text}” is not an amount of STX. ${mistake}`;
   };
 
 const SECONDS_OF_A_DAY = 86_400;
@@ -75,7 +75,7 @@ const day =
   (condition: (start: number) => Conditions) =>
   (text: string): Meaning => {
     const start = dayStart(text);
-    return start === null ? `“${text}” is no day, such as 2026-01-31.` : condition(start);
+    return start === null ? `“${text}” is not a day such as 2026-01-31.` : condition(start);
   };
 
 const LONGEST_NAME = 128;

@@ -68,7 +68,7 @@ export function amountMistake(typed: string, decimals: number, unit: string): st
   if (parts === null) {
     return /^[\d.]*[,' _][\d.,' _]*$/.test(text)
       ? 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'
-      : 'This is no number.';
+      : 'Enter a number.';
   }
   if (parts.fraction.length > decimals) {
     return decimals === 0 ? `${unit} has no decimals.` : `${unit} has ${decimals} decimals, and this number has more.`;
@@ -214,7 +214,7 @@ export const words = (identifier: string): string => identifier.replaceAll('_', 
 export const plural = (amount: number, word: string, many = `${word}s`): string =>
   `${count(amount)} ${amount === 1 ? word : many}`;
 
-/** Returns the day a number of days later; earlier if the number is negative. @param day as `2026-11-24`, in UTC */
+/** Adds days to a day; a negative number subtracts. @param day as `2026-11-24`, in UTC */
 export const dayBeside = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 

@@ -108,7 +108,7 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
   if (value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
     return `has more than ${schema.maxLength} characters`;
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
-    return schema.description === undefined ? 'has not its form' : `must be of this form: ${schema.description}`;
+    return schema.description === undefined ? 'has the wrong form' : `must be of this form: ${schema.description}`;
   }
   return schema.$id === AMOUNT && BigInt(value) > LARGEST_AMOUNT ? 'is larger than any amount' : null;
 }
@@ -143,7 +143,7 @@ function filterMistakes(filter: FilterValues, at: string): Mistake[] {
     .map((name) => ({ path: `${at}.${name}`, message: 'is required' }));
   const wrong = Object.entries(filter).flatMap(([name, value]) => {
     const property = properties[name];
-    const message = property === undefined ? `is no field of ${filter.type}` : mistakeIn(property, value);
+    const message = property === undefined ? `is not a field of ${filter.type}` : mistakeIn(property, value);
     return message === null ? [] : [{ path: `${at}.${name}`, message }];
   });
   return [...missing, ...wrong];
@@ -169,7 +169,7 @@ export function draftOf(text: string): Draft | string {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) return `This is no JSON: ${error.message}`;
+    if (error instanceof SyntaxError) return `Invalid JSON: ${error.message}`;
     throw error;
   }
   if (!isObject(value)) return 'The definition must be an object.';

@@ -32,10 +32,10 @@ export function projectionNotes({ total, considered, waiting, beyond }: Projecti
     notes.push(`${plural(waiting.nonce, 'transaction')} can’t be mined before another with a lower nonce.`);
   }
   if (waiting.balance > 0) {
-    notes.push(`${plural(waiting.balance, 'transaction')} can’t be paid from what the account has.`);
+    notes.push(`${plural(waiting.balance, 'transaction')} can’t be paid from the account’s balance.`);
   }
   if (considered < total) {
-    notes.push(`The blocks are of the ${count(considered)} transactions with the highest fees.`);
+    notes.push(`The blocks contain the ${count(considered)} transactions with the highest fees.`);
   }
   return notes;
 }

@@ -66,15 +66,15 @@ const KINDS: Partial<Record<PageName, Kind>> = {
 };
 
 function mistakeOf({ name, looks, form, hasAddress = false }: Kind, value: string): string | null {
-  if (!form.test(value)) return `This is no ${name}: ${value}. ${looks}`;
+  if (!form.test(value)) return `This is not a valid ${name}: ${value}. ${looks}`;
   const [ownAddress = ''] = value.split('.');
   return hasAddress && parseStacksAddress(ownAddress) === null
-    ? `This is no Stacks address: ${ownAddress}. Its checksum is wrong, so a character may be mistyped.`
+    ? `This is not a valid Stacks address: ${ownAddress}. Its checksum is wrong, so a character may be mistyped.`
     : null;
 }
 
 /**
- * Describes an invalid value in the path of a page: `This is no Stacks address: SPX. …`; returns null if all are valid.
+ * Describes an invalid value in the path of a page: `This is not a valid Stacks address: SPX. …`; returns null if all are valid.
  */
 export function pathMistake(page: PageName, params: Readonly<Record<string, string>>): string | null {
   const kind = KINDS[page];

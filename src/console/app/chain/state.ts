@@ -64,8 +64,8 @@ export function chainState(status: ServerStatus | null, isAway: boolean): ChainS
 
 /** Describes the free space of the disk, and when it will be full at the measured rate. */
 export function diskText({ free_bytes: free, growth }: ServerStatus['disk']): string {
-  if (free === null) return 'index and journal; the free space is not known';
-  if (growth === null) return `${bytes(free)} free; when the disk is full is known after an hour`;
+  if (free === null) return 'index and journal; the free space is unknown';
+  if (growth === null) return `${bytes(free)} free; the forecast needs an hour of measurements`;
   const { full_in_seconds: full, measured_seconds: measured, bytes_per_day: lost } = growth;
   if (full === null) return `${bytes(free)} free; the disk did not fill in the last ${duration(measured)}`;
   return `${bytes(free)} free; full in ${duration(full)} at ${bytes(lost)} a day, as in the last ${duration(measured)}`;
@@ -90,7 +90,7 @@ export const archiveFigure = (
 ): { value: string; note: string } => ({
   value: archive.behind_entries === 0 ? 'Complete' : `Behind by ${duration(Math.ceil(archive.behind_seconds))}`,
   note: archive.failing
-    ? `the last attempt failed, the log says why; it has entries up to ${count(archive.entry)}`
+    ? `the last attempt failed; see the log. The archive has entries up to ${count(archive.entry)}`
     : `entries up to ${count(archive.entry)}`,
 });
 
@@ -105,7 +105,7 @@ export function baseFigure(
     const { number, of, table, sent_bytes: sent } = making;
     return { value, note: `one is being made: table ${number} of ${of}, ${table}; ${bytes(sent)} sent` };
   }
-  if (failing) return { value, note: 'the last attempt to make one failed, the log says why' };
+  if (failing) return { value, note: 'the last attempt to make one failed; see the log' };
   if (entry === null || height === null) return { value, note: 'a restore begins with the first entry' };
   return { value, note: `of height ${count(height)}, entry ${count(entry)}` };
 }

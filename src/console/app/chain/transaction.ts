@@ -109,7 +109,7 @@ function deed(transaction: Transaction): Part[] {
     case 'poison_microblock':
       return [sender, ' reported a fork of microblocks'];
     case 'unknown':
-      return [sender, ' signed a transaction of a kind that this version does not know'];
+      return [sender, ' signed a transaction of a type that this version does not support'];
   }
 }
 
@@ -155,7 +155,7 @@ export function action(transaction: ListedTransaction | ListedPending): Part[] {
     case 'poison_microblock':
       return ['Fork of microblocks'];
     case 'unknown':
-      return ['Of a kind that a newer node knows'];
+      return ['Of a type that this version does not support'];
   }
 }
 
@@ -222,7 +222,7 @@ const assetOf = ({
 /** Returns a post-condition in words. */
 export function conditionWords(condition: PostCondition): ConditionWords {
   if (condition.type === 'unknown') {
-    const rule = 'has conditions of a kind that this version does not know';
+    const rule = 'has conditions of a kind that this version does not support';
     return { principal: null, rule, amount: null, asset: null, value: condition.hex };
   }
   const principal = ownerOf(condition.principal);
@@ -262,8 +262,8 @@ export function conditionWords(condition: PostCondition): ConditionWords {
 const MODES: Readonly<Record<string, string>> = {
   allow: 'Assets that no condition names may move freely.',
   deny: 'Assets that no condition names must not move.',
-  unknown: 'This version does not know what holds for assets that no condition names.',
-  originator: 'Assets of the origin that no condition names must not move; those of others may.',
+  unknown: 'This version does not support the mode, so the rule for other assets is unknown.',
+  originator: 'Without a condition, assets of the origin must not move; assets of others may.',
 };
 
 /** Returns the rule of a mode for assets that no condition names. */

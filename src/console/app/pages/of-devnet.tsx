@@ -22,7 +22,7 @@ export const NewContract = () =>
       <Empty>This server follows a node of a network: a wallet deploys contracts there.</Empty>
     </Page>
   ) : (
-    <Page title="Deploy a contract" lead="On the simulated chain, in a block of its own.">
+    <Page title="Deploy a contract" lead="On the simulated chain, in a separate block.">
       {isDevnet() === true ? <OfDevnet>{({ NewContract: Form }) => <Form />}</OfDevnet> : null}
     </Page>
   );

@@ -34,7 +34,7 @@ export function TellMe(watched: Watched) {
 const howTold = (): string =>
   notifies.value
     ? 'While a page of this console is open, the browser notifies you. The overview lists what you watch.'
-    : 'This browser shows no notifications of this page, so look at the overview, which lists what you watch.';
+    : 'This browser can’t show notifications for this page. The overview lists what you watch.';
 
 /** Renders the objects that this browser watches, with the last change of each; null if there are none. */
 export function WatchedHere() {

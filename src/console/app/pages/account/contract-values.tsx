@@ -63,7 +63,7 @@ export function OfInterface({ contract, title, children }: OfInterfaceProps) {
       {isAway ? (
         <Failed message={NODE_AWAY} retry={found.retry} />
       ) : (
-        <Show loaded={found} missing="The node has no such contract.">
+        <Show loaded={found} missing="The node does not have this contract.">
           {children}
         </Show>
       )}
@@ -125,7 +125,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
             })}
           </select>
           {item === undefined ? null : (
-            <span class="help">Returns {visible(item.output ?? 'a type that this page does not know')}</span>
+            <span class="help">Returns {visible(item.output ?? 'a type that this page does not support')}</span>
           )}
         </label>
       </div>

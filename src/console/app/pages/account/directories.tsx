@@ -82,7 +82,7 @@ export function Contracts() {
   return (
     <Page
       title="Contracts"
-      lead="What was deployed last, and what is called most."
+      lead="The latest deployments, and the most called contracts."
       beside={
         isDevnet() === true ? (
           <a class="button primary" href={pathTo('newContract')}>
@@ -113,7 +113,7 @@ export function Contracts() {
                     ? order === 'newest'
                       ? 'No such contract was deployed.'
                       : 'No such contract was called on this day.'
-                    : 'None on this page; the next ones go on.'
+                    : 'None on this page; see the next pages.'
                 }
                 columns={[
                   { name: 'Contract', class: 'main', cell: ({ contract_id: id }) => <Principal principal={id} /> },

@@ -327,7 +327,7 @@ function DeclaredFacts({ asset }: { asset: string }) {
   if (name === null && symbol === null && decimals === null && uri === null) return null;
   return (
     <Panel
-      title={isSaid ? 'What the contract says' : 'What the contract declares'}
+      title={isSaid ? 'Metadata from the contract' : 'Metadata in the source'}
       source={isSaid ? `/metadata/v1/ft/${contract}` : `/extended/v3/smart-contracts/${contract}?include=source_code`}
     >
       <Facts

@@ -49,7 +49,7 @@ export function BitcoinBlock({ id }: { id: string }) {
   );
 }
 
-const NO_STACKS_BLOCK = 'The server knows no Stacks block that was built on this Bitcoin block.';
+const NO_STACKS_BLOCK = 'The server has no Stacks block that was built on this Bitcoin block.';
 
 function Neighbours({ height }: { height: number }) {
   const isTip = tip.value !== null && height >= tip.value.burnBlockHeight;

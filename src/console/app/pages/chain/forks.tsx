@@ -116,7 +116,7 @@ function Branches({ fork }: { fork: ForkObject }) {
             [
               'On the chain',
               fork.was_canonical === null
-                ? 'Not known: the events are no longer stored'
+                ? 'Unknown: the events are no longer stored'
                 : fork.was_canonical
                   ? 'Yes: the chain was reorganized'
                   : 'Never: another block came first',

@@ -188,8 +188,7 @@ function lag(height: number | null, nodeHeight: number): string {
 /** Seconds between reads of failing chainhooks. */
 const HOOKS_EVERY = 5;
 
-const AWAY =
-  'The node’s RPC interface does not answer. What is indexed is served, and blocks arrive as long as the node posts its events.';
+const AWAY = 'The node’s RPC interface does not answer. Indexed data stays available, and new blocks keep arriving.';
 
 /** Renders the state of a server with the next step; null if it is live and its node answers. */
 function State({ status }: { status: ServerStatus }) {

@@ -55,7 +55,7 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
             ))}
           </select>
           {called === undefined ? null : (
-            <span class="help">Returns {visible(called.output ?? 'a type that this page does not know')}</span>
+            <span class="help">Returns {visible(called.output ?? 'a type that this page does not support')}</span>
           )}
         </label>
       </div>

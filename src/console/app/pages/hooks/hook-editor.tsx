@@ -61,7 +61,7 @@ export function NewHook() {
   return (
     <Page
       title={consumer === null ? 'New chainhook' : `New chainhook of ${visible(consumer)}`}
-      lead="Choose filters, preview what they match in past blocks, then save."
+      lead="Choose filters, preview their matches in past blocks, then save."
     >
       <Templates chosen={template} />
       {isDemo ? <Listening /> : null}
@@ -444,7 +444,7 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
       value={shown}
       help={
         name === null
-          ? 'In the smallest unit of the token, whose decimals are not known.'
+          ? 'In the smallest unit of the token, because its decimals are unknown.'
           : isRight && places > 0
             ? `${count(value)} ${name === 'STX' ? 'micro-STX' : 'of the smallest unit'}`
             : ''

@@ -403,7 +403,7 @@ function SampleReceivers() {
         <div class="panel-body">
           <p>
             {language === 'curl'
-              ? 'The script sends your receiver an empty delivery, signed as those of Stackside are.'
+              ? 'The script sends your receiver an empty delivery with a valid signature.'
               : 'The receiver checks the signature and its time, handles each delivery once, and undoes blocks that a fork removed.'}{' '}
             Set <code>STACKSIDE_SIGNING_SECRET</code> to the signing secret, which the page Chainhooks has.
           </p>

@@ -113,7 +113,7 @@ const Told = ({ found, isOf = () => true }: { found: readonly Found[]; isOf?: To
   />
 );
 
-const TITLE = 'What chainhooks were sent';
+const TITLE = 'Chainhook deliveries';
 const aside = <a href={pathTo('hooks')}>Chainhooks</a>;
 
 /** Renders the deliveries of a fork's orphaned blocks. */

@@ -50,7 +50,7 @@ function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): { val
 
 function missingNote({ head, reachable }: ThisHost): string {
   if (head === null) return 'the log was not reached yet';
-  return reachable ? `of ${count(head)}` : `of ${count(head)}, when the log answered last`;
+  return reachable ? `of ${count(head)}` : `of ${count(head)}, according to the last answer of the log`;
 }
 
 const Here = ({ host }: { host: ThisHost }) => (

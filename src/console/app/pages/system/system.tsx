@@ -368,7 +368,7 @@ function Inspections() {
               kind="check"
               title="Integrity check"
               action="Check the index"
-              explanation="Verifies both files and each entry of the journal. This reads everything, in a process of its own with low priority."
+              explanation="Verifies both files and each entry of the journal. This reads everything, in a separate process with low priority."
               inspection={check}
               {...shared}
             >
