@@ -251,7 +251,7 @@ browserTest('a Bitcoin address is found with the account of its key, and shows w
   expect(complaints).toEqual([]);
   // The API has no Bitcoin block on which no Stacks block was built, but its payments.
   await rewards.getByRole('link', { name: '102' }).click();
-  await page.getByText('knows no Stacks block that was built on this Bitcoin block').waitFor();
+  await page.getByText('has no Stacks block that was built on this Bitcoin block').waitFor();
   await page.getByRole('table', { name: 'Payments to stackers' }).getByRole('link', { name: bitcoin }).waitFor();
 });
 
