@@ -31,7 +31,7 @@ type ServerEvent =
   | { event: 'host_name_shared'; name: string; remedy: string }
   /** `seconds`: lead of this host's clock over PostgreSQL's clock; negative if it is behind. */
   | { event: 'host_clock_differs'; seconds: number; remedy: string }
-  | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
+  | { event: 'data_dir_permissions'; paths: readonly string[]; remedy: string }
   /** `serve --from`: the restore of the data directory from the archive at `place` started. */
   | { event: 'restore_begun'; place: string; chain: string }
   | { event: 'restore_progress'; entry: number; of: number; height: number; left: string }
@@ -106,7 +106,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   old_names_failed: 'error',
   host_name_shared: 'warn',
   host_clock_differs: 'warn',
-  data_open_to_others: 'warn',
+  data_dir_permissions: 'warn',
   stopping: 'info',
   log_lines_dropped: 'error',
   crashed: 'error',
@@ -115,9 +115,9 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   log_unavailable: 'error',
   log_followed: 'debug',
   log_conflict: 'debug',
-  log_healed: 'warn',
+  log_restored: 'warn',
   log_filled: 'warn',
-  log_unsound: 'error',
+  log_corrupt: 'error',
   delivery_lease_gained: 'info',
   delivery_lease_lost: 'warn',
   delivery_lease_unavailable: 'error',
@@ -154,10 +154,10 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   value_index_failed: 'error',
   index_unavailable: 'error',
   index_reopened: 'info',
-  snapshot_cut_off: 'warn',
-  wal_held: 'warn',
-  event_taken: 'debug',
-  event_refused: 'error',
+  read_timed_out: 'warn',
+  wal_not_truncated: 'warn',
+  event_accepted: 'debug',
+  event_rejected: 'error',
   event_failed: 'error',
   blocks_missing: 'error',
   gap_filling: 'info',
@@ -166,7 +166,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   history_starting: 'info',
   history_starts_with_node: 'warn',
   accounts_not_asked: 'warn',
-  tokens_not_asked: 'warn',
+  token_lookups_paused: 'warn',
   token_not_read: 'debug',
   snp_handshake: 'info',
   snp_failing: 'error',

@@ -104,7 +104,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
     [
       {
         title: 'Events',
-        about: 'Events by path and outcome; refused and failed should stay at 0.',
+        about: 'Events by path and outcome; rejected and failed should stay at 0.',
         unit: 'ops',
         queries: [line(perLabel('event, outcome', rate('stackside_events_total')), '{{event}} {{outcome}}')],
       },
@@ -122,7 +122,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
         about: 'Events that were posted and are not answered yet, and failed writes by reason.',
         unit: 'none',
         queries: [
-          line(of('stackside_events_in_hand'), 'in hand {{instance}}'),
+          line(of('stackside_events_in_flight'), 'in hand {{instance}}'),
           line(`increase(${of('stackside_store_failures_total')}[$__rate_interval])`, 'failed: {{reason}}'),
         ],
       },
@@ -319,7 +319,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
         unit: 'none',
         queries: [
           line(`increase(${of('stackside_log_conflicts_total')}[$__rate_interval])`, 'conflicts {{instance}}'),
-          line(`increase(${of('stackside_log_healed_entries_total')}[$__rate_interval])`, 'healed {{instance}}'),
+          line(`increase(${of('stackside_log_restored_entries_total')}[$__rate_interval])`, 'healed {{instance}}'),
         ],
       },
       {
@@ -366,7 +366,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
         unit: 'none',
         queries: [
           line(of('process_open_fds'), 'descriptors {{instance}}'),
-          line(`increase(${of('stackside_snapshots_cut_off_total')}[$__rate_interval])`, 'cut off'),
+          line(`increase(${of('stackside_read_timeouts_total')}[$__rate_interval])`, 'cut off'),
         ],
       },
     ],

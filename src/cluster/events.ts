@@ -6,9 +6,9 @@ export type ClusterEvent =
   | { event: 'log_followed'; entries: number; position: number }
   | { event: 'log_conflict'; entry: number }
   /** The log had lost these entries, and has them back from this host's journal. */
-  | { event: 'log_healed'; first: number; last: number }
+  | { event: 'log_restored'; first: number; last: number }
   /** These entries of the log are missing or damaged. */
-  | { event: 'log_unsound'; first: number; last: number; fault: string; remedy: string }
+  | { event: 'log_corrupt'; first: number; last: number; fault: string; remedy: string }
   /** These entries were missing between others, and the log has them back from this host's journal. */
   | { event: 'log_filled'; first: number; last: number }
   /** The host delivers chainhooks from now on. */

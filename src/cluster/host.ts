@@ -368,7 +368,7 @@ export class ClusterHost {
     const newest = await heal(log, entries, head);
     if (newest === null) return false;
     this.#healed += newest.id - head.id;
-    say({ event: 'log_healed', first: head.id + 1, last: newest.id });
+    say({ event: 'log_restored', first: head.id + 1, last: newest.id });
     return true;
   }
 
@@ -422,7 +422,7 @@ export class ClusterHost {
     const { say } = this.#options;
     if (error instanceof UnsoundLogError) {
       const { entry, fault, remedy } = error.cause;
-      if (!this.#isUnsound) say({ event: 'log_unsound', first: entry, last: entry, fault, remedy });
+      if (!this.#isUnsound) say({ event: 'log_corrupt', first: entry, last: entry, fault, remedy });
       this.#isUnsound = true;
       return error;
     }

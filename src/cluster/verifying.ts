@@ -44,7 +44,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
       return;
     }
     met.add(first);
-    if (!faults.has(first)) say({ event: 'log_unsound', ...fault, remedy: UNSOUND_REMEDY });
+    if (!faults.has(first)) say({ event: 'log_corrupt', ...fault, remedy: UNSOUND_REMEDY });
     faults.set(first, fault);
   }
 

@@ -166,7 +166,7 @@ export const conditions: Readonly<Record<string, Measure>> = {
   StacksideNodeUnreachable: isZero('stackside_node_reachable'),
   StacksideEventsRefused: above(
     0,
-    sums(grown('increase', 10, 'stackside_events_total', ['outcome', 'refused|failed']), ['event', 'outcome']),
+    sums(grown('increase', 10, 'stackside_events_total', ['outcome', 'rejected|failed']), ['event', 'outcome']),
   ),
   StacksideNodeIsNewer: above(0, sums(grown('increase', 60, 'stackside_unknown_kinds_total'), ['what'])),
   StacksideEventsSlow: above(
@@ -176,12 +176,12 @@ export const conditions: Readonly<Record<string, Measure>> = {
   StacksideChainhookInterrupted: above(0, sums(newest('chainhooks_hooks', ['status', 'interrupted']))),
   StacksideSecretsUnreadable: above(0, newest('chainhooks_secrets_unreadable')),
   StacksideDeliveriesLate: above(3_600, newest('chainhooks_outbox_oldest_seconds')),
-  StacksideWrongKeys: above(1, grown('rate', 5, 'chainhooks_wrong_keys_total')),
+  StacksideWrongKeys: above(1, grown('rate', 5, 'chainhooks_auth_failures_total')),
   StacksideRequestsFail: above(
     0.05,
     joined(sums(grown('rate', 5, REQUESTS, ['status_code', '5..'])), '/', sums(grown('rate', 5, REQUESTS))),
   ),
-  StacksideSnapshotsCutOff: above(0, grown('increase', 15, 'stackside_snapshots_cut_off_total')),
+  StacksideSnapshotsCutOff: above(0, grown('increase', 15, 'stackside_read_timeouts_total')),
   StacksideLogLarge: above(1e9, newest('stackside_file_bytes', ['file', '.*-wal'])),
   StacksideConnectionsFailed: above(
     0,
@@ -191,8 +191,8 @@ export const conditions: Readonly<Record<string, Measure>> = {
   StacksideBaseOverdue: above(21_600, newest('stackside_archive_base_overdue_seconds')),
   StacksideLogUnreachable: isZero('stackside_log_reachable'),
   StacksideHostLags: above(60, newest('stackside_log_lag_seconds')),
-  StacksideLogHealed: above(0, grown('increase', 15, 'stackside_log_healed_entries_total')),
-  StacksideLogUnsound: above(0, newest('stackside_log_unsound_entries')),
+  StacksideLogHealed: above(0, grown('increase', 15, 'stackside_log_restored_entries_total')),
+  StacksideLogUnsound: above(0, newest('stackside_log_corrupt_entries')),
   StacksideStreamDown: isZero('stackside_snp_connected'),
 };
 

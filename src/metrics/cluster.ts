@@ -33,7 +33,7 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
     read: () => state().conflicts,
   });
   collectedCounter(registry, {
-    name: 'stackside_log_healed_entries_total',
+    name: 'stackside_log_restored_entries_total',
     help: 'Entries lost at the end of the log that this host restored',
     read: () => state().healed,
   });
@@ -92,7 +92,7 @@ export function verificationMetrics(registry: Registry, state: () => Verificatio
     read: () => state().verified,
   });
   collectedGauge(registry, {
-    name: 'stackside_log_unsound_entries',
+    name: 'stackside_log_corrupt_entries',
     help: "Entries of the cluster's log that this host found missing or damaged",
     read: () => state().unsound,
   });

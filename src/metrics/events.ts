@@ -52,7 +52,7 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
       all.filter(({ outcomes }) => outcomes.size > 0).map(({ event, newest }) => [{ event }, newest] as const),
   });
   collectedGauge(registry, {
-    name: 'stackside_events_in_hand',
+    name: 'stackside_events_in_flight',
     help: 'Posted events without an answer yet',
     read: waiting,
   });

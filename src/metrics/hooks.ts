@@ -59,7 +59,7 @@ export function hookMetrics(
     read: () => gauges().hooks.map(({ status, enabled, count }) => [{ status, enabled: String(enabled) }, count]),
   });
   collectedCounter(registry, {
-    name: 'chainhooks_wrong_keys_total',
+    name: 'chainhooks_auth_failures_total',
     help: 'Requests with a wrong API key, including requests rejected after too many wrong keys',
     read: wrongKeys,
   });

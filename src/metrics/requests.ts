@@ -46,12 +46,12 @@ export function rateLimitMetrics(registry: Registry): RateLimitMetrics {
 /** Registers the counter of snapshots' events. @returns a function that counts an event and passes it to the log */
 export function snapshotLog(registry: Registry, log: (event: SnapshotEvent) => void): (event: SnapshotEvent) => void {
   const cutOff = new Counter({
-    name: 'stackside_snapshots_cut_off_total',
+    name: 'stackside_read_timeouts_total',
     help: 'Requests that were ended because they read one snapshot for too long',
     registers: [registry],
   });
   return (event) => {
-    if (event.event === 'snapshot_cut_off') cutOff.inc();
+    if (event.event === 'read_timed_out') cutOff.inc();
     log(event);
   };
 }

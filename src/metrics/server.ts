@@ -74,12 +74,12 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
  */
 export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
   collectedCounter(registry, {
-    name: 'stackside_accounts_asked_total',
+    name: 'stackside_account_lookups_total',
     help: 'Accounts whose balance at the start of the history was looked up at the node',
     read: () => counts.asked,
   });
   collectedGauge(registry, {
-    name: 'stackside_accounts_unasked',
+    name: 'stackside_account_lookups_pending',
     help: 'Accounts that wait for their balance at the start of the history from the node',
     read: () => counts.waiting,
   });

@@ -7,17 +7,17 @@ import { type MissingParent, UnknownParentError } from '../store/ingest/known-bl
 import { type Refusal, refusalOf } from './refusal.ts';
 
 export type IntakeEvent =
-  | { event: 'event_taken'; path: string; outcome: 'applied' | 'repeated'; ms: number }
-  | { event: 'event_refused'; path: string; reason: string }
+  | { event: 'event_accepted'; path: string; outcome: 'applied' | 'repeated'; ms: number }
+  | { event: 'event_rejected'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string }
   /** The index lacks blocks of the node. */
   | { event: 'blocks_missing'; from_height: number; to_height: number; remedy: string };
 
 /**
- * The outcome of an event. `refused`: the event is invalid; `failed`: it can't be applied now. In both cases, the
+ * The outcome of an event. `rejected`: the event is invalid; `failed`: it can't be applied now. In both cases, the
  * source sends it again.
  */
-export type EventOutcome = Outcome | 'refused' | 'failed';
+export type EventOutcome = Outcome | 'rejected' | 'failed';
 
 /** Metrics of events. */
 export interface EventMetrics {
@@ -43,7 +43,7 @@ export interface IntakeOptions {
 export type IntakeResult =
   | { outcome: Outcome; error: null }
   /** `refusal` is null for errors that don't concern the chain. */
-  | { outcome: 'refused' | 'failed'; error: unknown; refusal: Refusal | null };
+  | { outcome: 'rejected' | 'failed'; error: unknown; refusal: Refusal | null };
 
 /** Accepts an event. */
 export type Intake = (event: ReceivedEvent) => Promise<IntakeResult>;
@@ -80,7 +80,7 @@ export function eventIntake({
       return { outcome: await receive(event), error: null };
     } catch (error) {
       const refusal = refusalOf(error, fill !== undefined);
-      return { outcome: error instanceof PayloadError ? 'refused' : 'failed', error, refusal };
+      return { outcome: error instanceof PayloadError ? 'rejected' : 'failed', error, refusal };
     }
   }
 
@@ -98,8 +98,8 @@ export function eventIntake({
 
   function say({ outcome, error }: IntakeResult, path: string, ms: number): void {
     if (outcome === 'applied' || outcome === 'repeated')
-      log({ event: 'event_taken', path, outcome, ms: Math.round(ms) });
-    else if (outcome === 'refused') log({ event: 'event_refused', path, reason: reasonOf(error) });
+      log({ event: 'event_accepted', path, outcome, ms: Math.round(ms) });
+    else if (outcome === 'rejected') log({ event: 'event_rejected', path, reason: reasonOf(error) });
     else if (!isUnavailable(error)) log({ event: 'event_failed', path, reason: reasonOf(error) });
   }
 

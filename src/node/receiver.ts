@@ -58,7 +58,9 @@ function responseTo(result: IntakeResult): Response {
   const { outcome, error, refusal } = result;
   if (isUnavailable(error)) return answer(503, { error: error.message });
   if (refusal === null) {
-    return outcome === 'refused' ? answer(400, { error: reasonOf(error) }) : answer(500, { error: knownReason(error) });
+    return outcome === 'rejected'
+      ? answer(400, { error: reasonOf(error) })
+      : answer(500, { error: knownReason(error) });
   }
   const { why, problem, remedy } = refusal;
   return answer(STATUS_OF[why], { error: reasonOf(error), problem, remedy });
@@ -90,7 +92,7 @@ export function startReceiver(options: ReceiverOptions) {
       text = await bodyText(request, bodyLimit);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      log({ event: 'event_refused', path, reason: reasonOf(error) });
+      log({ event: 'event_rejected', path, reason: reasonOf(error) });
       const message =
         error.reason === 'too_large' ? `Request body is too large: the limit is ${bodyLimit} bytes` : error.message;
       return answer(error.status, { error: message });

@@ -36,7 +36,7 @@ const WAITS = { firstMs: 5_000, mostMs: 600_000 };
 
 export type TokenLogEvent =
   /** The node or the store is unavailable. Logged once, until it is back. */
-  | { event: 'tokens_not_asked'; reason: string }
+  | { event: 'token_lookups_paused'; reason: string }
   | { event: 'token_not_read'; contract: string; token: string | null; work: string; state: string; reason: string };
 
 /** Number of jobs by result since the start, for metrics. */
@@ -85,7 +85,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
   let restsUntil = Number.NEGATIVE_INFINITY;
 
   function rest(reason: string): void {
-    if (hindrance === null) log({ event: 'tokens_not_asked', reason });
+    if (hindrance === null) log({ event: 'token_lookups_paused', reason });
     hindrance = reason;
     restsUntil = clock.monotonic() + AWAY_MS;
   }

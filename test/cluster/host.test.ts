@@ -284,7 +284,7 @@ test('a log that lost its last entries gets them back from a journal, and the ev
   await until(() => one.host.state().healed === 4, 'what was lost');
   expect(calls).toBe(1);
   expect(log.entries.slice(-4)).toEqual(lost);
-  expect(one.said).toContainEqual({ event: 'log_healed', first: lost[0]!.id, last: lost[3]!.id });
+  expect(one.said).toContainEqual({ event: 'log_restored', first: lost[0]!.id, last: lost[3]!.id });
 
   log.entries.splice(-2);
   await using two = openHost(log.client(), undefined);
@@ -354,13 +354,13 @@ test('a log whose newest entry was changed ends no host: each logs that the log 
   const changed = { ...whole.at(-1)!, chain: new Uint8Array(32) };
   log.entries = [...whole.slice(0, -1), changed];
   log.wake();
-  const named = () => one.said.filter(({ event }) => event === 'log_unsound');
+  const named = () => one.said.filter(({ event }) => event === 'log_corrupt');
   await expect(one.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is unsound: entry ${id} is damaged`);
   await until(() => named().length > 0, 'what is wrong');
   await expect(one.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
   expect(named()).toEqual([
     {
-      ...{ event: 'log_unsound', first: id, last: id, fault: 'is damaged: its chain value is wrong' },
+      ...{ event: 'log_corrupt', first: id, last: id, fault: 'is damaged: its chain value is wrong' },
       remedy: expect.stringContaining('The log is unsound'),
     },
   ]);
@@ -415,7 +415,7 @@ test('the host that holds the lease finds holes and changed entries, and fills t
   expect(verification.state()).toEqual({ verified: whole.length, unsound: 1, filled: 3 });
   expect(verification.said).toEqual([
     { event: 'log_filled', first: 5, last: 7 },
-    expect.objectContaining({ event: 'log_unsound', first: 10, last: 10 }),
+    expect.objectContaining({ event: 'log_corrupt', first: 10, last: 10 }),
   ]);
   // An operator deletes the damaged row, and it comes back.
   log.entries.splice(9, 1);

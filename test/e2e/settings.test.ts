@@ -172,7 +172,7 @@ test('stackside serve --log-level debug says more than info, and begins with the
   // Whether a server logs its state before it stops depends on the machine.
   const events = (lines: Record<string, unknown>[]) =>
     new Set(lines.map(({ msg }) => msg).filter((msg) => !String(msg).startsWith('state_')));
-  expect(events(debug).difference(events(info))).toEqual(new Set(['event_taken']));
+  expect(events(debug).difference(events(info))).toEqual(new Set(['event_accepted']));
   expect(info.find(({ msg }) => msg === 'variable_ignored')).toMatchObject({
     variable: 'STACKSIDE_API_PROT',
     reason: 'It is not a setting. Did you mean STACKSIDE_API_PORT?',

@@ -118,7 +118,7 @@ test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and log
     expect((await rawExchange(receiver.url, `${head}\r\n\r\n${chunk}`)).status).toBe(413);
     await until(() => said.length > 0, 'the line of the log');
     expect(said.map(({ event, reason = '' }) => [event, reason.split(':')[0]])).toEqual([
-      ['event_refused', 'The body must not be longer than 1000 bytes'],
+      ['event_rejected', 'The body must not be longer than 1000 bytes'],
     ]);
   } finally {
     await receiver.stop();
@@ -137,8 +137,8 @@ test('an event that is nested too deep is refused before it is parsed', async ()
   });
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
   const sent = (text: string) => intake({ path: '/new_kind', text, receivedAt: 0 });
-  expect((await sent('['.repeat(20_000_000))).outcome).toBe('refused');
-  expect((await sent(nested(MAX_FOREIGN_DEPTH + 1))).outcome).toBe('refused');
+  expect((await sent('['.repeat(20_000_000))).outcome).toBe('rejected');
+  expect((await sent(nested(MAX_FOREIGN_DEPTH + 1))).outcome).toBe('rejected');
   expect((await sent(nested(MAX_FOREIGN_DEPTH))).outcome).toBe('applied');
   expect(accepted).toEqual([nested(MAX_FOREIGN_DEPTH)]);
 });

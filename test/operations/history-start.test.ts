@@ -126,13 +126,13 @@ test('without a token a history starts at the first posted block; accounts are a
     await using server = await start(directory.path);
     // Accounts that blocks touch are asked for from the first block on.
     await server.post([chain.restart(), ...mine(3)]);
-    await until(async () => (await server.metric('stackside_accounts_asked_total')) > 5);
-    await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
+    await until(async () => (await server.metric('stackside_account_lookups_total')) > 5);
+    await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
     isAway = (path) => path.startsWith('/v2/accounts');
     const before = server.said.length;
     // An account that no block touched yet.
     await server.post(mine(6));
-    await until(async () => (await server.metric('stackside_accounts_unasked')) > 0);
+    await until(async () => (await server.metric('stackside_account_lookups_pending')) > 0);
     await until(() => server.said.slice(before).some(({ event }) => event === 'accounts_not_asked'));
     const { accounts } = await stateOf(directory.path);
     expect(new Set(accounts.map(({ known }) => known))).toEqual(new Set(['known', 'asking']));
@@ -142,7 +142,7 @@ test('without a token a history starts at the first posted block; accounts are a
   for (let times = 0; times < 2; times++) {
     await using server = await start(directory.path);
     await server.post(mine(1));
-    await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
+    await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
   }
   using whole = ingestOf(all.map(received));
   const [begun, of] = [await stateOf(directory.path), await stateOf(whole.path)];
@@ -211,11 +211,11 @@ test('what a node says that cannot be is no answer, and ends nothing', async () 
   lie = (path) => (path.startsWith('/v2/accounts/') ? wrong[lies++ % wrong.length] : undefined);
   await server.post(mine(2));
   await until(() => lies > 2 * wrong.length);
-  expect(await server.metric('stackside_accounts_asked_total')).toBe(0);
+  expect(await server.metric('stackside_account_lookups_total')).toBe(0);
   expect(server.said.filter(({ event }) => event === 'accounts_not_asked')).toHaveLength(1);
   lie = () => undefined;
-  await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
-  expect(await server.metric('stackside_accounts_asked_total')).toBeGreaterThan(3);
+  await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
+  expect(await server.metric('stackside_account_lookups_total')).toBeGreaterThan(3);
 });
 
 test('a server that needs the whole chain ends at another first block, which the node posts again', async () => {
@@ -254,5 +254,5 @@ test('a fork below the start does not end the server, and the longer branch beco
   }
   await until(async () => (await stateOf(directory.path)).height === chain.tip.height);
   expect((await stateOf(directory.path)).from).toBe(first.height);
-  await until(async () => (await server.metric('stackside_accounts_unasked')) === 0);
+  await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
 });

@@ -156,7 +156,7 @@ describe('over a chain', () => {
     expect(counted('applied')).toBeGreaterThan(11);
     expect(counted('applied') + counted('repeated')).toBe(blocks);
     expect(seen.get('stacks_event_ingestion_timers_count{event="/new_block"}')).toBe(blocks);
-    expect(seen.get('stackside_events_in_hand')).toBe(0);
+    expect(seen.get('stackside_events_in_flight')).toBe(0);
     expect(seen.get('stackside_file_bytes{file="index.db"}')).toBeGreaterThan(0);
     expect(seen.get('stackside_file_bytes{file="journal.db-wal"}')).toBeGreaterThan(0);
     expect(seen.get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
@@ -181,14 +181,14 @@ describe('over a chain', () => {
 
   test('an event that is refused is counted as such', async () => {
     await fetch(`${server.events}/new_block`, { method: 'POST', body: '{}' });
-    expect((await metrics()).get('stackside_events_total{event="/new_block",outcome="refused"}')).toBe(1);
+    expect((await metrics()).get('stackside_events_total{event="/new_block",outcome="rejected"}')).toBe(1);
   });
 
   test('the event port answers the same, for where there is no API', async () => {
     const seen = await metrics(server.events);
     expect(seen.get('stacks_block_height')).toBe(12);
     // Nobody posts an event: the request for the metrics itself is none.
-    expect(seen.get('stackside_events_in_hand')).toBe(0);
+    expect(seen.get('stackside_events_in_flight')).toBe(0);
     expect((await fetch(`${server.events}/health`)).status).toBe(200);
     expect((await fetch(`${server.events}/ready`)).status).toBe(200);
   });

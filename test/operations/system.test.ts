@@ -101,14 +101,14 @@ test('a flood of events leaves the warnings, and long values are cut', () => {
   );
   log({ event: 'request_failed', method: 'GET', path: `/${'x'.repeat(5_000)}`, cause: new Error('why') } as never);
   for (let height = 0; height < 300; height++) log({ event: 'block_applied', height, transactions: 1 });
-  log({ event: 'event_taken' } as never);
+  log({ event: 'event_accepted' } as never);
   const { recent, kinds } = read();
   expect(passed.length).toBe(302);
   expect(recent.length).toBe(101);
   expect(recent[0]).toMatchObject({ event: 'block_applied', level: 'info', fields: '{"height":299,"transactions":1}' });
   expect(recent.at(-1)?.fields).toContain('Error: why');
   expect(recent.at(-1)?.fields.length).toBeLessThan(1_200);
-  expect(kinds.find(({ event }) => event === 'event_taken')?.count).toBe(1);
+  expect(kinds.find(({ event }) => event === 'event_accepted')?.count).toBe(1);
 });
 
 test('events of one second are the newest first, too', () => {
@@ -118,11 +118,11 @@ test('events of one second are the newest first, too', () => {
     () => 1_000,
   );
   log({ event: 'block_applied', height: 1, transactions: 1 });
-  log({ event: 'snapshot_cut_off' } as never);
+  log({ event: 'read_timed_out' } as never);
   log({ event: 'block_applied', height: 2, transactions: 1 });
   expect(read().recent.map(({ event, fields }) => [event, fields])).toEqual([
     ['block_applied', '{"height":2,"transactions":1}'],
-    ['snapshot_cut_off', '{}'],
+    ['read_timed_out', '{}'],
     ['block_applied', '{"height":1,"transactions":1}'],
   ]);
 });
@@ -138,19 +138,19 @@ test('the log has the events of all threads, but for one that does not answer', 
   const [main, other] = [thread(), thread()];
   main.log({ event: 'block_applied', height: 1, transactions: 1 });
   other.log({ event: 'client_message_refused' } as never);
-  other.log({ event: 'snapshot_cut_off' } as never);
-  main.log({ event: 'snapshot_cut_off' } as never);
+  other.log({ event: 'read_timed_out' } as never);
+  main.log({ event: 'read_timed_out' } as never);
   const { kinds, recent } = systemLog([main.read(), null, other.read()]);
   expect(recent.map(({ at, thread, event }) => [at, thread, event])).toEqual([
-    [4, 0, 'snapshot_cut_off'],
-    [3, 2, 'snapshot_cut_off'],
+    [4, 0, 'read_timed_out'],
+    [3, 2, 'read_timed_out'],
     [1, 0, 'block_applied'],
   ]);
   const counted = kinds.filter(({ count }) => count > 0).map(({ event, count, last_at }) => [event, count, last_at]);
   expect(counted.sort()).toEqual([
     ['block_applied', 1, 1],
     ['client_message_refused', 1, 2],
-    ['snapshot_cut_off', 2, 4],
+    ['read_timed_out', 2, 4],
   ]);
   expect(kinds.length).toBe(main.read().kinds.length);
 });
@@ -252,13 +252,13 @@ test('events are counted by the paths that nodes post them to, and by no other',
   const registry = new Registry();
   const { answered } = eventMetrics(registry, () => 0);
   for (const outcome of ['applied', 'repeated', 'applied'] as const) answered('/new_block', outcome, 3);
-  answered('/new_burn_block', 'refused', 60);
-  answered('/made/up', 'refused', 1);
+  answered('/new_burn_block', 'rejected', 60);
+  answered('/made/up', 'rejected', 1);
   const lines = (await registry.metrics()).split('\n');
   expect(lines.filter((line) => line.startsWith('stackside_events_total{'))).toEqual([
     'stackside_events_total{event="/new_block",outcome="applied"} 2',
     'stackside_events_total{event="/new_block",outcome="repeated"} 1',
-    'stackside_events_total{event="/new_burn_block",outcome="refused"} 1',
+    'stackside_events_total{event="/new_burn_block",outcome="rejected"} 1',
   ]);
   expect(lines).toContain('stacks_event_ingestion_timers_sum{event="/new_block"} 9');
   expect(lines.filter((line) => /^stacks_last_event_timestamps[{]/.test(line)).length).toBe(2);

@@ -72,7 +72,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     for await (const _ of child.stdout) break;
     child.kill();
     const lines = (await new Response(child.stderr).text()).trim().split('\n');
-    const said = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'data_open_to_others');
+    const said = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'data_dir_permissions');
     expect(await child.exited).toBe(0);
     expect(said).toMatchObject({
       remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*`,

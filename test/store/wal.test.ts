@@ -85,7 +85,7 @@ test('a reader that holds its snapshot for too long is cut off, and the log is e
   expect(indexWal()).toBeGreaterThan(LIMIT);
   expect(snapshots.said).toEqual([]);
   snapshots.look(1);
-  expect(snapshots.said).toEqual([{ event: 'snapshot_cut_off', seconds: SNAPSHOT_LIMIT_MS / 1000 }]);
+  expect(snapshots.said).toEqual([{ event: 'read_timed_out', seconds: SNAPSHOT_LIMIT_MS / 1000 }]);
   clock.tick();
   expect(indexWal()).toBe(0);
   held.goOn();
@@ -122,7 +122,7 @@ test("the journal's log is looked after too, and one that can't be emptied for a
   expect(grown).toBeGreaterThan(LIMIT);
   for (const milliseconds of [0, 59_999, 1, 60_000]) clock.tick(milliseconds);
   const reason = 'a reader holds an old snapshot, as stackside backup, check, sql and export do';
-  expect(said).toEqual([{ event: 'wal_held', file: 'journal.db-wal', bytes: grown, reason }]);
+  expect(said).toEqual([{ event: 'wal_not_truncated', file: 'journal.db-wal', bytes: grown, reason }]);
   reader.run('COMMIT');
   clock.tick();
   expect(walOf(path)).toBe(0);

@@ -606,7 +606,7 @@ test('while the node is away nothing counts as a try, and it is said once', asyn
   expect(made.one('SELECT 1 FROM token_jobs WHERE tries > 0')).toBeNull();
   made.node.isAway = false;
   await made.settled();
-  expect(made.said).toEqual([{ event: 'tokens_not_asked', reason: expect.any(String) }]);
+  expect(made.said).toEqual([{ event: 'token_lookups_paused', reason: expect.any(String) }]);
 });
 
 test('a rebuild has all that was answered and asks nobody; many tokens are listed and queued in turns', async () => {

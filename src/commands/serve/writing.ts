@@ -93,5 +93,5 @@ export const probeWrites = ({ probe }: { probe: () => void }, every: Every): (()
 function warnOfOthers(directory: string, log: Log): void {
   const paths = openToOthers(directory);
   if (paths.length === 0) return;
-  log({ event: 'data_open_to_others', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
+  log({ event: 'data_dir_permissions', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
 }

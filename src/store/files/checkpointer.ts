@@ -10,7 +10,7 @@ import { openToCheckpoint, WAL_LIMIT_BYTES } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
 
 export interface WalEvent {
-  event: 'wal_held';
+  event: 'wal_not_truncated';
   file: string;
   bytes: number;
   reason: string;
@@ -88,7 +88,7 @@ function logCheckpointer(path: string, options: CheckpointerOptions) {
     since ??= now();
     if (said || now() - since < TOLERATED_MS) return;
     said = true;
-    log({ event: 'wal_held', file: `${basename(path)}-wal`, bytes, reason });
+    log({ event: 'wal_not_truncated', file: `${basename(path)}-wal`, bytes, reason });
   };
 }
 

@@ -39,7 +39,7 @@ interface Sharing {
 export type SnapshotEvent =
   | { event: 'index_unavailable'; reason: string; remedy: string | null; cause?: unknown }
   | { event: 'index_reopened' }
-  | { event: 'snapshot_cut_off'; seconds: number };
+  | { event: 'read_timed_out'; seconds: number };
 
 interface SnapshotOptions {
   log?: (event: SnapshotEvent) => void;
@@ -196,7 +196,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
       one.cutOff = true;
       inUse.delete(one);
       one.file.cutOff(one.connection);
-      log({ event: 'snapshot_cut_off', seconds: Math.round(age / 1000) });
+      log({ event: 'read_timed_out', seconds: Math.round(age / 1000) });
     }
   }
 
