@@ -40,14 +40,17 @@ const blocksIn = (pushes: readonly Push[]) =>
     .filter(({ method }) => method === 'block')
     .map(({ params }) => ({ ...params, microblocks_streamed: [], txs: params.height === 1 ? [] : params.txs }));
 
+/** Returns a status without the reason of a drop. */
+const stateOf = (status = ''): string => status.replace(/^dropped_.*/, 'dropped');
+
 /**
- * Transactions as they were pushed, without what takes the place of one that was dropped, which may change. A late client is
- * notified of undone blocks whose canonical messages it never got, so those messages are left out.
+ * Transactions as they were pushed, without the reason of a drop and the replacement, which may change: the index has those of the
+ * last drop. A late client is notified of undone blocks whose canonical messages it never got, so those messages are left out.
  */
 const statesIn = (pushes: readonly Push[], methods: readonly string[]): string[] =>
   pushes
     .filter(({ method, params }) => methods.includes(method) && (params.tx ?? params).canonical !== false)
-    .map(({ method, params }) => `${method} ${params.tx_id} ${params.tx_status} ${params.block_hash ?? ''}`);
+    .map(({ method, params }) => `${method} ${params.tx_id} ${stateOf(params.tx_status)} ${params.block_hash ?? ''}`);
 
 function countOf(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
