@@ -38,7 +38,7 @@ const limits: WorkLimits = {
 };
 
 /** The short chain reaches these for rare transactions, too: a growth that they end is bounded by the limits. */
-const lowLimits: WorkLimits = { ...limits, search: { sorted: 2, rows: 5, entries: 200 } };
+const lowLimits: WorkLimits = { ...limits, search: { sorted: 2, rows: 5, entries: 200 }, walkRows: 5 };
 
 /** A URL that failed once: of the deployments since a time, the short chain has few, and the long one fewer than the limit. */
 const FOUND = '/extended/v1/tx?limit=2&type=smart_contract&offset=4&start_time=1735699565';
