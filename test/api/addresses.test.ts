@@ -1,4 +1,4 @@
-/** The routes of addresses and tokens in v1 and v2, over a simulated chain: answers, refusals, deprecation. */
+/** The v1 and v2 routes of addresses and tokens over a simulated chain: answers, errors and deprecation headers. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/commands/serve/app.ts';
@@ -109,7 +109,7 @@ const others = (): string[] => [
 
 const and = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-test('every route answers by its schema, warns, and names its successor', async () => {
+test('every route matches its schema, sends a deprecation warning and links to its successor', async () => {
   for (const path of [...lists().map(([list]) => list), ...others()]) {
     const { status, headers } = await get(path);
     expect({ path, status }).toEqual({ path, status: 200 });
@@ -124,7 +124,7 @@ test('every route answers by its schema, warns, and names its successor', async 
   expect(headers.get('link')).toBe(`</extended/v3/tokens/nft/${instance}/history>; rel="successor-version"`);
 });
 
-test('lists have their own limits, of which 0 is the usual one', async () => {
+test('each list has its own default and maximum limit, and limit=0 means the default', async () => {
   for (const [path, usual, most] of lists()) {
     expect((await ok(path)).limit).toBe(usual);
     expect((await ok(and(path, 'limit=0'))).limit).toBe(usual);
@@ -136,7 +136,7 @@ test('lists have their own limits, of which 0 is the usual one', async () => {
   }
 });
 
-describe('is refused, by name:', () => {
+describe('rejects with 400 and the name of the parameter:', () => {
   const refused = async (path: string, message: string) => {
     const { status, body } = await get(path);
     expect({ path, status, message: body.message }).toEqual({
@@ -146,7 +146,7 @@ describe('is refused, by name:', () => {
     });
   };
 
-  test('a limit or offset out of its range', async () => {
+  test('a limit or offset out of range', async () => {
     for (const [path, , most] of lists()) {
       await refused(and(path, 'limit=-1'), 'querystring/limit must be >= 0');
       await refused(and(path, `limit=${most + 1}`), `querystring/limit must be <= ${most}`);
@@ -156,7 +156,7 @@ describe('is refused, by name:', () => {
     }
   });
 
-  test('a principal that is none', async () => {
+  test('an invalid principal', async () => {
     for (const path of [...lists().map(([list]) => list), ...others()]) {
       if (!path.includes('address')) continue;
       const [version, , principal, ...rest] = path.split('/');
@@ -170,7 +170,7 @@ describe('is refused, by name:', () => {
     await refused(`v1/tokens/nft/holdings?principal=${MISTYPED}`, 'querystring/principal');
   });
 
-  test('a block that is none, or is named twice', async () => {
+  test('an invalid block, or one given by both height and hash', async () => {
     const [stx, inbound] = [`v1/address/${busy}/stx`, `v1/address/${busy}/stx_inbound`];
     for (const path of [stx, `v1/address/${busy}/balances`, `v1/address/${busy}/assets`, inbound]) {
       for (const until of ['0', '-1', 'x', '1.5', '0x12', `${block.hash}00`]) {
@@ -189,7 +189,7 @@ describe('is refused, by name:', () => {
     await refused(`${nonces}?block_height=3&block_hash=${block.hash}`, 'Multiple block query parameters specified');
   });
 
-  test('what else has a form', async () => {
+  test('invalid values of the other parameters', async () => {
     const history = 'v1/tokens/nft/history';
     await refused(`${history}?value=0x01`, "querystring must have required property 'asset_identifier'");
     await refused(`${history}?asset_identifier=${owner.asset}`, "querystring must have required property 'value'");
@@ -223,14 +223,14 @@ test.each([
   ['v1/address/BUSY/UNKNOWN/with_transfers', 'No matching transaction found'],
   ['v2/addresses/BUSY/transactions?cursor=UNKNOWN:0:0', 'Cursor not found'],
   ['v2/addresses/BUSY/transactions/UNKNOWN/events', 'Transaction not found'],
-])('%s is not found', async (path, message) => {
+])('%s returns 404', async (path, message) => {
   const unknown = `0x${'12'.repeat(32)}`;
   const { status, body } = await get(path.replace('BUSY', busy).replace('UNKNOWN', unknown));
   expect({ status, message: body.message }).toEqual({ status: 404, message: message.replace('UNKNOWN', unknown) });
 });
 
-describe('up to a block', () => {
-  test('a balance is the same by height and hash, has no pending part, and beyond the tip is that of the tip', async () => {
+describe('at an earlier block', () => {
+  test("a balance is equal by height and by hash, omits pending amounts, and equals the tip's for later heights", async () => {
     const path = `v1/address/${busy}/stx`;
     const then = await ok(`${path}?until_block=${block.height}`);
     expect(await ok(`${path}?until_block=${block.hash}`)).toEqual(then);
@@ -246,7 +246,7 @@ describe('up to a block', () => {
     expect(await ok(`${path}?until_block=`)).toEqual(now as never);
   });
 
-  test('a list ends at it, and one of a height is of that block alone', async () => {
+  test('until_block ends a list at that block, and height limits a list to one block', async () => {
     const path = `v1/address/${busy}/transactions`;
     const heights = async (query: string) =>
       (await ok(`${path}?limit=50&${query}`)).results.map((of) => Number(of.block_height));
@@ -256,7 +256,7 @@ describe('up to a block', () => {
     expect(await heights('height=0')).toEqual(await heights(''));
   });
 
-  test('nonces of then have nothing that waits', async () => {
+  test('nonces omit pending transactions', async () => {
     const then = await ok(`v1/address/${busy}/nonces?block_height=${block.height}`);
     expect(await ok(`v1/address/${busy}/nonces?block_hash=${block.hash}`)).toEqual(then);
     expect(then).toMatchObject({
@@ -267,7 +267,7 @@ describe('up to a block', () => {
   });
 });
 
-test('what waits is in balances, nonces and the mempool', async () => {
+test('balances, nonces and the mempool include pending transactions', async () => {
   expect(await ok(`v1/address/${bob.address}/stx`)).toMatchObject({
     balance: '0',
     estimated_balance: '3',
@@ -288,7 +288,7 @@ test('what waits is in balances, nonces and the mempool', async () => {
   expect(results.map(({ nonce }) => nonce).sort()).toEqual([5, 6, 9]);
 });
 
-test('the sponsor of a transaction has it in the list, without transfers', async () => {
+test("a sponsor's list contains the sponsored transaction, without transfers", async () => {
   const { address, txId } = sponsored;
   const ids = async (path: string) => {
     const { results } = await ok(`${path}?limit=50`);
@@ -300,7 +300,7 @@ test('the sponsor of a transaction has it in the list, without transfers', async
   expect((await get(`v1/address/${address}/${txId}/with_transfers`)).status).toBe(404);
 });
 
-test('sums of a transaction are those of its transfers and the fee of its payer', async () => {
+test('the STX sums of a transaction equal its transfers, plus the fee for the account that paid it', async () => {
   const { results } = await ok(`v1/address/${busy}/transactions_with_transfers?limit=50`);
   for (const item of results as unknown as {
     tx: { fee_rate: string; sender_address: string; sponsor_address?: string; tx_id: string };
@@ -321,7 +321,7 @@ test('sums of a transaction are those of its transfers and the fee of its payer'
   }
 });
 
-test('the events of a transaction of an address are in order and count as its summary says', async () => {
+test("the events of an address's transaction are in order, and their counts equal its summary", async () => {
   const { results } = await ok(`v2/addresses/${busy}/transactions?limit=50`);
   for (const { tx, events } of results as unknown as {
     tx: { tx_id: string };
@@ -342,7 +342,7 @@ test('the events of a transaction of an address are in order and count as its su
   }
 });
 
-test('tokens: transactions in place of ids, and an instance that was burnt', async () => {
+test('token lists include whole transactions with tx_metadata, and show burnt instances', async () => {
   const holdings = `v1/tokens/nft/holdings?principal=${owner.address}`;
   const [plain] = (await ok(holdings)).results;
   const [whole] = (await ok(`${holdings}&tx_metadata=true`)).results;
@@ -358,7 +358,7 @@ test('tokens: transactions in place of ids, and an instance that was burnt', asy
   expect(results[0]).not.toHaveProperty('recipient');
 });
 
-test('a token by the name of stx is STX', async () => {
+test('the fungible token named stx returns the STX balance', async () => {
   const { balance } = await ok(`v2/addresses/${busy}/balances/stx`);
   expect(await ok(`v2/addresses/${busy}/balances/ft/stx`)).toEqual({ balance } as never);
   expect(await ok(`v2/addresses/${busy}/balances/ft/nothing`)).toEqual({ balance: '0' } as never);

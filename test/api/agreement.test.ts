@@ -1,4 +1,4 @@
-/** Several routes return the same data of the same thing. */
+/** Different routes return equal data for the same object. */
 import { describe, expect, test } from 'bun:test';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';
@@ -19,7 +19,7 @@ import {
 import { hash, OTHER, waiting } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
 
-test('several transactions are keyed by their ids as they were asked for', async () => {
+test('the answer for several transactions uses the ids as the client wrote them', async () => {
   const { json } = testApp();
   const [known, unknown, pending] = [hash(0x31), hash(0x99), waiting[0].id];
   const upper = (id: string) => id.slice(2).toUpperCase();
@@ -40,7 +40,7 @@ test('several transactions are keyed by their ids as they were asked for', async
   }
 });
 
-test('the mempool of an STX balance is null only while nothing is pending', async () => {
+test('the mempool part of an STX balance is null only if nothing is pending', async () => {
   // Neither pays a fee: what is pending moves no STX of those who made it.
   const free = deployment(alice, 0, 0);
   const sponsored = transfer(bob, 0, 0, { account: sponsor, nonce: 0 }, carol);
@@ -61,7 +61,7 @@ test('the mempool of an STX balance is null only while nothing is pending', asyn
   }
 });
 
-test('the lists of what waits hold what a principal sponsors, as its nonces count it, and hold it once', async () => {
+test("mempool lists contain each transaction that a principal sponsors once, and match the principal's nonces", async () => {
   const byAlice = transfer(alice, 0, 100, { account: sponsor, nonce: 0 }, carol);
   const byBob = transfer(bob, 0, 100, { account: sponsor, nonce: 1 }, sponsor);
   const [own, others] = [transfer(sponsor, 2, 100), transfer(carol, 0, 100)];
@@ -102,7 +102,7 @@ test('the lists of what waits hold what a principal sponsors, as its nonces coun
   snapshots.close();
 });
 
-describe('the Clarity version of a deployment that names none is null', () => {
+describe('the Clarity version is null for a deployment without a version', () => {
   const clarity = (version: string) => ({ functions: [], clarity_version: version });
   const interfaces = { 'one-1': clarity('Clarity1'), 'one-2': clarity('Clarity2'), none: null };
   const names = Object.keys(interfaces) as (keyof typeof interfaces)[];

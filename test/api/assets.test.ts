@@ -1,4 +1,4 @@
-/** Routes of balances, their changes, transfers, contracts and tokens: each one's own parameters and answers. */
+/** Routes of balances, balance changes, transfers, contracts and tokens: their parameters and answers. */
 
 import { describe, expect, test } from 'bun:test';
 import { RULES } from '../../src/api/shared/identifiers.ts';
@@ -52,7 +52,7 @@ describe.each([
   `/extended/v3/tokens/ft/${NFT}/holders`,
   `/extended/v3/tokens/nft/${NFT}/4/history`,
 ])('%s', (path) => {
-  test('is an empty page', async () => {
+  test('returns an empty page', async () => {
     const { status, body } = await app.json(path);
     expect(status).toBe(200);
     expect(JSON.stringify(body)).toMatch(EMPTY);
@@ -69,7 +69,7 @@ test.each([
   expect(await text(`/extended/v3/${path}`)).toBe(answer);
 });
 
-test('the supply before the first block is zero and must not be stored', async () => {
+test('the STX supply before the first block is zero and has Cache-Control: no-store', async () => {
   const { json } = testApp(emptyIndex());
   const { headers, body } = await json('/extended/v3/tokens/stx/supply');
   expect(body).toEqual({ total: '0', projected_total_2050: '2318000000000000' } as never);
@@ -105,32 +105,32 @@ describe('an asset identifier', () => {
       [`${ADDRESS}.${'a'.repeat(129)}::a`],
       [`${ADDRESS.toLowerCase()}.a::a`],
       [COIN],
-    ])('%p is refused', async (asset) => {
+    ])('rejects %p', async (asset) => {
       const message = await refusal(path(encodeURIComponent(asset)));
       expect(message).toStartWith(`${place}/asset_identifier must be ${RULES.asset}`);
     });
 
-    test('with a mistyped address is refused', async () => {
+    test('rejects a contract with a mistyped address', async () => {
       expect(await refusal(path(`${MISTYPED}.pool::a`))).toBe(
         `invalid STX address in ${place}/asset_identifier: ${CHECKSUM}`,
       );
     });
 
     test.each([`${CONTRACT}::a`, `${ADDRESS}.${'a'.repeat(40)}::${'a'.repeat(128)}`, `${CONTRACT}::a-_!?+<>=/*z`])(
-      '%s is taken, percent-encoded',
+      'accepts %s, percent-encoded',
       async (asset) => {
         expect((await app.json(path(encodeURIComponent(asset)))).status).toBe(200);
       },
     );
   });
 
-  test('given twice to a filter is refused', async () => {
+  test('a filter with two asset identifiers is rejected', async () => {
     expect(await refusal(of(ADDRESS, `balances/nft?asset_identifier=${NFT}&asset_identifier=${NFT}`))).toBe(
       'querystring/asset_identifier must be given once, not 2 times',
     );
   });
 
-  test('as a filter leaves the instances of one asset', async () => {
+  test('as a filter, returns only the instances of one asset', async () => {
     expect(await list(of(ADDRESS, `balances/nft?asset_identifier=${NFT}-b`))).toMatchObject({
       total: 2,
       results: [{ asset_identifier: `${NFT}-b` }, { asset_identifier: `${NFT}-b` }],
@@ -138,7 +138,7 @@ describe('an asset identifier', () => {
   });
 });
 
-describe('the ids of balance-changes', () => {
+describe('the tx_id parameter of balance-changes', () => {
   const path = (query: string) => of(ADDRESS, `balance-changes${query}`);
   const [a, b] = [hash(0x31), hash(0x30)];
 
@@ -148,7 +148,7 @@ describe('the ids of balance-changes', () => {
     `?tx_id=${a}%2C${b}&tx_id=${a}`,
     `?tx_id=${a.slice(2)}&tx_id=${b.slice(2).toUpperCase()},${a}`,
     `?tx_id=${hash(0x99)},${b},${a}`,
-  ])('%s', async (query) => {
+  ])('returns the changes of both transactions for %s', async (query) => {
     const { total, results } = await list(path(query));
     expect(total).toBe(6);
     expect(results.map((of) => (of as { tx_id: string }).tx_id)).toEqual([a, a, a, b, b, b]);
@@ -169,16 +169,16 @@ describe('the ids of balance-changes', () => {
       `?tx_id=${a}&cursor=abc`,
       'querystring/cursor must be a cursor that this list answered; leave it out to get the first page',
     ],
-  ])('%s is refused', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     expect(await refusal(path(query))).toBe(message);
   });
 
-  test('may be twenty', async () => {
+  test('accepts twenty ids', async () => {
     expect((await list(path(`?tx_id=${Array(20).fill(a)}`))).total).toBe(3);
   });
 });
 
-describe('a cursor of', () => {
+describe('a cursor', () => {
   const cursorOf = async (path: string) => (await list(path)).cursor.current;
   const [a, b] = [hash(0x31), hash(0x30)];
   const nfts = (query: string) => of(ADDRESS, `balances/nft?${query}`);
@@ -194,17 +194,17 @@ describe('a cursor of', () => {
     ['another token', `/extended/v3/tokens/ft/${COIN}/holders?`, `/extended/v3/tokens/ft/${NFT}/holders?`],
     ['STX', '/extended/v3/tokens/stx/holders?', `/extended/v3/tokens/ft/${COIN}/holders?`],
     ['another instance', `/extended/v3/tokens/nft/${NFT}/3/history?`, `/extended/v3/tokens/nft/${NFT}/4/history?`],
-  ])('%s is refused', async (_, from, to) => {
+  ])('from the list of %s is rejected by another list', async (_, from, to) => {
     expect(await refusal(`${to}&cursor=${await cursorOf(from)}`)).toStartWith('querystring/cursor must be a cursor');
   });
 
-  test('a set of ids holds in any order and writing of them', async () => {
+  test('is valid for the same ids in any order and notation', async () => {
     const cursor = await cursorOf(changes(`tx_id=${a},${b}`));
     const again = `tx_id=${b.slice(2).toUpperCase()}&tx_id=${a},${b}&cursor=${cursor}`;
     expect((await list(changes(again))).total).toBe(6);
   });
 
-  test('an instance holds in either writing of its value', async () => {
+  test('is valid for an instance in either notation of its value', async () => {
     const history = (value: string) => `/extended/v3/tokens/nft/${NFT}/${value}/history?`;
     const cursor = await cursorOf(history('3'));
     expect((await list(`${history(`0x01${'0'.repeat(31)}3`)}cursor=${cursor}`)).total).toBe(2);
@@ -215,7 +215,7 @@ describe('the value of an instance', () => {
   const path = (value: string) => `/extended/v3/tokens/nft/${NFT}/${value}/history`;
   const hex = `01${'0'.repeat(31)}3`;
 
-  test.each(['3', '0003', `0x${hex}`])('%s is found', async (value) => {
+  test.each(['3', '0003', `0x${hex}`])('finds the history for %s', async (value) => {
     expect(await list(path(value))).toMatchObject({ total: 2, results: [{ sender: ADDRESS }, { sender: null }] });
   });
 
@@ -230,11 +230,11 @@ describe('the value of an instance', () => {
     ['half a byte', '0x013'],
     ['what is no value', '0xffff'],
     ['a value cut short', '0x0100'],
-  ])('that is %s is an empty page', async (_, value) => {
+  ])('returns an empty page for %s', async (_, value) => {
     expect(await text(path(value))).toMatch(EMPTY);
   });
 
-  test.each(['u3', '-3', '3.0', '0xzz', `0X${hex}`, '1_000', '%20', '%3F', 'stx'])('%s is refused', async (value) => {
+  test.each(['u3', '-3', '3.0', '0xzz', `0X${hex}`, '1_000', '%20', '%3F', 'stx'])('rejects %s', async (value) => {
     expect(await refusal(path(value))).toBe(
       'params/value must be decimal digits, or 0x and the hexadecimal digits of a serialized Clarity value',
     );
@@ -258,7 +258,7 @@ describe('the value of an instance', () => {
     expect([status, (body as { total: number }).total]).toEqual([200, 1]);
   });
 
-  test('is needed', async () => {
+  test('returns 404 without a value', async () => {
     expect((await app.json(`/extended/v3/tokens/nft/${NFT}/history`)).status).toBe(404);
   });
 });
@@ -271,7 +271,7 @@ describe('GET /extended/v3/smart-contracts/{contract_id}', () => {
     ['?include=source_code', '(begin)'],
     ['?include=source_code&include=source_code', '(begin)'],
     ['?include=source_code,%20source_code', '(begin)'],
-  ])('%s', async (query, source) => {
+  ])('returns the contract for the query "%s"', async (query, source) => {
     const found = (await body(path(CONTRACT + query))) as { contract_id: string; source_code?: string };
     expect([found.contract_id, found.source_code]).toEqual([CONTRACT, source]);
   });
@@ -280,35 +280,35 @@ describe('GET /extended/v3/smart-contracts/{contract_id}', () => {
     ['include=', 'querystring/include/0 must be equal to one of the allowed values (source_code)'],
     ['include=abi', 'querystring/include/0 must be equal to one of the allowed values (source_code)'],
     ['include=source_code,abi', 'querystring/include/1 must be equal to one of the allowed values (source_code)'],
-  ])('?%s is refused', async (query, message) => {
+  ])('rejects ?%s', async (query, message) => {
     expect(await refusal(path(`${CONTRACT}?${query}`))).toBe(message);
   });
 
   test.each([ADDRESS, 'x', `${ADDRESS}.`, `${ADDRESS}.1a`, `${CONTRACT}::a`, `${ADDRESS}.${'a'.repeat(129)}`])(
-    '%s is refused',
+    'rejects %s',
     async (id) => {
       expect(await refusal(path(id))).toStartWith(`params/contract_id must be ${RULES.contract}`);
     },
   );
 
-  test('with a mistyped address is refused', async () => {
+  test('rejects a mistyped address', async () => {
     expect(await refusal(path(`${MISTYPED}.pool`))).toBe(`invalid STX address in params/contract_id: ${CHECKSUM}`);
   });
 
-  test('of an unknown contract is 404', async () => {
+  test('returns 404 for an unknown contract', async () => {
     const { status, body } = await app.json(path(`${ADDRESS}.none`));
     expect(status).toBe(404);
     expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Smart contract not found' } as never);
   });
 });
 
-test.each(['balance-changes', 'balances/ft'])('malformed encoding in a path of %s is refused', async (tail) => {
+test.each(['balance-changes', 'balances/ft'])('rejects malformed percent-encoding in the path of %s', async (tail) => {
   const { status } = await app.json(`/extended/v3/principals/%zz/${tail}`);
   expect(status).toBe(400);
 });
 
 test.each([of(ADDRESS, 'transactions/0xzz/balance-changes'), of(ADDRESS, 'transactions/latest/balance-changes')])(
-  '%s is refused',
+  'rejects %s',
   async (path) => {
     expect(await refusal(path)).toBe(`params/tx_id ${TX_ID_RULE}`);
   },

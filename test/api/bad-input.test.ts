@@ -1,4 +1,4 @@
-/** Every parameter of every route, as the OpenAPI document describes it, given invalid values. */
+/** Sends invalid values for every parameter of every route in the OpenAPI document. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { startTour, type Tour } from '../client/tour.ts';
@@ -82,11 +82,11 @@ function url({ path, parameters }: GetRoute, given: Readonly<Record<string, stri
 
 const ask = (address: string) => tour.fetch(new Request(address, { redirect: 'manual' }));
 
-test('there are routes to ask', () => {
+test('the OpenAPI document has more than 80 routes to test', () => {
   expect(routes.length).toBeGreaterThan(80);
 });
 
-test('a value that a parameter does not take is 400 and named', async () => {
+test('rejects an invalid value with 400 and the name of the parameter', async () => {
   for (const route of routes) {
     for (const parameter of route.parameters) {
       for (const value of wrongWords[parameter.name] ?? refused(parameter.schema)) {
@@ -105,7 +105,7 @@ test('a value that a parameter does not take is 400 and named', async () => {
   }
 });
 
-test('a parameter that is needed and not given is 400 and named', async () => {
+test('rejects a request without a required parameter with 400 and its name', async () => {
   for (const route of routes) {
     for (const { name, required, in: place } of route.parameters) {
       if (!required || place === 'path') continue;
@@ -122,7 +122,7 @@ test('a parameter that is needed and not given is 400 and named', async () => {
   }
 });
 
-test('a parameter that a route does not have is 400 and named below /stackside/v1, and ignored elsewhere', async () => {
+test('rejects an unknown parameter with 400 and its name below /stackside/v1, and ignores it elsewhere', async () => {
   let own = 0;
   for (const route of routes) {
     const address = url(route, {});
@@ -137,7 +137,7 @@ test('a parameter that a route does not have is 400 and named below /stackside/v
   expect(own).toBeGreaterThan(10);
 });
 
-describe('whatever is given', () => {
+describe('for any parameter value', () => {
   const junk = fc.oneof(
     fc.string({ minLength: 1, unit: character }),
     fc.constantFrom(
@@ -156,7 +156,7 @@ describe('whatever is given', () => {
     fc.uint8Array({ maxLength: 40 }).map((bytes) => `0x${bytes.toHex()}`),
   );
 
-  test('no route fails', async () => {
+  test('no route returns a server error', async () => {
     for (const route of routes) {
       for (const parameter of route.parameters) {
         await assertProperty(

@@ -1,4 +1,4 @@
-/** The routes that ask for logs and calls of contracts by their decoded values. */
+/** The routes that search logs and calls of contracts by their decoded values. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -46,7 +46,7 @@ const logs = (query = ''): Promise<Answer<Log>> => app.json(`${base}/logs${query
 const calls = (query = '', contract = POX): Promise<Answer<Call>> =>
   app.json(`/stackside/v1/smart-contracts/${contract}/calls${query}`);
 
-test('logs are found by their fields, topic and heights, and pages follow each other', async () => {
+test('finds logs by fields, topic and heights, in consecutive pages', async () => {
   const all = (await logs('?limit=50')).body;
   expect(all.results.length).toBeGreaterThan(20);
   expect(all.total).toBeGreaterThanOrEqual(all.results.length);
@@ -67,7 +67,7 @@ test('logs are found by their fields, topic and heights, and pages follow each o
   expect((await logs('?topic=print&limit=50')).body.results).toEqual(all.results);
 });
 
-test('calls are found by function, status and arguments, which the interface names', async () => {
+test('finds calls by function, status and arguments named in the interface', async () => {
   const named = (await calls('?function_name=stake&limit=50')).body.results;
   expect(named.length).toBeGreaterThan(2);
   for (const { function_name } of named) expect(function_name).toBe('stake');
@@ -87,7 +87,7 @@ test('calls are found by function, status and arguments, which the interface nam
   );
 });
 
-test('what is asked for in a wrong way is refused, and the answer names the parameter', async () => {
+test('rejects an invalid filter with the name of the parameter', async () => {
   const refused: [string, RegExp][] = [
     ['?field.amount=gte:word', /^querystring\/field\.amount must have an integer after gte:$/],
     [
@@ -114,7 +114,7 @@ test('what is asked for in a wrong way is refused, and the answer names the para
   expect((await calls('?function_name=no-such&arg.x=1')).body.message).toMatch(/by its place, such as arg\.0/);
 });
 
-test('names that exist nowhere, prefixes of names and texts of every kind find nothing', async () => {
+test('finds nothing for unknown names, prefixes of names and unusual values', async () => {
   for (const query of [
     '?field.topi=stake',
     '?field.topic.x=stake',
@@ -156,7 +156,7 @@ describe('logs of several contracts', () => {
     return (body as Answer<Log>['body']).results.map((one) => ({ contract_id, ...one }));
   };
 
-  test('are those of each, and of a deployer those of all', async () => {
+  test('returns the logs of each contract, or of all contracts of a deployer', async () => {
     const [pox, bns] = [await ofOne(POX), await ofOne(BNS)];
     const both = await walked(`contract_id=${POX}&contract_id=${BNS}`, 7);
     expect(both.filter(({ contract_id }) => contract_id === POX).slice(0, pox.length)).toEqual(pox);
@@ -178,7 +178,7 @@ describe('logs of several contracts', () => {
     expect(await walked(`deployer=${BOOT}&field.topic=stake`, 7)).toEqual(stakes);
   });
 
-  test('are one list, however its contracts are written down', async () => {
+  test('returns one list for any order and notation of the contracts', async () => {
     const first = (await listed(`contract_id=${POX}&contract_id=${BNS}&limit=2`)).body;
     for (const spelled of [`${BNS},${POX}`, `${POX}, ${BNS}`, `${POX},${BNS},${POX}`]) {
       const query = `contract_id=${encodeURIComponent(spelled)}&limit=2`;
@@ -187,7 +187,7 @@ describe('logs of several contracts', () => {
     }
   });
 
-  test('are asked for by contracts or a deployer, and a mistake is refused by the name of its parameter', async () => {
+  test('requires contracts or a deployer, and rejects a mistake with the name of the parameter', async () => {
     const names = (count: number) => Array.from({ length: count }, (_, n) => `${BOOT}.pool-${n}`);
     const refused: [string, RegExp][] = [
       ['', /^querystring\/contract_id must be given, or deployer in its place$/],
@@ -226,7 +226,7 @@ describe('logs of several contracts', () => {
     });
   });
 
-  test('have cursors that are of the contracts, conditions and order that were asked for', async () => {
+  test('rejects a cursor from other contracts, conditions or orders', async () => {
     const { next } = (await listed(`deployer=${BOOT}&limit=1`)).body.cursor;
     for (const query of [
       `contract_id=${POX}`,
@@ -240,7 +240,7 @@ describe('logs of several contracts', () => {
     }
   });
 
-  test('are none of contracts, senders and topics that nobody has', async () => {
+  test('returns no logs for unknown contracts, senders and topics', async () => {
     const [nobody = ''] = accounts('nobody', 'user', 1, networks.testnet).map(({ address }) => address);
     for (const query of [
       `contract_id=${BOOT}.nothing`,

@@ -1,4 +1,4 @@
-/** Conventions of all routes, tested with a few of them. */
+/** Conventions that all routes follow, tested with a sample of the routes. */
 import { describe, expect, test } from 'bun:test';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { IndexUnavailableError, NoSnapshotError } from '../../src/store/model/read-errors.ts';
@@ -32,7 +32,7 @@ const UNTAGGED = ['/extended/v2/blocks/average-times'];
 
 const routes = sampleRoutes.filter((one) => !isOfStaking(one) && !UNTAGGED.includes(one.path));
 
-test('a route is left out only if the sample chain has nothing for it, or its answer has no tag', async () => {
+test('a route is exempt only if the sample chain has no data for it or its answer has no ETag', async () => {
   for (const { path } of sampleRoutes.filter(isOfStaking)) {
     const { status, body } = await usual.json(path);
     const { results = [] } = body as { results?: unknown[] };
@@ -46,7 +46,7 @@ test('a route is left out only if the sample chain has nothing for it, or its an
 });
 
 describe.each(routes.map(({ path }) => path))('%s', (path) => {
-  test('GET is JSON with the headers of every answer', async () => {
+  test('GET returns JSON with the common headers', async () => {
     const { status, headers } = await usual.json(path);
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -57,7 +57,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
     expect(headers.get('etag')).toMatch(/^"[^"]+"$/);
   });
 
-  test('HEAD has the status and headers of GET, the length, and no body', async () => {
+  test('HEAD returns the status, headers and length of GET, without a body', async () => {
     const { request } = usual;
     const [get, head] = [await request(path), await request(path, { method: 'HEAD' })];
     const { 'content-length': length, ...headers } = Object.fromEntries(head.headers);
@@ -67,12 +67,12 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
     expect(await head.text()).toBe('');
   });
 
-  test('a trailing slash is ignored', async () => {
+  test('ignores a trailing slash', async () => {
     const { json } = usual;
     expect((await json(`${path}/?x=1`)).body).toEqual((await json(path)).body);
   });
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s is an unknown route', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s returns 404 with "Route not found"', async (method) => {
     const { status, body } = await usual.json(path, { method });
     expect(status).toBe(404);
     expect(body).toEqual({
@@ -82,7 +82,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
     } as never);
   });
 
-  test('If-None-Match with its tag is answered 304, with another 200', async () => {
+  test('returns 304 for its own ETag in If-None-Match, and 200 for another', async () => {
     const { request } = usual;
     const etag = (await request(path)).headers.get('etag')!;
     const asked = (value: string, method = 'GET') => request(path, { method, headers: { 'if-none-match': value } });
@@ -97,7 +97,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
     for (const value of ['*', '"x"', '', `"${etag}`.slice(0, 20)]) expect((await asked(value)).status).toBe(200);
   });
 
-  test('a failure of the store is a 500 that keeps its cause to the log', async () => {
+  test('returns 500 if the store fails, with the cause only in the log', async () => {
     const failure = new Error('no such table: secrets');
     const { json, logged } = testApp(failingIndex(failure));
     const { status, headers, body } = await json(path);
@@ -113,7 +113,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
   });
 });
 
-test('what would cost more than a request may is refused with what to ask instead', async () => {
+test('a request that would cost too much is rejected with advice on a cheaper one', async () => {
   const { json, logged } = testApp(failingIndex(new TooMuchWorkError('add a filter that lets fewer pass')));
   const { status, headers, body } = await json('/extended/v3/transactions');
   expect([status, headers.get('cache-control'), headers.has('etag'), logged]).toEqual([400, 'no-store', false, []]);
@@ -125,8 +125,8 @@ test('what would cost more than a request may is refused with what to ask instea
   } as never);
 });
 
-describe('without a tag', () => {
-  test('nothing may be stored before the first block', async () => {
+describe('without an ETag, sends no-store', () => {
+  test('before the first block', async () => {
     const { request } = testApp(emptyIndex());
     for (const path of ['/extended', '/extended/v3/transactions', '/extended/v3/mempool/transactions', BALANCE]) {
       const { status, headers } = await request(path);
@@ -134,19 +134,22 @@ describe('without a tag', () => {
     }
   });
 
-  test.each([UNKNOWN_TX, `${UNKNOWN_TX}/events`, '/extended/v3/blocks/9/transactions', '/nope'])('%s', async (path) => {
-    const { status, headers } = await usual.json(path, { headers: { 'if-none-match': '*' } });
-    expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
-  });
+  test.each([UNKNOWN_TX, `${UNKNOWN_TX}/events`, '/extended/v3/blocks/9/transactions', '/nope'])(
+    'for a 404 of %s',
+    async (path) => {
+      const { status, headers } = await usual.json(path, { headers: { 'if-none-match': '*' } });
+      expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
+    },
+  );
 
-  test('events of a pending transaction, which are not there though it has a tag', async () => {
+  test('for the missing events of a pending transaction', async () => {
     const path = `/extended/v3/transactions/${waiting[0].id}/events`;
     const { status, headers } = await usual.json(path);
     expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([404, null, 'no-store']);
   });
 });
 
-describe('a tag changes with', () => {
+describe('an ETag changes with', () => {
   const [, , tip] = chainBlocks();
   const after = (...events: ReceivedEvent[]) => testApp(memoryIndex([...sampleEvents(), ...events]));
   const changes = {
@@ -210,7 +213,7 @@ describe('a tag changes with', () => {
   const ofMempool = [...pathsOf('mempool'), `/extended/v2/smart-contracts/status?contract_id=${CONTRACT}`];
   const ofOne = pathsOf('one');
 
-  test('states: each route has one here', () => {
+  test('the states that this test lists, one per route', () => {
     expect(Object.keys(states).sort()).toEqual(routes.map(({ route }) => route.path).sort());
   });
 
@@ -244,18 +247,18 @@ describe('a tag changes with', () => {
     }
   });
 
-  test('nothing else: the tag of a list is the tip and the program', async () => {
+  test("nothing else: a list's ETag contains only the tip and the program", async () => {
     expect(await tagOf(usual, list)).toMatch(new RegExp(`^"${hash(0xc3)}-[0-9a-f]+"$`));
   });
 });
 
-test('average times, which move on with the clock, must not be stored', async () => {
+test('average block times have no ETag and no-store, because they change with the clock', async () => {
   const { status, headers } = await usual.json('/extended/v2/blocks/average-times');
   expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([200, null, 'no-store']);
 });
 
 test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended', '/docs/none'])(
-  'GET %s is an unknown route',
+  'GET %s returns 404',
   async (path) => {
     const { status, headers, body } = await usual.json(path);
     expect(status).toBe(404);
@@ -267,7 +270,7 @@ test.each(['/nope', '/nope?x=1&y=%20', '/extended/v4', '//extended', '/Extended'
   },
 );
 
-test.each(['/', '/extended/v1/status', '/extended/v1/status/'])('GET %s leads to /extended', async (path) => {
+test.each(['/', '/extended/v1/status', '/extended/v1/status/'])('GET %s redirects to /extended', async (path) => {
   const response = await usual.request(path);
   expect(response.status).toBe(301);
   expect(response.headers.get('location')).toBe('/extended');
@@ -279,7 +282,7 @@ test.each(['/', '/extended/v1/status', '/extended/v1/status/'])('GET %s leads to
 describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) => {
   const asked = { origin: 'https://site.example', 'access-control-request-method': 'GET' };
 
-  test('is answered 204', async () => {
+  test('returns 204', async () => {
     const headers = { ...asked, 'access-control-request-headers': 'x-one, x-two' };
     const response = await usual.request(path, { method: 'OPTIONS', headers });
     expect(response.status).toBe(204);
@@ -291,19 +294,19 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
     expect(await response.text()).toBe('');
   });
 
-  test('names no headers where none were asked for', async () => {
+  test('returns no allowed headers if the request names none', async () => {
     const response = await usual.request(path, { method: 'OPTIONS', headers: asked });
     expect(response.headers.has('access-control-allow-headers')).toBe(false);
   });
 
-  test('without the headers of a preflight is 400', async () => {
+  test('returns 400 without the headers of a preflight', async () => {
     const { status, body } = await usual.json(path, { method: 'OPTIONS' });
     expect(status).toBe(400);
     expect(body).toEqual({ statusCode: 400, error: 'Bad Request', message: 'Invalid Preflight Request' } as never);
   });
 });
 
-test('a page of another origin may use every method that chainhooks serve', async () => {
+test('a page of another origin may use every method of the chainhook routes', async () => {
   const { body } = await usual.json('/docs/json');
   const { paths } = body as { paths: Record<string, object> };
   const hooks = Object.entries(paths).filter(([path]) => path.startsWith('/chainhooks'));
@@ -322,7 +325,7 @@ test('a page of another origin may use every method that chainhooks serve', asyn
   }
 });
 
-describe('503 while the store', () => {
+describe('returns 503 if the store', () => {
   /** As the driver throws it. @param errno SQLite's extended result code */
   const failed = (message: string, code: string, errno: number) => Object.assign(new Error(message), { code, errno });
 
@@ -339,14 +342,14 @@ describe('503 while the store', () => {
     expect(logged).toMatchObject([{ event: 'store_unavailable', path: '/extended' }]);
   });
 
-  test('has no index, which is not said for each request', async () => {
+  test('has no index, without logging each request', async () => {
     const { json, logged } = testApp(failingIndex(new IndexUnavailableError('There is no index.')));
     expect(await json('/extended')).toMatchObject({ status: 503 });
     expect(logged).toEqual([]);
   });
 });
 
-test('an error of a parameter has all members in order', async () => {
+test("a parameter's error has all members in order", async () => {
   const response = await usual.request('/extended/v3/transactions?limit=51');
   expect(await response.text()).toBe(
     '{"statusCode":400,"code":"VALIDATION","error":"Bad Request","message":"querystring/limit must be <= 50"}',
@@ -355,7 +358,7 @@ test('an error of a parameter has all members in order', async () => {
   expect(response.headers.has('etag')).toBe(false);
 });
 
-test('a parameter is refused before the tag is asked for', async () => {
+test('an invalid parameter is rejected even if the ETag would match', async () => {
   const { status } = await usual.json(`/extended/v3/principals/${MISTYPED}/nonces`, {
     headers: { 'if-none-match': `"${bytes(0xc3).toHex()}-103-7"` },
   });

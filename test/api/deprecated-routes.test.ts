@@ -1,7 +1,4 @@
-/**
- * Which routes are deprecated, and by what each is replaced: the published tables, written out by hand. Every route of
- * them is declared so, and nothing else is.
- */
+/** Lists the deprecated routes and their successors, as published. The server declares these routes deprecated, and no others. */
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -118,7 +115,7 @@ const routes = resources('stackside v0.0.0 (test:test)', systemClock.now, noFauc
 const nameOf = ({ method, path }: Route): string => shape(`${method} ${path}`);
 const deprecated = routes.filter((route) => route.deprecated !== null);
 
-test('every route of the tables is declared deprecated, and no other is', () => {
+test('declares exactly the routes of the tables deprecated', () => {
   const expected = rows.map(({ route }) => route);
   expect(deprecated.map(nameOf).sort()).toEqual(expected.sort());
 });
@@ -131,12 +128,12 @@ test.each(deprecated.map((route) => [nameOf(route), route] as const))('%s names 
   expect(successorsOf(route)).toEqual(row?.successors.map(shape) ?? ['no row']);
 });
 
-test('what may help is named where no route replaces one', () => {
+test('a deprecated route without a successor names a related route', () => {
   const related = deprecated.map((route) => [nameOf(route), route.deprecated?.related] as const);
   expect(Object.fromEntries(related.filter(([, path]) => path !== undefined))).toEqual(RELATED);
 });
 
-test('every successor is a route that is declared and not deprecated, or the node’s', () => {
+test('every successor is a declared route that is not deprecated, or a route of the node', () => {
   const lasting = new Set([
     ...OF_THE_NODE,
     ...routes.filter((route) => route.deprecated === null).map(({ path }) => shape(path)),
@@ -147,7 +144,7 @@ test('every successor is a route that is declared and not deprecated, or the nod
   }
 });
 
-describe('asked for anything, each says so:', () => {
+describe('for any request, the deprecated route sends a warning, or 410 when switched off:', () => {
   /** Some text for each parameter: right or wrong, the answer is that of a deprecated route. */
   const ask = ({ method, path, serve }: Route, deprecation: DeprecationPolicy) => {
     const url = `http://localhost${path.replace(/\{\w+\}/g, '1')}`;
@@ -162,13 +159,13 @@ describe('asked for anything, each says so:', () => {
   });
 });
 
-test('no other route says so', () => {
+test('no other route is marked deprecated', () => {
   for (const route of routes.filter(({ deprecated: declaration }) => declaration === null)) {
     expect([nameOf(route), 'deprecated' in route.detail]).toEqual([nameOf(route), false]);
   }
 });
 
-test('the page on migration has a row for each', async () => {
+test('the migration page has a row for each deprecated route', async () => {
   const page = await Bun.file(join(import.meta.dir, '../../docs/migration.md')).text();
   const named = [...page.matchAll(/^\| `((?:GET|POST) \/[^`]+)` \|/gm)].map(([, route]) => shape(route ?? ''));
   expect(named.sort()).toEqual(rows.map(({ route }) => route).sort());

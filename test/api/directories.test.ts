@@ -1,4 +1,4 @@
-/** Directories of contracts, tokens and names: over generated chains with forks they list what a plain model counts. */
+/** Directories of contracts, tokens and names: over generated chains with forks, they list the same things as a plain model. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -289,7 +289,7 @@ const known = ({ contract_id, asset_identifier, deployment: at, ...rest }: Item)
   };
 };
 
-test('directories list what a plain model of the winning chain counts, of every day', async () => {
+test('directories equal a plain model of the canonical chain, for every day', async () => {
   const seen = new Seen({
     'orphaned blocks': 2,
     days: 4,
@@ -349,7 +349,7 @@ test('directories list what a plain model of the winning chain counts, of every 
   );
 });
 
-test('a walk along the calls of the newest day stays in that day when the next one begins', async () => {
+test("a walk along a day's calls stays in that day when the next day begins", async () => {
   using open = openNew();
   const calls = [0, 1, 2, 3].map((contract): Action => ({ does: 'call', contract }));
   const first = mine(undefined, { below: 0, later: 60, actions: calls });
@@ -365,7 +365,7 @@ test('a walk along the calls of the newest day stays in that day when the next o
   expect((await page('')).results).toHaveLength(1);
 });
 
-test('a page of contracts reads a bounded number of deployments that failed', async () => {
+test('a page of contracts reads a bounded number of failed deployments', async () => {
   using open = openNew();
   const failing: Action = { does: 'deploy', succeeds: false, trait: null };
   const first = mine(undefined, { below: 0, later: 60, actions: [{ ...failing, succeeds: true }] });
@@ -388,7 +388,7 @@ test('a page of contracts reads a bounded number of deployments that failed', as
 });
 
 test.skipIf(!canCountReads)(
-  'a contract whose deployment failed a thousand times costs no more to list (skipped where the system does not count reads)',
+  "listing a contract with a thousand failed deployments costs no extra reads (skipped if the system doesn't count reads)",
   async () => {
     using directory = dataDirectory();
     const calls: Action[] = Array(1_000).fill({ does: 'call', contract: 1 });
@@ -413,7 +413,7 @@ test.skipIf(!canCountReads)(
   },
 );
 
-test('a day that is none is refused by its name', async () => {
+test('an impossible day is rejected with the name of the parameter', async () => {
   const { json } = testApp();
   for (const day of ['2026-02-30', '0000-00-00', '26-01-01']) {
     const { status, body } = await json(`/stackside/v1/contracts?day=${day}`);
@@ -425,7 +425,7 @@ test('a day that is none is refused by its name', async () => {
   expect([dayIn('2024-02-29'), dayIn('1970-01-01'), dayIn('2023-02-29')]).toEqual([19_782, 0, null]);
 });
 
-test('names have owners, and leases that end with a tenure; the names of a namespace without a lifetime have none', async () => {
+test('names have owners and leases, and a namespace without a lifetime has no leases', async () => {
   using open = openNew();
   const TENURE = 500;
   const opened = nameBlock(
@@ -488,7 +488,7 @@ test('names have owners, and leases that end with a tenure; the names of a names
   } as never);
 });
 
-test('a lease that ran out says so', async () => {
+test('an expired lease is shown as expired', async () => {
   using open = openNew();
   const opened = nameBlock(null, 'opened', launched(2), operated({ op: 'name-register' }));
   let tip = opened;
@@ -506,7 +506,7 @@ test('a lease that ran out says so', async () => {
   expect(said).toEqual([false, false, false, true]);
 });
 
-test('a token of a collection has its present owner, and none once it is burnt', async () => {
+test('a token of a collection shows its current owner, or none after a burn', async () => {
   using open = openNew();
   const asset = `${contractOf('tokens')}::nft-0`;
   const at = (id: number) => `/stackside/v1/tokens/nft/${encodeURIComponent(asset)}/${id}`;

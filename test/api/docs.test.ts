@@ -1,4 +1,4 @@
-/** The description of the API: that it is whole, consistent, and asks nobody else. */
+/** The OpenAPI document and its page: complete, consistent, and loaded only from this server. */
 
 import { expect, test } from 'bun:test';
 import { type TSchema, Type } from '@sinclair/typebox';
@@ -95,7 +95,7 @@ const open = resources('', systemClock.now, noFaucets)
   .filter(({ hidden }) => !hidden);
 const routes = new Map([...open, ...hooks, ...ofDevnet].map((route) => [route.detail.operationId, route]));
 
-test('every declared route is in the document, and nothing else', () => {
+test('the document contains exactly the declared routes', () => {
   const declared = [...routes.values()].map(({ method, path }) => `${method.toLowerCase()} ${path}`);
   expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(declared.sort());
 });
@@ -118,7 +118,7 @@ test('every pattern of a parameter or body has a rule in words, so that no 400 s
   expect(found).toEqual([]);
 });
 
-test('every operation has an id of its own, a summary, a tag and an answer', () => {
+test('every operation has a unique id, a summary, a tag and an answer', () => {
   const ids = operations.map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);
   for (const { operation } of operations) {
@@ -138,13 +138,13 @@ test('every operation has an id of its own, a summary, a tag and an answer', () 
 /** Whole sentences that say what the operation does: `Returns …`. */
 const SENTENCES = /^[A-Z][a-z]+s .*[.]$/;
 
-test('every operation has a description that is a sentence', () => {
+test("every operation's description consists of sentences", () => {
   for (const { operationId, description } of operations.map(({ operation }) => operation)) {
     expect([operationId, description]).toEqual([operationId, expect.stringMatching(SENTENCES)]);
   }
 });
 
-test('a 404 says what was not found', () => {
+test('a 404 describes the missing object', () => {
   for (const { operationId, responses } of operations.map(({ operation }) => operation)) {
     const { description } = responses[404] ?? {};
     if (description !== undefined)
@@ -152,7 +152,7 @@ test('a 404 says what was not found', () => {
   }
 });
 
-test('every parameter has a description, and an example that its own check accepts', async () => {
+test('every parameter has a description and a valid example', async () => {
   const { request } = testApp();
   for (const { method, operation } of operations) {
     const { operationId, parameters } = operation;
@@ -179,7 +179,7 @@ test('every parameter has a description, and an example that its own check accep
   }
 });
 
-test('an operation of non-fungible tokens has an example of one', () => {
+test('an operation of non-fungible tokens has a non-fungible token as its example', () => {
   for (const { operationId, summary, parameters } of operations.map(({ operation }) => operation)) {
     if (!/non-fungible/i.test(summary)) continue;
     const assets = parameters.filter(({ name }) => name.startsWith('asset_identifier')).map(({ example }) => example);
@@ -187,7 +187,7 @@ test('an operation of non-fungible tokens has an example of one', () => {
   }
 });
 
-test('an operation says with which statuses it refuses requests', () => {
+test('an operation lists the statuses that it rejects requests with', () => {
   // Each operation that reads the index says that it can't be read.
   const isOfIndex = ([status, { description }]: [string, Body]) =>
     status === '503' && description.includes('min-height');
@@ -234,13 +234,13 @@ test('an operation says with which statuses it refuses requests', () => {
   expect(statuses.get('redeliver')).toContain('410');
 });
 
-test('an operation that needs a key has an answer to requests without one', () => {
+test('an operation that needs a key documents the answer without one', () => {
   const open = operations.filter(({ operation }) => operation.responses[401] === undefined).map(({ path }) => path);
   expect(open.filter((path) => path.startsWith('/chainhooks'))).toEqual(['/chainhooks']);
   expect(open).toContain('/extended');
 });
 
-test('an operation that needs a key says in which header', () => {
+test('an operation that needs a key names the header', () => {
   const { key } = whole.components.securitySchemes;
   expect(key).toEqual({ type: 'apiKey', in: 'header', name: 'X-Api-Key' });
   for (const { path, operation } of operations) {
@@ -253,7 +253,7 @@ test('an operation that needs a key says in which header', () => {
 const schemaOfAnswer = ({ content = {} }: Body): Schema => (Object.values(content)[0]?.schema ?? {}) as Schema;
 const named = ({ $ref = '' }: Schema): Schema => schemas[$ref.split('/').at(-1) ?? '']!;
 
-test('the schema of each answer of a route that is not deprecated has an example, which the route may answer', () => {
+test('each answer of a current route has an example that fits its schema', () => {
   for (const { operation } of operations.filter(({ operation }) => !operation.deprecated)) {
     const { operationId, responses } = operation;
     const [, declared] =
@@ -271,7 +271,7 @@ test('the schema of each answer of a route that is not deprecated has an example
   }
 });
 
-test('every body of a request has an example that its schema accepts', () => {
+test('every request body has an example that its schema accepts', () => {
   for (const { operationId, requestBody, deprecated } of operations.map(({ operation }) => operation)) {
     if (requestBody === undefined || deprecated) continue;
     const { schema } = routes.get(operationId)!.detail.requestBody!.content!['application/json']!;
@@ -285,7 +285,7 @@ function shapeOf(body: unknown): unknown {
   return typeof body === 'object' && body !== null ? Object.keys(body) : typeof body;
 }
 
-test('the examples are what the simulated chain answers; test/support/generate/examples.ts writes them', async () => {
+test('the examples equal the answers of the simulated chain (test/support/generate/examples.ts writes them)', async () => {
   const { values, answers } = await recordExamples();
   expect(values).toEqual(recordedValues);
   const current = [...routes.values()].filter(({ deprecated }) => deprecated === null);
@@ -305,11 +305,11 @@ test('every tag has an introduction', () => {
     expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z].*[.]$/)]);
 });
 
-test('the server is the one that the document came from', () => {
+test('the document names the server that sent it', () => {
   expect(whole.servers.map(({ url }) => url)).toEqual(['/']);
 });
 
-test('the parameters in a path are those that are described', () => {
+test('the parameters in a path equal the documented ones', () => {
   for (const { path, operation } of operations) {
     const described = operation.parameters.filter((parameter) => parameter.in === 'path');
     expect([path, described.map(({ name }) => name)]).toEqual([
@@ -320,7 +320,7 @@ test('the parameters in a path are those that are described', () => {
   }
 });
 
-test('the document has the limits and defaults that requests are checked against', () => {
+test('the document has the limits and defaults that the server enforces', () => {
   const { parameters, responses } = operationOf('get', '/extended/v3/transactions');
   const limit = parameters.find(({ name }) => name === 'limit')!;
   expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 20 });
@@ -328,7 +328,7 @@ test('the document has the limits and defaults that requests are checked against
   expect(Object.keys(responses)).toEqual(['200', '304', '400', '503']);
 });
 
-test('the list of ids in a query is described with its bounds', () => {
+test('a list of ids in a query is documented with its bounds', () => {
   const { parameters, responses } = operationOf('get', '/extended/v3/principals/{principal}/balance-changes');
   const ids = parameters.find(({ name }) => name === 'tx_id')!;
   expect(ids).toMatchObject({ in: 'query', required: true, style: 'form', explode: false } as never);
@@ -336,7 +336,7 @@ test('the list of ids in a query is described with its bounds', () => {
   expect(Object.keys(responses)).toEqual(['200', '304', '400', '503']);
 });
 
-test('the document refers to what is in it, and nothing is in it to which it does not refer', () => {
+test('every reference resolves, and every component is referenced', () => {
   expect(whole.openapi).toBe('3.1.0');
   expect(whole.info.version).toBe('1.2.3');
   const referred = new Set([...text.matchAll(/"#\/components\/(\w+\/\w+)"/g)].map(([, at]) => at!));
@@ -347,7 +347,7 @@ test('the document refers to what is in it, and nothing is in it to which it doe
   expect([...referred].sort()).toEqual(there.sort());
 });
 
-test('every body of an answer has a name, and so has every object that a list or a choice holds', () => {
+test('every response body has a schema name, as does every object in a list or a choice', () => {
   const nameless = (at: string, schema: Schema): string[] => {
     const { type, properties = {}, items, anyOf = [], oneOf = [] } = schema;
     const choices = [...anyOf, ...oneOf].flatMap((one, index) => ('properties' in one ? [`${at}/${index}`] : []));
@@ -366,7 +366,7 @@ test('every body of an answer has a name, and so has every object that a list or
   for (const [name, schema] of Object.entries(schemas)) expect([name, nameless(name, schema)]).toEqual([name, []]);
 });
 
-test('a resource has the name that it has elsewhere, and versions of old have names of their own', () => {
+test('a resource has one schema name on all routes, and older versions have different names', () => {
   const answerOf = (path: string) =>
     (operationOf('get', path).responses[200]!.content!['application/json']!.schema as Schema).$ref!.split('/').at(-1);
   expect(answerOf('/extended/v3/transactions')).toBe('TransactionSummaryPage');
@@ -378,7 +378,7 @@ test('a resource has the name that it has elsewhere, and versions of old have na
   expect(Object.keys(schemas).filter((name) => !/^[A-Z][a-zA-Z0-9]+$/.test(name))).toEqual([]);
 });
 
-test('objects that differ by a member are a choice with a discriminator', () => {
+test('objects with one differing member are a choice with a discriminator', () => {
   expect(schemas.Transaction?.discriminator).toEqual({
     propertyName: 'type',
     mapping: expect.objectContaining({ contract_call: '#/components/schemas/ContractCallTransaction' }),
@@ -401,7 +401,7 @@ test('objects that differ by a member are a choice with a discriminator', () => 
   }
 });
 
-test('a value that may be null is accepted as null', () => {
+test('a nullable value accepts null', () => {
   const { properties } = schemas.ChainhookStatus!;
   expect(properties?.paused_reason).toMatchObject({
     type: ['string', 'null'],
@@ -426,7 +426,7 @@ function schemasOf(...answers: TSchema[]): Record<string, Schema> {
   return (openApiDocument(made, '1', described) as Document).components.schemas;
 }
 
-test('two schemas that differ have no name in common', () => {
+test('two different schemas with one name are rejected', () => {
   const one = Type.Object({ a: Type.String() }, { $id: 'One' });
   expect(() => schemasOf(one, Type.Object({ b: Type.String() }, { $id: 'One' }))).toThrow(
     'two schemas have the name One',
@@ -434,7 +434,7 @@ test('two schemas that differ have no name in common', () => {
   expect(schemasOf(one, Type.Object({ a: Type.String() }, { $id: 'One' })).One).toMatchObject({ type: 'object' });
 });
 
-test('a union accepts in the document what it accepts', () => {
+test('the documented form of a union accepts the same values', () => {
   const words = (...of: string[]) => Type.Union(of.map((word) => Type.Literal(word)));
   const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
   const kind = (word: string, more: TSchema) =>
@@ -472,13 +472,13 @@ const MAX_OPERATION_BYTES = 8 * 1024;
 /** Bytes of the document for each of its operations: with a share of the schemas. */
 const MAX_MEAN_BYTES = 3 * 1024;
 
-test('no operation of the document is too large to read, and neither are the schemas that operations share', () => {
+test('no operation of the document exceeds its size limit, and neither does the mean', () => {
   const large = operations.filter(({ operation }) => JSON.stringify(operation).length > MAX_OPERATION_BYTES);
   expect(large.map(({ path }) => path)).toEqual([]);
   expect(Buffer.byteLength(text) / operations.length).toBeLessThan(MAX_MEAN_BYTES);
 });
 
-test('an operation whose answers may lack what is older names the header that says so, and no other does', () => {
+test('exactly the operations with partial history name its header', () => {
   for (const { path, operation } of operations) {
     const names = JSON.stringify(operation.responses).includes('headers/HistoryFrom');
     const route = routes.get(operation.operationId);
@@ -487,7 +487,7 @@ test('an operation whose answers may lack what is older names the header that sa
   }
 });
 
-test('an operation that reads the index takes a height and names one, and no other does', () => {
+test('exactly the operations that read the index accept a minimum height and return the height', () => {
   for (const [path, methods] of Object.entries(whole.paths)) {
     for (const { operationId, parameters, responses } of Object.values(methods)) {
       const takes = JSON.stringify(parameters).includes('parameters/MinHeight');
@@ -542,7 +542,7 @@ test('the document is compressed for clients that accept it', async () => {
   }
 });
 
-test('the script is served whole, and may be stored', async () => {
+test('the script is served in full and may be cached', async () => {
   const script = (encoding: string) =>
     testApp().request('/docs/scalar.js', { headers: { 'accept-encoding': encoding } });
   for (const [encoding, served] of [
@@ -562,7 +562,7 @@ test('the script is served whole, and may be stored', async () => {
   }
 });
 
-test('the script is the one of the release that origin.json names, under its licence', async () => {
+test('the script is the release that origin.json names, with its licence', async () => {
   const folder = new URL('../../src/http/scalar/', import.meta.url);
   const packed = await Bun.file(new URL('standalone.js.gz', folder)).bytes();
   const script = Buffer.from(Bun.gunzipSync(packed)).toString();
@@ -571,7 +571,7 @@ test('the script is the one of the release that origin.json names, under its lic
   expect(await Bun.file(new URL('LICENSE', folder)).text()).toStartWith(`${origin.license} License`);
 });
 
-test('HEAD of the page and the document', async () => {
+test('HEAD works for the page, the document and the scripts', async () => {
   for (const path of ['/docs', '/docs/json', '/docs/start.js', '/docs/scalar.js']) {
     const response = await testApp().request(path, { method: 'HEAD' });
     expect([path, response.status, await response.text()]).toEqual([path, 200, '']);
@@ -580,7 +580,7 @@ test('HEAD of the page and the document', async () => {
   }
 });
 
-test('a body that may be left out is documented so, and any other is required', () => {
+test('only optional request bodies are documented as optional', () => {
   const required = new Map(
     operations.flatMap(({ operation: { operationId, requestBody } }) =>
       requestBody === undefined ? [] : [[operationId, requestBody.required]],
@@ -597,7 +597,7 @@ test('a body that may be left out is documented so, and any other is required', 
   ]);
 });
 
-test('each list of v1 and v2 keeps the default and maximum limit that its clients rely on', () => {
+test('each list of v1 and v2 keeps its default and maximum limit', () => {
   const limits = operations.flatMap(({ path, operation: { parameters } }) => {
     const limit = parameters.find(({ name }) => name === 'limit')?.schema;
     const [, list] = /^\/extended\/(v[12]\/.+)/.exec(path) ?? [];

@@ -1,4 +1,4 @@
-/** Before the first block every route has an answer, without numbers that are none. */
+/** Before the first block, every route answers and no number is NaN or undefined. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/serve/app.ts';
@@ -22,7 +22,7 @@ const targets = routes.flatMap((route) => {
   );
 });
 
-test('every route answers', async () => {
+test('every route answers without NaN, Infinity or undefined', async () => {
   expect(targets.length).toBeGreaterThan(300);
   for (const target of targets) {
     const response = await request(target);
@@ -37,13 +37,13 @@ test('every route answers', async () => {
 
 const PERCENT = { stx_supply: 'unlocked_percent', 'stx_supply/legacy_format': 'unlockedPercent' };
 
-test.each(Object.entries(PERCENT))('nothing of no STX is unlocked: %s', async (path, name) => {
+test.each(Object.entries(PERCENT))('the unlocked share of an empty supply is 0.00: %s', async (path, name) => {
   for (const query of ['', '?unanchored=true', '?height=0', '?height=7']) {
     const response = await request(`/extended/v1/${path}${query}`);
     expect(await response.json()).toMatchObject({ [name]: '0.00' });
   }
 });
 
-test.each(['total', 'circulating'])('there are no STX: %s/plain', async (kind) => {
+test.each(['total', 'circulating'])('the supply is zero: %s/plain', async (kind) => {
   expect(await (await request(`/extended/v1/stx_supply/${kind}/plain`)).text()).toBe('0.000000');
 });

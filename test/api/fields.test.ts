@@ -1,4 +1,4 @@
-/** Schemas and serializers that are made from one table of fields. */
+/** Schemas and serializers that a single table of fields defines. */
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -28,12 +28,12 @@ describe('an object', () => {
     { $id: 'ScaledItem' },
   );
 
-  test('has its fields in the order of the table, and leaves out an optional one that is undefined', () => {
+  test('has its fields in table order, and omits an optional field that is undefined', () => {
     expect(JSON.stringify(serialize(sum, 3))).toBe('{"id":1,"scaled-id":3}');
     expect(JSON.stringify(serialize({ ...sum, note: 'x' }, 4))).toBe('{"id":1,"note":"x","scaled-id":4}');
   });
 
-  test('has a schema that requires all fields but optional ones', () => {
+  test('has a schema that requires all but the optional fields', () => {
     expect(schema.$id).toBe('ScaledItem');
     expect(schema.required).toEqual(['id', 'scaled-id']);
   });
@@ -51,13 +51,13 @@ describe('variants', () => {
     { last: [Type.Literal(true), () => true as const] },
   );
 
-  test('have the shared fields, the tag, the fields of the type, and the last ones', () => {
+  test('have the shared fields, the tag, the fields of the type, then the last fields', () => {
     expect(JSON.stringify(serialize(sum))).toBe('{"id":1,"kind":"sum","amount":5,"last":true}');
     const text = '{"id":2,"note":"new","kind":"text","first":"a","last":true}';
     expect(JSON.stringify(serialize(words))).toBe(text);
   });
 
-  test('have a schema that accepts the fields of a type only with its tag', () => {
+  test("have a schema that accepts a type's fields only with its tag", () => {
     expect(Value.Check(schema, { id: 1, kind: 'sum', amount: 5, last: true })).toBe(true);
     expect(Value.Check(schema, { id: 1, kind: 'text', amount: 5, last: true })).toBe(false);
     expect(schema.$id).toBe('Item');

@@ -1,6 +1,6 @@
 /**
- * A cursor is of one list: on every route that takes one, that of another principal, asset, block or cycle is refused, or
- * shows nothing of the other. The routes are those of the OpenAPI document, so that a new one is tried as well.
+ * A cursor belongs to one list. Every route rejects a cursor from another principal, asset, block or cycle, or returns nothing
+ * of the other list. The routes come from the OpenAPI document, so that new routes are tested, too.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -137,7 +137,7 @@ async function nextOf(route: GetRoute): Promise<string> {
 }
 
 describe('a cursor', () => {
-  test('of a list is refused by the list of any other parameter', async () => {
+  test('of a list is rejected by the same list for another parameter', async () => {
     const listed = await routesWithCursors();
     expect(listed.length).toBeGreaterThanOrEqual(28);
     let tried = 0;
@@ -159,14 +159,14 @@ describe('a cursor', () => {
     expect(tried).toBeGreaterThanOrEqual(20);
   });
 
-  test('of a route is refused by every other', async () => {
+  test('differs between all routes', async () => {
     const listed = await routesWithCursors();
     const cursors = await Promise.all(listed.map(nextOf));
     expect(new Set(cursors).size).toBe(listed.length);
   });
 });
 
-describe('the name of an item', () => {
+describe("an item's name used as a cursor", () => {
   let directory: DataDirectory;
   let api: OpenApi;
   beforeAll(() => {
@@ -219,7 +219,7 @@ describe('the name of an item', () => {
     return [...new Set(of)];
   }
 
-  test('of another list shows nothing of that list', async () => {
+  test('returns nothing of another list', async () => {
     const listed = await routesWithCursors();
     const flat = listed.filter((of) => takesNames(of) && of.parameters.some((one) => one.in === 'path'));
     expect(flat.map(({ path }) => path).sort()).toEqual([

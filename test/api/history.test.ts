@@ -1,4 +1,4 @@
-/** An index that began at a block: each answer equals that of an index of the whole chain, or says that it can't. */
+/** An index that starts at a later block: each answer equals that of an index of the whole chain, or reports that it can't. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
@@ -377,7 +377,7 @@ const chainOf = (seed: number): NodeEvent[] => [
 ];
 
 test(
-  'each answer equals that of the whole chain, is the rows since the first block, or says that it is neither',
+  'each answer equals that of the whole chain, has only the rows since the first block, or reports the missing history',
   async () => {
     const seen = new Seen({ refused: 20, 'not found': 10, equal: 40, cut: 20, account: 1 });
     await assertProperty(
@@ -416,7 +416,7 @@ test(
   timeout,
 );
 
-test('an orphan is no answer where the Bitcoin block has a canonical block below the first one', async () => {
+test("a Bitcoin block whose canonical Stacks block is older than the index doesn't return an orphaned block", async () => {
   const events = chainOf(5);
   const beginning = beginnings(events).find(({ height }) => height === 23)!;
   using both = await Both.of(events, beginning, () => true);
@@ -433,7 +433,7 @@ test('an orphan is no answer where the Bitcoin block has a canonical block below
   }
 });
 
-describe('an index that began at block 20', () => {
+describe('an index that starts at block 20', () => {
   const events = [...devnetEvents({ seed: 3, blocks: 30, accounts: 6, transactionsPerBlock: 4, forkEvery: 0 })];
   const begun = beginnings(events).find(({ height }) => height === 20)!;
   let both: Both;
@@ -446,13 +446,13 @@ describe('an index that began at block 20', () => {
   afterAll(() => both[Symbol.dispose]());
   const header = ({ headers }: Answer) => headers.get(HISTORY_HEADER);
 
-  test('says where it begins, and an index of the whole chain says nothing', async () => {
+  test('returns its first height, and an index of the whole chain returns none', async () => {
     expect((await since.ask('/extended')).body).toMatchObject({ history_from: 20, chain_tip: { block_height: 30 } });
     expect((await whole.ask('/extended')).text).not.toContain('history');
     for (const { path } of routes) expect(header(await whole.ask(path.replaceAll(/[{}]/g, '')))).toBeNull();
   });
 
-  test('answers for accounts that the node has returned, and asks it about untouched ones', async () => {
+  test('returns accounts that the node sent, and requests untouched accounts from the node', async () => {
     using withoutNode = new Server(begun.events);
     const touched = new Set((await whole.accountsSince(20)).map(({ body }) => JSON.parse(body).principal));
     const ever = (await whole.accountsSince(1)).map(({ body }) => JSON.parse(body).principal as string);
@@ -498,7 +498,7 @@ describe('an index that began at block 20', () => {
     }
   });
 
-  test('counts what it lists, and has nothing beyond', async () => {
+  test('counts only the rows that it lists', async () => {
     const blocks = await since.ask('/extended/v2/blocks?limit=30');
     expect([blocks.body.total, blocks.body.results.length, blocks.body.results.at(-1).height]).toEqual([11, 11, 20]);
     expect((await since.ask('/extended/v1/block?limit=1&offset=11')).body).toMatchObject({ total: 11, results: [] });
@@ -506,7 +506,7 @@ describe('an index that began at block 20', () => {
     expect((await since.ask('/extended/v1/block?offset=10000000')).body).toMatchObject({ total: 11, results: [] });
   });
 
-  test('names the error in the form of each version', async () => {
+  test('returns the error in the format of each API version', async () => {
     const { body: older } = await whole.ask('/extended/v2/blocks/19');
     for (const id of ['19', '1', '31', older.hash, older.index_block_hash]) {
       const answer = await since.ask(`/extended/v2/blocks/${id}`);
@@ -527,7 +527,7 @@ describe('an index that began at block 20', () => {
     expect(unknown.body).toMatchObject({ found: false, error: expect.stringContaining('20 (BEFORE_HISTORY)') });
   });
 
-  test('says so in every answer: fresh, cached, unmodified, to HEAD, and after a cursor of another server', async () => {
+  test('sends the history header in fresh, cached, 304 and HEAD answers, and for a cursor of another server', async () => {
     const list = '/extended/v3/transactions?limit=40';
     const [fresh, ...cached] = [await since.ask(list), await since.ask(list), await since.ask(list)];
     const tag = fresh.headers.get('etag')!;
@@ -559,7 +559,7 @@ describe('an index that began at block 20', () => {
     expect(seen).toBeGreaterThan(0);
   });
 
-  test('estimates times from the blocks that it has, and leaves out days that it doesn’t know as a whole', async () => {
+  test('estimates times from its blocks, and omits incomplete windows', async () => {
     const times = await since.ask('/extended/v2/blocks/average-times');
     expect([times.status, header(times), times.body.last_30d > 0]).toEqual([200, '20', true]);
     using month = new Server(begun.events, { later: 31 * 86_400_000 });

@@ -1,4 +1,4 @@
-/** Each deprecated route, asked about what a simulated chain has: every link of its answers leads to the same thing. */
+/** Follows every link of each deprecated route over a simulated chain: the successor returns the same object. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/serve/app.ts';
@@ -75,11 +75,11 @@ async function follow(route: Route): Promise<{ target: string; links: Link[] }> 
   return { target, links };
 }
 
-test('there are routes to ask', () => {
+test('more than 45 deprecated routes are tested', () => {
   expect(asked.length).toBeGreaterThan(45);
 });
 
-test('every link of a deprecated route is answered, about the same thing', async () => {
+test('every link of a deprecated route returns the same object', async () => {
   for (const route of asked) {
     const { links } = await follow(route);
     const { replacement, related } = route.deprecated!;
@@ -100,12 +100,12 @@ async function successors(target: string): Promise<string[]> {
   return targets;
 }
 
-test('a successor gets the place and size of the page, as far as it has them', async () => {
+test('a successor link keeps limit and offset if the successor supports them', async () => {
   expect(await successors('/extended/v1/tx?limit=3&offset=1')).toEqual(['/extended/v3/transactions?limit=3']);
   expect(await successors('/extended/v1/block?limit=3&offset=1')).toEqual(['/extended/v2/blocks?limit=3&offset=1']);
 });
 
-test('an instance is named with 0x, however it was', async () => {
+test("a successor link writes an instance's value with 0x, however the request wrote it", async () => {
   const { nft, nft_value } = candidates.values;
   const path = `/extended/v3/tokens/nft/${encodeURIComponent(nft!)}/${nft_value}/history`;
   for (const value of [String(nft_value), String(nft_value).slice(2), String(nft_value).slice(2).toUpperCase()]) {
@@ -113,7 +113,7 @@ test('an instance is named with 0x, however it was', async () => {
   }
 });
 
-test('holdings keep the tokens that were asked for', async () => {
+test('a successor link of holdings keeps the requested assets', async () => {
   const owners = candidates.of('getPrincipalNftBalances', 'principal') as string[];
   const owned = await Promise.all(
     owners.map(async (owner) => (await ask(`/extended/v3/principals/${owner}/balances/nft?limit=50`)).body.results),
@@ -128,7 +128,7 @@ test('holdings keep the tokens that were asked for', async () => {
   expect(await successors(`${old}&asset_identifiers=${asset},${asset}`)).toEqual([kept, kept]);
 });
 
-test('the names of an owner are asked for by their asset', async () => {
+test("the successor link for an owner's names filters by the asset of names", async () => {
   const [owner] = (await ask('/v1/names')).body;
   const { address } = (await ask(`/v1/names/${owner}`)).body;
   const [linked = ''] = await successors(`/v1/addresses/stacks/${address}`);
@@ -138,7 +138,7 @@ test('the names of an owner are asked for by their asset', async () => {
   expect(linksOf(await request('/v1/addresses/stacks/nobody'))).toEqual([]);
 });
 
-test('rewards of a Stacks address have successors', async () => {
+test('rewards of a Stacks address link to the staking routes', async () => {
   const [principal] = candidates.of('getStakingBondRegistration', 'principal') as string[];
   const rewards = `/extended/v1/burnchain/rewards/${principal}`;
   const staking = `/extended/v3/principals/${principal}/staking`;

@@ -1,4 +1,4 @@
-/** The law of identifiers: a route accepts every identifier that the API shows. */
+/** Every route accepts every identifier that the API shows. */
 import { beforeAll, expect, test } from 'bun:test';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { MAX_NAME_LENGTH } from '../../src/codec/bytes-reader.ts';
@@ -162,11 +162,11 @@ beforeAll(async () => {
   }
 });
 
-test('lists show the unusual identifiers', () => {
+test('the lists show the unusual identifiers', () => {
   expect(UNUSUAL.filter((one) => !shown.has(one))).toEqual([]);
 });
 
-test('every route that takes an identifier accepts each one that the API shows', async () => {
+test('every route accepts each identifier that the API shows', async () => {
   const refused: object[] = [];
   const taken = new Map<Kind, number>(kinds.map((kind) => [kind, 0]));
   for (const route of routes) {
@@ -210,7 +210,7 @@ function patternsIn(schema: unknown, found = new Set<string>()): Set<string> {
   return found;
 }
 
-test('every pattern in the body of a request that fits an identifier fits each one that the API shows', () => {
+test('every identifier pattern in a request body accepts each identifier that the API shows', () => {
   const bodies = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map((operation) => (operation as { requestBody?: object }).requestBody),
   );

@@ -1,4 +1,4 @@
-/** Where a pending transaction stands: its rank by fee, the projected blocks, and what it waits for. */
+/** The position of a pending transaction: its rank by fee, the projected blocks, and the nonces or funds that it waits for. */
 import { expect, test } from 'bun:test';
 import type { Account } from '../../src/devnet/wallet.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -39,7 +39,7 @@ const positionsOf = async (app: ReturnType<typeof testApp>) =>
     }),
   );
 
-test('a place is one behind those that offer more, as numbers and not as texts', async () => {
+test('ranks a transaction behind all higher fees, compared as numbers', async () => {
   expect(await positionsOf(testApp(memoryIndex(events)))).toEqual([
     { all: 1, type: 1 },
     { all: 2, type: 1 },
@@ -48,7 +48,7 @@ test('a place is one behind those that offer more, as numbers and not as texts',
   ]);
 });
 
-test('no more than a limit is counted', async () => {
+test('returns null for ranks beyond the counting limit', async () => {
   expect(await positionsOf(testApp(memoryIndex(events, { feeRank: 1 })))).toEqual([
     { all: 1, type: 1 },
     { all: 2, type: 1 },
@@ -57,7 +57,7 @@ test('no more than a limit is counted', async () => {
   ]);
 });
 
-test('a dropped transaction has a status and no place; one of a block and an unknown one are not found', async () => {
+test('a dropped transaction has a status and no position, and mined and unknown ones return 404', async () => {
   const app = testApp(memoryIndex(events));
   const answer = async (id: string) => app.json(`/stackside/v1/mempool/transactions/${id}`);
   expect((await answer(dropped.id)).body).toEqual({
@@ -90,7 +90,7 @@ const standing = async (app: ReturnType<typeof testApp>, { id }: Transaction) =>
   return { projected, awaits, fee_for_next_block } as never;
 };
 
-test('the highest fee rate comes first among the next nonces, of sender and sponsor', async () => {
+test('a projected block takes the highest fee rate first among the next nonces of senders and sponsors', async () => {
   const second = transfer(alice, 1, 90_000);
   const first = transfer(alice, 0, 300);
   const other = transfer(bob, 0, 500);
@@ -118,7 +118,7 @@ test('the highest fee rate comes first among the next nonces, of sender and spon
   expect(await standing(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] } as never);
 });
 
-test('of two transactions of one sponsor the lower nonce comes first, even with a lower fee', async () => {
+test('the lower nonce of a sponsor comes first, even with a lower fee', async () => {
   const later = transfer(alice, 0, 90_000, { account: sponsor, nonce: 1 });
   const sooner = transfer(bob, 0, 400, { account: sponsor, nonce: 0 });
   const app = testApp(memoryIndex([funded([alice, bob, sponsor]), announcement([later, sooner])]));
@@ -126,7 +126,7 @@ test('of two transactions of one sponsor the lower nonce comes first, even with 
   expect((body as { results: { tx_id: string }[] }).results.map(({ tx_id }) => tx_id)).toEqual([sooner.id, later.id]);
 });
 
-test('a transaction says which nonce it waits for, and what its account lacks', async () => {
+test('a transaction lists the nonce that it waits for and the funds that its account lacks', async () => {
   const gap = transfer(alice, 2, 300);
   const behind = transfer(alice, 3, 300);
   const ofSponsor = transfer(bob, 0, 300, { account: sponsor, nonce: 5 });
@@ -154,7 +154,7 @@ test('a transaction says which nonce it waits for, and what its account lacks', 
   expect(body).toMatchObject({ blocks: [], waiting: { nonce: 4, balance: 1 } } as never);
 });
 
-test('one that follows as many as a node accepts of an account waits for the first of them', async () => {
+test("a transaction beyond the node's limit per account waits for the account's first one", async () => {
   const chain = Array.from({ length: 27 }, (_, nonce) => transfer(alice, nonce, 300));
   const app = testApp(memoryIndex([funded([alice]), announcement(chain)]));
   expect(await standing(app, chain[24]!)).toMatchObject({ projected: { block: 1, place: 25 }, awaits: [] } as never);

@@ -1,4 +1,4 @@
-/** The routes of tokens' metadata: what they answer, word by word, whatever became of asking for it. */
+/** The metadata routes of tokens: their exact answers in every state of the lookup. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
@@ -188,7 +188,7 @@ describe.each(families)('one token of %s', (family) => {
     return made;
   }
 
-  test('of an unknown contract, one of another kind, or a known one without tokens', async () => {
+  test('returns 404 for an unknown contract, one of another kind, or one without tokens', async () => {
     const nobody = `${alice.address}.nobody`;
     expect(await chain.get(at(nobody))).toMatchObject({ status: 404, body: { error: 'Contract not found' } });
     const other = chain.deploy(family === 'ft' ? 'nft' : 'ft', 'other-kind');
@@ -200,7 +200,7 @@ describe.each(families)('one token of %s', (family) => {
     expect(answer.headers.get('etag')).toBeNull();
   });
 
-  test('that was not read yet', async () => {
+  test('returns 422 if its metadata was not read yet', async () => {
     const { id } = await token('unread');
     const answer = await chain.get(at(id));
     expect([answer.status, answer.body]).toEqual([422, inProgress]);
@@ -210,7 +210,7 @@ describe.each(families)('one token of %s', (family) => {
     expect((await chain.get(at(id), {}, 'off')).status).toBe(200);
   });
 
-  test('whose contract fails', async () => {
+  test('returns 422 if its contract fails', async () => {
     const { id } = await token('wrong');
     await chain.facts(id, '1', invalid);
     expect(await chain.get(at(id))).toMatchObject({ status: 422, body: clarityError });
@@ -220,7 +220,7 @@ describe.each(families)('one token of %s', (family) => {
     expect(await chain.get(at(all, '?locale=x'))).toMatchObject({ status: 422, body: clarityError });
   });
 
-  test('that was given up, has what is known', async () => {
+  test('returns the known data if its lookup failed for good', async () => {
     const { id } = await token('given-up');
     await chain.facts(id, '1', { state: 'failed', wait: null });
     const { status, body } = await chain.get(at(id));
@@ -245,7 +245,7 @@ describe.each(families)('one token of %s', (family) => {
             sender_address: alice.address,
             asset_identifier: `${id}::coin`,
           };
-  test('that was read, has what the contract says, and no locale', async () => {
+  test('returns the metadata without a locale after a successful lookup', async () => {
     const { id, deployed } = await token('read');
     await chain.facts(id, '1', facts);
     const answer = await chain.get(at(id));
@@ -259,7 +259,7 @@ describe.each(families)('one token of %s', (family) => {
     expect((await chain.get(at(id))).text).toBe(answer.text);
   });
 
-  test('has a tag, which changes with the token', async () => {
+  test('has an ETag that changes with the token', async () => {
     const { id } = await token('tagged');
     await chain.facts(id, '1', facts);
     const first = await chain.get(at(id));
@@ -318,7 +318,7 @@ describe('the list of fungible tokens', () => {
   /** Two tokens alike are in the order of their contracts' identifiers. */
   const alike = () => ['a', 'same'].sort((one, other) => (made[one]! < made[other]! ? -1 : 1));
 
-  test('is by name in any case, ties by contract, unknown ones last', async () => {
+  test('is sorted by name without regard to case, then by contract, with unnamed tokens last', async () => {
     expect(await list()).toEqual({ total: 5, names: [...alike(), 'b', 'c', 'unread'] });
     expect(await list('?order=desc')).toEqual({ total: 5, names: ['unread', 'c', 'b', ...alike()] });
     const x = ['b', 'same'].sort((one, other) => (made[one]! < made[other]! ? -1 : 1));
@@ -326,7 +326,7 @@ describe('the list of fungible tokens', () => {
     expect(await list('?order_by=symbol&order=desc')).toEqual({ total: 5, names: ['unread', 'a', ...x, 'c'] });
   });
 
-  test('has what a search finds by any part of a name or symbol', async () => {
+  test('can be searched by any part of a name or symbol', async () => {
     const found = async (text: string) => {
       const { body } = await chain.get(`/stackside/v1/search?q=${encodeURIComponent(text)}`);
       const tokens = body.results.filter(({ kind }: { kind: string }) => kind === 'token');
@@ -360,7 +360,7 @@ describe('the list of fungible tokens', () => {
     });
   });
 
-  test('has items with what is known of each', async () => {
+  test('returns the known metadata of each token', async () => {
     const { body } = await chain.get('/metadata/v1/ft?name=beta');
     expect(body).toEqual({
       limit: 20,
@@ -391,7 +391,7 @@ describe('the list of fungible tokens', () => {
     expect(large.text).toContain(`"decimals":${2n ** 127n},"total_supply":"${2n ** 128n - 1n}"`);
   });
 
-  test('has the filters, which all hold', async () => {
+  test('returns only tokens that match all filters', async () => {
     expect((await list('?name=LPH')).names).toEqual([...alike()]);
     expect(await list('?name=nobody')).toEqual({ total: 0, names: [] });
     expect((await list('?name=_100%25')).names).toEqual(['c']);
@@ -409,7 +409,7 @@ describe('the list of fungible tokens', () => {
     expect((await list('?unknown=1')).total).toBe(5);
   });
 
-  test('is walked by offset, and counts all', async () => {
+  test('supports offset and counts all tokens', async () => {
     expect(await list('?limit=2&offset=2')).toEqual({ total: 5, names: ['b', 'c'] });
     expect(await list('?offset=50')).toEqual({ total: 5, names: [] });
     expect((await chain.get('/metadata/ft?limit=60')).body.limit).toBe(60);
@@ -426,7 +426,7 @@ describe('the list of fungible tokens', () => {
     ['address=xyz', 'address'],
     ['address=', 'address'],
     ['name=a&name=b', 'name'],
-  ])('with %s is refused', async (query, parameter) => {
+  ])('rejects %s', async (query, parameter) => {
     const { status, body } = await chain.get(`/metadata/v1/ft?${query}`);
     expect([status, body]).toEqual([
       400,
@@ -448,13 +448,13 @@ describe('the list of fungible tokens', () => {
     `/metadata/v1/nft/${alice.address}.x/1.5`,
     `/metadata/v1/nft/${alice.address}.x/x`,
     `/metadata/v1/sft/${alice.address}.x/${2n ** 128n}`,
-  ])('%s is refused', async (path) => {
+  ])('rejects %s', async (path) => {
     const { status, body, headers } = await chain.get(path);
     expect([status, body.code]).toEqual([400, 'VALIDATION']);
     expect(headers.get('etag')).toBeNull();
   });
 
-  test('has a tag, which changes with blocks and with what is said of tokens', async () => {
+  test('has an ETag that changes with blocks and with metadata', async () => {
     const etag = async () => (await chain.get('/metadata/v1/ft?limit=1')).headers.get('etag') ?? '';
     const first = await etag();
     expect((await chain.get('/metadata/v1/ft?limit=1', { 'if-none-match': first })).status).toBe(304);
@@ -465,13 +465,13 @@ describe('the list of fungible tokens', () => {
     expect(new Set([first, second, await etag()]).size).toBe(3);
   });
 
-  test('knows the largest number of a token, and no checksum of an address', async () => {
+  test("accepts the largest token number, and doesn't verify address checksums", async () => {
     const wrongSum = `SP${'0'.repeat(37)}1.x`;
     expect(await chain.get(`/metadata/v1/sft/${wrongSum}/${2n ** 128n - 1n}`)).toMatchObject({ status: 404 });
   });
 });
 
-test('a mint moves the supply, and the lists of the server have the unit', async () => {
+test("a mint changes the supply, and transfer lists include the token's unit", async () => {
   using chain = tokenChain();
   const { id } = chain.deploy('ft', 'coin');
   const asset = `${id}::coin`;
@@ -498,7 +498,7 @@ test('a mint moves the supply, and the lists of the server have the unit', async
   expect([before.body.total_supply, after.status, after.body.total_supply]).toEqual(['7', 200, '12']);
 });
 
-test('the status counts what there is, and leaves out the rest', async () => {
+test('the status counts tokens, and omits empty counts', async () => {
   using chain = tokenChain();
   const before = await chain.get('/metadata/v1/');
   expect([before.status, before.body]).toEqual([

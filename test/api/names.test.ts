@@ -1,4 +1,4 @@
-/** The routes of the name system: their parameters, answers, and errors for unknown names. */
+/** The routes of the name system: parameters, answers, and errors for unknown names. */
 import { describe, expect, test } from 'bun:test';
 import { namePrice, namespacePrice } from '../../src/api/names/names.ts';
 import type { PriceFunction } from '../../src/chain/name-system.ts';
@@ -59,7 +59,7 @@ async function ask(path: string, headers: Record<string, string> = {}) {
 
 const FOUR = hashOfText('four').toHex();
 
-describe('is answered:', () => {
+describe('returns 200 for', () => {
   test.each<[string, unknown]>([
     ['/v1/names', ['alice.btc', 'bad.btc', 'bob.btc', 'zed.btc']],
     ['/v1/names?page=0&unanchored=true&limit=1', ['alice.btc', 'bad.btc', 'bob.btc', 'zed.btc']],
@@ -109,7 +109,7 @@ describe('is answered:', () => {
   });
 });
 
-describe('is refused, with what is wrong alone:', () => {
+describe('rejects with only the error text:', () => {
   const pages = (path: string) =>
     ['abc', '-1', '1.5', '', '10001'].map((page): [string, number, string] => [
       `${path}?page=${page}`,
@@ -165,7 +165,7 @@ describe('is refused, with what is wrong alone:', () => {
   });
 });
 
-test('an address of another blockchain is refused, and a whole error names a wrong parameter', async () => {
+test('an address of another blockchain and an invalid parameter return the full error object', async () => {
   const refused = { statusCode: 400, error: 'Bad Request' };
   expect((await ask(`/v1/addresses/bitcoin/${OWNER}`)).body).toEqual({ ...refused, message: 'Unsupported blockchain' });
   expect((await ask(`/v1/addresses/stacks/${OWNER}?unanchored=yes`)).body).toEqual({
@@ -175,7 +175,7 @@ test('an address of another blockchain is refused, and a whole error names a wro
   });
 });
 
-test('the names of an address have a successor, which takes the same address', async () => {
+test('the names of an address link to a successor with the same address', async () => {
   const { headers } = await ask(`/v1/addresses/stacks/${OWNER}`);
   const asset = encodeURIComponent('ST000000000000000000002AMW42H.bns::names');
   expect(headers.get('link')).toBe(
@@ -184,7 +184,7 @@ test('the names of an address have a successor, which takes the same address', a
   expect((await ask('/v1/names')).headers.get('link')).toBeNull();
 });
 
-test('who asks for a subdomain that only its resolver knows is sent there', async () => {
+test('a subdomain that only its resolver knows redirects to the resolver', async () => {
   const answer = await ask('/v1/names/eve.alice.btc?unanchored=false');
   expect(answer.status).toBe(302);
   expect(answer.headers.get('location')).toBe('https://registrar.example.com/v1/names/eve.alice.btc?unanchored=false');
@@ -193,7 +193,7 @@ test('who asks for a subdomain that only its resolver knows is sent there', asyn
   expect(again.status).toBe(304);
 });
 
-test('a zonefile that comes between two blocks makes another answer', async () => {
+test('a zonefile that arrives between two blocks changes the answer', async () => {
   using open = openNew();
   for (const { event } of [first, second]) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
@@ -218,7 +218,7 @@ describe('prices', () => {
     ['abcdefgh', 640_000_000n],
     ['a'.repeat(20), 640_000_000n],
     ['a'.repeat(21), undefined],
-  ])('namespace %j', (namespace, amount) => {
+  ])('of namespace %j', (namespace, amount) => {
     expect(namespacePrice(namespace)).toBe(amount);
   });
 
@@ -233,11 +233,11 @@ describe('prices', () => {
     ['a'.repeat(48), 10_000n],
     ['a'.repeat(49), undefined],
     ['', undefined],
-  ])('name %j', (label, amount) => {
+  ])('of name %j', (label, amount) => {
     expect(namePrice(label, price)).toBe(amount);
   });
 
-  test('beyond the contract’s numbers there are none', () => {
+  test("are undefined if they exceed the contract's integers", () => {
     const with_ = (changed: Partial<PriceFunction>) => namePrice('a', { ...price, ...changed });
     expect(with_({ exponents: [2n ** 127n] })).toBeUndefined();
     expect(with_({ base: 1n, exponents: [2n ** 127n] })).toBe(2500n);
@@ -247,10 +247,10 @@ describe('prices', () => {
   });
 });
 
-test('none of these answers is a failure of ours', () => expect(logged).toEqual([]));
+test('none of these requests logs an error', () => expect(logged).toEqual([]));
 
 test.each(['httpx://example.com', 'xhttp://example.com', 'ftp://example.com'])(
-  'nobody is sent to a resolver at %s',
+  'no redirect leads to a resolver at %s',
   async (resolver) => {
     const zonefile = `${ANN}_resolver URI 10 1 "${resolver}"\n`;
     const update = operated({ op: 'name-update', zonefile, name: 'bad' });

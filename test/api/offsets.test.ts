@@ -1,4 +1,4 @@
-/** The law of offsets, for every list of the API that takes one. */
+/** Every list of the API with an offset: each page is the matching part of the whole list. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
@@ -78,7 +78,7 @@ async function readAll(chain: GrowingChain, blocks: number, below: (limit: numbe
   }
 }
 
-test('every page is its part of the whole list, whatever its limit and offset, and says so', async () => {
+test('every page equals its part of the whole list, for any limit and offset', async () => {
   // A short chain has two contracts of fungible tokens at most; test/api/metadata.test.ts walks their list.
   const isLong = (name: string) => !(name in SHORT) && !name.startsWith('/metadata/');
   const long = offsetKinds().flatMap(({ name }) => (isLong(name) ? [name] : []));

@@ -1,4 +1,4 @@
-/** The history of a principal: its sums are the balances that the API answers, whatever forks came, in steps of any size. */
+/** The history of a principal: with any forks and any page size, its sums equal the balances that the API returns. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import { History } from '../../src/api/stackside/principal-history.ts';
@@ -59,7 +59,7 @@ describe('over a simulated chain with forks', () => {
     }
   });
 
-  test('the sums of the movements are the balances that the API answers', async () => {
+  test('the sums of the movements equal the balances of the API', async () => {
     for (const [principal, body] of histories) {
       expect(Value.Errors(History, body).First()).toBeUndefined();
       expect(body.complete).toBe(true);
@@ -82,7 +82,7 @@ describe('over a simulated chain with forks', () => {
     }
   });
 
-  test('the chain holds most kinds of movements, and fees that sponsors pay', async () => {
+  test('the chain contains most kinds of movements, and fees paid by sponsors', async () => {
     const seen = new Set<string>();
     const payers = new Map<string, string>();
     for (const [principal, { movements }] of histories) {
@@ -143,7 +143,7 @@ describe('over a simulated chain with forks', () => {
     }
   });
 
-  test('of a busy account the balance over time has blocks that are evenly distributed', async () => {
+  test('the balance over time of a busy account has evenly distributed blocks', async () => {
     const few = testApp(
       memoryIndex([...devnetEvents(OPTIONS)].map(received), { activity: { transfers: 5, points: 5 } }),
     );
@@ -161,7 +161,7 @@ describe('over a simulated chain with forks', () => {
     expect(sampled).toBeGreaterThan(0);
   });
 
-  test('counterparties are those of the movements, with the largest sums first', async () => {
+  test('counterparties equal those of the movements, with the largest sums first', async () => {
     for (const [principal, { movements }] of histories) {
       const found = (await ask(`/stackside/v1/principals/${principal}/activity`)) as {
         first: { tx_id: string } | null;
@@ -193,7 +193,7 @@ describe('over a simulated chain with forks', () => {
     }
   });
 
-  test('periods that follow each other have what the whole has, and begin with its balances', async () => {
+  test('consecutive periods together contain all movements, and start with the balances at that time', async () => {
     for (const [principal, { movements }] of busiest()) {
       const parts: Body[] = [];
       for (const query of ['?to=17', '?from=18&to=25', '?from=26']) parts.push(await ask(pathOf(principal, query)));
@@ -201,7 +201,7 @@ describe('over a simulated chain with forks', () => {
     }
   });
 
-  test('days and times choose the blocks of that time', async () => {
+  test('days and times select the blocks of that period', async () => {
     const [principal, { movements }] = busiest()[0]!;
     const middle = movements[Math.floor(movements.length / 2)]!;
     const second = middle.time.replace('.000', '');
@@ -215,7 +215,7 @@ describe('over a simulated chain with forks', () => {
     expect(ofDay.movements).toEqual(movements.filter(({ time }) => time.startsWith(day)));
   });
 
-  test('records of CSV say what the JSON says', async () => {
+  test('CSV records equal the JSON answer', async () => {
     for (const [principal, { movements, from_height, to_height }] of busiest()) {
       const response = await app.request(pathOf(principal, '?format=csv'));
       expect(response.headers.get('content-type')).toStartWith('text/csv');
@@ -278,7 +278,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
   snapshots.close();
 });
 
-test('an index that fails meanwhile ends the answer with a reason, and the cause goes to the log', async () => {
+test('an index that fails during an answer ends it with a reason, and the log has the cause', async () => {
   let reads = 0;
   const failing: Snapshots = {
     ...sampleIndex(),
@@ -305,13 +305,13 @@ describe('parameters', () => {
     ['?from=3&to=2', 'querystring/to must not be before from'],
     ['?from=2026-01-02&to=2026-01-01', 'querystring/to must not be before from'],
     ['?format=xml', 'querystring/format must be equal to one of the allowed values (json, csv)'],
-  ])('%s is refused by the name of the field', async (query, message) => {
+  ])('%s is rejected with the name of the field', async (query, message) => {
     const { status, body } = await json(pathOf(ADDRESS, query));
     expect(status).toBe(400);
     expect((body as { message: string }).message).toContain(message);
   });
 
-  test('an unknown principal has an empty history, and a mistyped one is refused', async () => {
+  test('an unknown principal has an empty history, and a mistyped one is rejected', async () => {
     expect((await json(pathOf(OTHER))).body).toMatchObject({ movements: [], complete: true, to_height: 3 });
     expect((await json(pathOf(MISTYPED))).status).toBe(400);
   });
@@ -328,19 +328,19 @@ describe('parameters', () => {
   });
 });
 
-test('texts that a spreadsheet would run as formulas are defused, and quoted where they need it', () => {
+test('CSV escapes texts that a spreadsheet would run as formulas, and quotes texts that need it', () => {
   expect(csvLine(['=1+1', '+1', '-1', '@x', '\tx', 'a,b', 'say "hi"', 'a\nb', -5n, -5, null, 'plain'])).toBe(
     `'=1+1,'+1,'-1,'@x,'\tx,"a,b","say ""hi""","a\nb",-5,-5,,plain\r\n`,
   );
   expect(csvLine(['=HYPERLINK("x","y")'])).toBe(`"'=HYPERLINK(""x"",""y"")"\r\n`);
 });
 
-describe('many subjects in one request', () => {
+describe('batch requests', () => {
   const { json } = testApp();
   const balances = (body: object) => json('/stackside/v1/principals/balances', posted(body));
   const transactions = (body: object) => json('/stackside/v1/transactions/multiple', posted(body));
 
-  test('balances are those that each route of one principal answers, in the order of the request', async () => {
+  test('return the same balances as the single routes, in the order of the request', async () => {
     const { status, body } = await balances({ principals: [HOLDER, OTHER, ADDRESS], fungible_tokens: [TOKEN] });
     expect(status).toBe(200);
     const single = async (path: string) => (await json(`/extended/v3/principals/${path}`)).body;
@@ -354,7 +354,7 @@ describe('many subjects in one request', () => {
     expect(body).toMatchObject({ block_height: 3, results } as never);
   });
 
-  test('transactions are those that the route of one answers, and null for an unknown id', async () => {
+  test('return the same transactions as the single route, and null for an unknown id', async () => {
     const [known, unknown] = [idAt(2, 1), hash(0xee)];
     const { body } = await transactions({
       tx_ids: [known.slice(2).toUpperCase(), unknown],
@@ -375,7 +375,7 @@ describe('many subjects in one request', () => {
     [{ principals: [HOLDER, 7] }, 'body/principals/1 must be string'],
     [{ principals: [HOLDER], fungible_tokens: [TOKEN, 'coin'] }, 'body/fungible_tokens/1 must be an asset identifier'],
     [{ principals: [HOLDER], tokens: [] }, 'body/tokens is not allowed'],
-  ])('balances (%#) are refused by field and index', async (body, message) => {
+  ])('reject invalid balances requests (%#) with field and index', async (body, message) => {
     const { status, body: problem } = await balances(body);
     expect(status).toBe(400);
     expect((problem as { message: string }).message).toContain(message);
@@ -385,7 +385,7 @@ describe('many subjects in one request', () => {
     [{ tx_ids: [hash(1), '0x12'] }, 'body/tx_ids/1 must be a transaction id'],
     [{ tx_ids: [hash(1)], include: ['everything'] }, 'body/include/0 must be'],
     [{ tx_ids: [hash(1)], limit: 1 }, 'body/limit is not allowed'],
-  ])('transactions (%#) are refused by field and index', async (body, message) => {
+  ])('reject invalid transactions requests (%#) with field and index', async (body, message) => {
     const { status, body: problem } = await transactions(body);
     expect(status).toBe(400);
     expect((problem as { message: string }).message).toContain(message);

@@ -1,4 +1,4 @@
-/** The pages that list the routes: each route is there, and nothing else is. */
+/** The docs pages that list the routes: they contain exactly the declared routes. */
 import { expect, test } from 'bun:test';
 import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { systemRoutes } from '../../src/api/stackside/system.ts';
@@ -52,14 +52,14 @@ const declared = [
 
 const keyOf = (segments: readonly string[]): string => segments.join('/');
 
-test('every route is on the page', () => {
+test('the page lists every route', () => {
   const known = new Set(named.flatMap(({ paths }) => paths.map(keyOf)));
   const usual = (path: string) => path.replace('{pox}', 'pox4').replace('{blockchain}', 'stacks');
   expect(declared.length).toBeGreaterThan(140);
   expect(declared.filter((path) => !known.has(keyOf(segmentsOf(usual(path)))))).toEqual([]);
 });
 
-test('the page names no route that there is not', () => {
+test('the page lists no unknown route', () => {
   const patterns = declared.map((path) => segmentsOf(path));
   const isRoute = (path: readonly string[]): boolean =>
     patterns.some(

@@ -1,4 +1,4 @@
-/** Each route's own parameters, answers and 404s. */
+/** Parameters, answers and 404s of each route. */
 
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
@@ -44,13 +44,13 @@ describe.each(lists)('%s', (path) => {
     return body as List;
   };
 
-  test('has 20 items a page unless asked for less', async () => {
+  test('has 20 items per page by default', async () => {
     expect((await get('')).limit).toBe(20);
     expect((await get('?limit=50')).limit).toBe(50);
     expect((await get('?limit=1')).results).toHaveLength(1);
   });
 
-  test('is walked there and back by its cursors', async () => {
+  test('can be walked forward and back with its cursors', async () => {
     const whole = await get('');
     expect(whole.cursor.next).toBeNull();
     expect(whole.cursor.previous).toBeNull();
@@ -77,13 +77,13 @@ describe.each(lists)('%s', (path) => {
     ['cursor=a&cursor=a', 'querystring/cursor must be given once, not 2 times'],
     [`cursor=${'a'.repeat(1025)}`, 'querystring/cursor must NOT have more than 1024 characters'],
     ['cursor=abc', 'querystring/cursor must be a cursor that this list answered; leave it out to get the first page'],
-  ])('?%s is refused', async (query, message) => {
+  ])('rejects ?%s', async (query, message) => {
     const { status, body } = await usual.json(`${path}?${query}`);
     expect(status).toBe(400);
     expect(body).toMatchObject({ code: 'VALIDATION', message } as never);
   });
 
-  test('refuses the cursors of other lists', async () => {
+  test('rejects the cursors of other lists', async () => {
     const { json } = usual;
     const others = [...lists, '/extended/v3/blocks/2/transactions', '/extended/v3/blocks/latest/transactions'];
     for (const other of others.filter((list) => list !== path)) {
@@ -95,11 +95,11 @@ describe.each(lists)('%s', (path) => {
   });
 });
 
-describe('the first page before anything is known', () => {
+describe('the first page of an empty index', () => {
   test.each([
     ['transactions', '/extended/v3/transactions'],
     ['mempool-transactions', '/extended/v3/mempool/transactions'],
-  ])('of %s has a cursor, from which a walk begins once there is something', async (list, path) => {
+  ])('of %s has a cursor that starts a walk once there are items', async (list, path) => {
     const { request } = testApp(emptyIndex());
     const current = encodeCursor(list, HEAD);
     expect(await (await request(path)).text()).toBe(
@@ -109,13 +109,13 @@ describe('the first page before anything is known', () => {
   });
 });
 
-describe('a page without items', () => {
+describe('an empty page', () => {
   const at = async (side: CursorSide, position: number) => {
     const cursor = encodeCursor('transactions', { side, key: [position] });
     return (await usual.json(`/extended/v3/transactions?cursor=${cursor}`)).body as List;
   };
 
-  test('behind the end knows the total and leads back', async () => {
+  test('after the end has the total and a cursor back', async () => {
     const whole = (await usual.json('/extended/v3/transactions')).body as List;
     const { cursor, results, total } = await at('after', 0);
     expect([results, total, cursor.next]).toEqual([[], 6, null]);
@@ -124,7 +124,7 @@ describe('a page without items', () => {
     });
   });
 
-  test('before the head leads on', async () => {
+  test('before the start has a cursor forward', async () => {
     const { cursor, results, total } = await at('before', Number.MAX_SAFE_INTEGER);
     expect([results, total, cursor.previous]).toEqual([[], 6, null]);
     expect(cursor.next).toBeString();
@@ -132,14 +132,14 @@ describe('a page without items', () => {
 });
 
 describe('GET /extended', () => {
-  test('names the tip', async () => {
+  test('returns the tip', async () => {
     const { request } = usual;
     expect(await (await request('/extended')).text()).toBe(
       `{"server_version":"stackside v1.2.3 (main:abc1234)","status":"ready","chain_tip":{"block_height":3,"block_hash":"${hash(0xb3)}","index_block_hash":"${hash(0xc3)}","burn_block_height":103}}`,
     );
   });
 
-  test('has no tip before the first block', async () => {
+  test('returns no tip before the first block', async () => {
     const { json } = testApp(emptyIndex());
     const { body } = await json('/extended');
     expect(Object.keys(body)).toEqual(['server_version', 'status']);
@@ -151,24 +151,21 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   const [, { id: pending }] = waiting;
   const digits = pending.slice(2);
 
-  test.each([`0x${digits}`, digits, `0x${digits.toUpperCase()}`, digits.toUpperCase()])('%s', async (id) => {
+  test.each([`0x${digits}`, digits, `0x${digits.toUpperCase()}`, digits.toUpperCase()])('accepts %s', async (id) => {
     const { status, body } = await usual.json(path(id));
     expect(status).toBe(200);
     expect(body).toMatchObject({ tx_id: pending, status: 'pending', replaced_by_tx_id: null } as never);
   });
 
-  test.each(['0xzz', '0x', hash(1).slice(0, -1), `${hash(1)}0`, `0X${digits}`, 'latest'])(
-    '%s is refused',
-    async (id) => {
-      for (const tail of ['', '/events']) {
-        const { status, body } = await usual.json(path(id) + tail);
-        expect(status).toBe(400);
-        expect(body).toMatchObject({ message: `params/tx_id must be ${RULES.txId}` } as never);
-      }
-    },
-  );
+  test.each(['0xzz', '0x', hash(1).slice(0, -1), `${hash(1)}0`, `0X${digits}`, 'latest'])('rejects %s', async (id) => {
+    for (const tail of ['', '/events']) {
+      const { status, body } = await usual.json(path(id) + tail);
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ message: `params/tx_id must be ${RULES.txId}` } as never);
+    }
+  });
 
-  test('of a dropped transaction says by what it was replaced', async () => {
+  test('a dropped transaction names its replacement', async () => {
     const [, replaced] = waiting;
     const rival = transfer(alice, 7, 100);
     const { json } = testApp(memoryIndex([...sampleEvents(), drop([replaced], 'ReplaceByFee', rival)]));
@@ -177,7 +174,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     expect((await json('/extended/v3/mempool/transactions')).body).toMatchObject({ total: 1 } as never);
   });
 
-  test.each(['', '/events'])('%s of an unknown id is 404', async (tail) => {
+  test.each(['', '/events'])('%s returns 404 for an unknown id', async (tail) => {
     const { status, body } = await usual.json(path(hash(0x99)) + tail);
     expect(status).toBe(404);
     expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Transaction not found' } as never);
@@ -187,7 +184,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     ['include=nonsense', 'querystring/include/0 must be equal to one of the allowed values'],
     ['include=', 'querystring/include/0 must be equal to one of the allowed values'],
     ['include=result&include=a', 'querystring/include/1 must be equal to one of the allowed values'],
-  ])('?%s is refused', async (query, message) => {
+  ])('rejects ?%s', async (query, message) => {
     const { status, body } = await usual.json(`${path(hash(0x31))}?${query}`);
     expect(status).toBe(400);
     expect((body as { message: string }).message).toStartWith(message);
@@ -201,7 +198,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     ['?include=result&include=post_conditions', ['post_conditions', 'result']],
     ['?include=function_args,source_code', []],
     ['?include[]=result&exclude=x', []],
-  ])('%s adds %p to a transfer', async (query, added) => {
+  ])('the query "%s" adds %p to a transfer', async (query, added) => {
     const { body } = await usual.json(path(hash(0x31)) + query);
     expect(Object.keys(body).slice(13)).toEqual(added as string[]);
   });
@@ -210,15 +207,18 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
 describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
   const path = (id: string) => `/extended/v3/blocks/${id}/transactions`;
 
-  test.each(['3', '003', 'latest', hash(0xb3), hash(0xc3), hash(0xb3).slice(2).toUpperCase()])('%s', async (id) => {
-    const { status, body } = await usual.json(path(id));
-    expect(status).toBe(200);
-    const { total, results } = body as List;
-    expect(total).toBe(2);
-    expect(results.map(({ tx_id }) => tx_id)).toEqual([hash(0x31), hash(0x30)]);
-  });
+  test.each(['3', '003', 'latest', hash(0xb3), hash(0xc3), hash(0xb3).slice(2).toUpperCase()])(
+    'accepts %s',
+    async (id) => {
+      const { status, body } = await usual.json(path(id));
+      expect(status).toBe(200);
+      const { total, results } = body as List;
+      expect(total).toBe(2);
+      expect(results.map(({ tx_id }) => tx_id)).toEqual([hash(0x31), hash(0x30)]);
+    },
+  );
 
-  test('shows the transactions of block 0 in block 1 behind its own, with one time and no index twice', async () => {
+  test('block 1 includes the transactions of block 0 after its own, with one time and unique indexes', async () => {
     const zero = block(null, 'zero', [transfer(bob, 0, 200), transfer(bob, 1, 200)].map(receipt), {
       block_height: 0,
       index_block_hash: hashOf('index of nothing'),
@@ -240,7 +240,7 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
     expect(received?.transaction).toMatchObject({ block: { tx_index: 4, time } });
   });
 
-  test('counts what it shows, as v2 does: a Bitcoin operation that failed is in no list', async () => {
+  test('the total omits a failed Bitcoin operation, as in v2', async () => {
     const failed = receipt({ id: hash(0x77), raw: '0x00' }, 0, { status: 'abort_by_response' });
     const one = block(null, 'one', [failed, receipt(transfer(alice, 0, 200), 1)]);
     const { json } = testApp(memoryIndex([one.event]));
@@ -251,7 +251,7 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
   });
 
   test.each(['0', '4', '2147483648', '9007199254740993', '9'.repeat(400), '1'.repeat(64), hash(0x77)])(
-    '%s is 404',
+    'returns 404 for %s',
     async (id) => {
       const { status, body } = await usual.json(path(id));
       expect(status).toBe(404);
@@ -259,7 +259,7 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
     },
   );
 
-  test.each(['-1', '0x12', '1.5', '1e3', 'Latest', 'tip', '%20', hash(1).slice(0, -1)])('%s is refused', async (id) => {
+  test.each(['-1', '0x12', '1.5', '1e3', 'Latest', 'tip', '%20', hash(1).slice(0, -1)])('rejects %s', async (id) => {
     const { status, body } = await usual.json(path(id));
     expect(status).toBe(400);
     expect(body).toMatchObject({ message: `params/height_or_hash must be ${RULES.block}` } as never);
@@ -275,7 +275,7 @@ describe('a principal', () => {
   const tails = ['nonces', ...both];
   const ask = (principal: string, tail: string) => usual.json(`/extended/v3/principals/${principal}/${tail}`);
 
-  test.each(tails)('that nobody heard of has empty %s', async (tail) => {
+  test.each(tails)('that is unknown has empty %s', async (tail) => {
     expect((await ask(OTHER, tail)).status).toBe(200);
   });
 
@@ -284,7 +284,7 @@ describe('a principal', () => {
     expect((await ask(encodeURIComponent(CONTRACT), tail)).status).toBe(200);
   });
 
-  test.each(both)('of the wrong form is refused for %s', async (tail) => {
+  test.each(both)('in an invalid form is rejected for %s', async (tail) => {
     const wrong = ['x', ADDRESS.toLowerCase(), `${ADDRESS}.`, `${ADDRESS}-pool`, `${ADDRESS}.1a`, `${CONTRACT}::a`];
     for (const principal of [...wrong, `${ADDRESS}.${'a'.repeat(129)}`]) {
       const { status, body } = await ask(principal, tail);
@@ -299,7 +299,7 @@ describe('a principal', () => {
     expect(body).toMatchObject({ message: `params/principal must be ${RULES.address}` } as never);
   });
 
-  test.each(tails)('that is mistyped is refused for %s', async (tail) => {
+  test.each(tails)('with a wrong checksum is rejected for %s', async (tail) => {
     const { status, body } = await ask(MISTYPED, tail);
     expect(status).toBe(400);
     expect(body).toMatchObject({ code: 'VALIDATION', message: CHECKSUM } as never);
@@ -307,12 +307,12 @@ describe('a principal', () => {
       expect((await ask(`${MISTYPED}.pool`, tail)).body).toMatchObject({ message: CHECKSUM } as never);
   });
 
-  test.each(tails)('accepts an address of a version that no network uses for %s', async (tail) => {
+  test.each(tails)('with a version that no network uses is accepted for %s', async (tail) => {
     expect((await ask(NO_NETWORK, tail)).status).toBe(200);
   });
 });
 
-test('a body that breaks its schema is a 500 that says where, in tests', async () => {
+test('in tests, an answer that violates its schema is a 500 with the path of the error', async () => {
   const logged: ApiEvent[] = [];
   const respond = responder('test');
   const listed = route({
@@ -332,7 +332,7 @@ test('a body that breaks its schema is a 500 that says where, in tests', async (
   expect(String((logged[0] as { cause: unknown }).cause)).toContain('/list answers at /results/0');
 });
 
-test('answers that depend on who asks are never cached for the next who asks', () => {
+test("a route whose answers depend on the caller can't have an ETag", () => {
   const declared = (etag: (() => string) | null) =>
     route({
       path: '/mine',
@@ -349,7 +349,7 @@ test('answers that depend on who asks are never cached for the next who asks', (
   expect(() => declared(() => 'tip')).toThrow('/mine has access and a tag');
 });
 
-test('a tag needs a snapshot, since it names a state of the index', () => {
+test('a route with an ETag must read a snapshot', () => {
   const declared = (etag: (() => string) | null) =>
     route({
       path: '/constant',
@@ -366,7 +366,7 @@ test('a tag needs a snapshot, since it names a state of the index', () => {
   expect(() => declared(() => 'tip')).toThrow('/constant has a tag and no snapshot');
 });
 
-test('a body with more than its schema names is refused too', () => {
+test('in tests, an answer with members beyond its schema is rejected', () => {
   const schema = Type.Object({ rows: Type.Array(Type.Object({ a: Type.Integer() })) });
   expect(() => checkedBody('/x', schema, '{"rows":[{"a":1}]}')).not.toThrow();
   expect(() => checkedBody('/x', schema, '{"rows":[{"a":1,"b":2}]}')).toThrow('"path":"/rows/0/b"');

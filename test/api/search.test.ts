@@ -1,5 +1,5 @@
 /**
- * Search as you type: what is on the chain is found by every part that it may be found by, what left it isn't, and no text and no
+ * Search while typing: it finds everything on the canonical chain by each searchable part, and nothing else. No text and no
  * chain makes a search read many rows.
  */
 import { Database } from 'bun:sqlite';
@@ -94,7 +94,7 @@ const startOf = (text: string, fewest: number, prng: Prng): string =>
   text.slice(0, fewest + prng.below(text.length - fewest + 1));
 
 describe('over forked chains', () => {
-  test('everything on the winning chain is found by its parts, and nothing that left it', async () => {
+  test('finds everything on the canonical chain by its parts, and nothing orphaned', async () => {
     const seen = new Seen({ contract: 5, asset: 3, name: 1, address: 5, transaction: 20, block: 10, orphan: 5 });
     await assertProperty(
       fc.asyncProperty(forks(), async (generated) => {
@@ -154,7 +154,7 @@ describe('over forked chains', () => {
   });
 });
 
-test('what equals the text comes first, then what begins with it, and no kind leaves the others out', () => {
+test('ranks equal matches first, then prefixes, and shows every kind', () => {
   const contract = (match: Found['match'], n: number): Found => ({
     kind: 'contract',
     match,
@@ -187,7 +187,7 @@ const ATTACKER = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 const OWNER = 'SP2J6ZZ8GGZ3XD2VNXQSG0Y1YKXEKBPDAC1WH9V2S';
 const HOSTILE = 20_000;
 
-test('however many things match, a bounded number of rows is read, and each kind has its place', async () => {
+test('reads a bounded number of rows for any number of matches, and shows every kind', async () => {
   using db = emptyTables();
   const principal = db.prepare('INSERT INTO principals (id, address) VALUES (?1, ?2)');
   const part = db.prepare('INSERT INTO name_parts VALUES (?1, ?2, ?3, ?4)');
@@ -273,13 +273,13 @@ test.each([
   '9'.repeat(64),
   'z'.repeat(256),
   '\u{10FFFF}',
-])('%j is a text like any other', async (text) => {
+])('treats %j as plain text', async (text) => {
   const { json, logged } = testApp();
   const { status, body } = await json(`/stackside/v1/search?q=${encodeURIComponent(text)}`);
   expect([status, body, logged]).toEqual([200, { results: expect.any(Array) }, []] as never);
 });
 
-test('nothing to search for finds nothing, and a text that is too long is refused', async () => {
+test('returns nothing for an empty text, and rejects a text that is too long', async () => {
   const { json } = testApp();
   for (const query of ['q=', 'q=%20%20%09']) {
     expect((await json(`/stackside/v1/search?${query}`)).body).toEqual({ results: [] } as never);
@@ -289,7 +289,7 @@ test('nothing to search for finds nothing, and a text that is too long is refuse
   expect((await json('/stackside/v1/search')).status).toBe(400);
 });
 
-test('a Bitcoin address is found as it is, and with the Stacks address of the same key', async () => {
+test('finds a Bitcoin address, and the Stacks address of the same key', async () => {
   // BIP-173's first example: the key of the address 1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH.
   const stacks = stacksOfBitcoin('1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH');
   const segwit = 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4';
@@ -308,7 +308,7 @@ test('a Bitcoin address is found as it is, and with the Stacks address of the sa
   });
 });
 
-test('a Bitcoin block is found by its height, its hash and the beginning of that', async () => {
+test('finds a Bitcoin block by its height, its hash and a prefix of the hash', async () => {
   const events = [...devnetEvents({ seed: 5, blocks: 12, forkEvery: 0 })];
   const { burn_block_hash: hash, burn_block_height: height } = JSON.parse(
     events.findLast(({ path }) => path === '/new_block')!.body,

@@ -1,4 +1,4 @@
-/** From domain objects to the JSON that clients see: members, their order, and exact numbers. */
+/** Serializers: the JSON's members, their order, and exact numbers. */
 import { describe, expect, test } from 'bun:test';
 import {
   balanceChange,
@@ -83,7 +83,7 @@ describe('a summary', () => {
     expect(transactionSummary({ ...summary(1), sponsor }).sponsor).toEqual({ address: OTHER, nonce: 0 });
   });
 
-  test('has nonces beyond 2^53 in full', () => {
+  test('keeps nonces beyond 2^53 exact', () => {
     const sender = { address: ADDRESS, nonce: 2n ** 64n - 1n };
     expect(text(transactionSummary({ ...summary(1), sender }))).toContain('"nonce":18446744073709551615}');
   });
@@ -104,18 +104,18 @@ describe('a full transaction', () => {
   const waiting = (change: object, include: (typeof includable)[number][] = []) =>
     text(fullTransaction({ mined: false, transaction: { ...pendingDetail(1, 9), ...change } }, include));
 
-  test('has more members than its summary, and the asked-for ones last', () => {
+  test('has more members than its summary, and included members last', () => {
     const asked = '"post_conditions":[],"result":{"hex":"0x0703","repr":"(ok true)"}';
     expect(mined({})).toBe(`{${head(1)},${place},${full},${transfer}}`);
     expect(mined({}, ['result', 'post_conditions'])).toBe(`{${head(1)},${place},${full},${transfer},${asked}}`);
   });
 
-  test('has costs beyond 2^53 in full', () => {
+  test('keeps costs beyond 2^53 exact', () => {
     const cost = { readCount: 1, readLength: 2, runtime: 9007199254740993n, writeCount: 4n, writeLength: 5 };
     expect(mined({ cost })).toContain('"runtime":9007199254740993,"write_count":4,');
   });
 
-  test('of a contract, with and without its source', () => {
+  test('that deploys a contract, with and without its source', () => {
     const payload = { type: 'smart_contract', contractId: CONTRACT, clarityVersion: 2 };
     const empty = raw('06 02 04 706f6f6c 00000000');
     const bytes = raw('06 02 04 706f6f6c 00000002 3b3b');
@@ -127,7 +127,7 @@ describe('a full transaction', () => {
     }
   });
 
-  test('of a call, with and without its arguments', () => {
+  test('that calls a contract, with and without its arguments', () => {
     const payload = { type: 'contract_call', contractId: CONTRACT, functionName: 'f' };
     const bytes = raw(`02 16 ${'00'.repeat(20)} 01 61 01 66 00000002 03 09`);
     const open = `"contract_call":{"contract_id":"${CONTRACT}","function_name":"f"`;
@@ -140,7 +140,7 @@ describe('a full transaction', () => {
     expect(mined(bitcoin, ['function_args'])).toContain('"function_args":[{"hex":"0x04","repr":"false"}]');
   });
 
-  test('of a coinbase', () => {
+  test('with a coinbase', () => {
     const payload = { type: 'coinbase', altRecipient: null };
     const data = '11'.repeat(32);
     const proof = '22'.repeat(80);
@@ -151,7 +151,7 @@ describe('a full transaction', () => {
     expect(waiting({ payload, raw: raw(`04 ${data}`) })).not.toContain('"coinbase":');
   });
 
-  test('of a tenure change', () => {
+  test('with a tenure change', () => {
     const payload = { type: 'tenure_change', cause: 'block_found' };
     const [a, b, c, d, e] = ['11'.repeat(20), '22'.repeat(20), '33'.repeat(20), '44'.repeat(32), '55'.repeat(20)];
     expect(mined({ payload, raw: raw(`07 ${a} ${b} ${c} ${d} 00000003 00 ${e}`) })).toContain(
@@ -159,7 +159,7 @@ describe('a full transaction', () => {
     );
   });
 
-  test('of a poison microblock, with the headers that conflict', () => {
+  test('with a poison microblock has both conflicting headers', () => {
     const payload = { type: 'poison_microblock' };
     const [one, other] = ['11'.repeat(132), '22'.repeat(132)];
     const headers = `"microblock_header_1":"0x${one}","microblock_header_2":"0x${other}"`;
@@ -170,13 +170,13 @@ describe('a full transaction', () => {
     }
   });
 
-  test('that was dropped says by what it was replaced', () => {
+  test('names its replacement if it was dropped', () => {
     const change = { status: 'dropped_replace_by_fee', replacedByTxId: bytes(7) };
     expect(waiting(change)).toContain(`"status":"dropped_replace_by_fee","replaced_by_tx_id":"${hash(7)}","type":`);
     expect(waiting({})).toContain('"replaced_by_tx_id":null');
   });
 
-  test('that waits shows its post-conditions and no result', () => {
+  test('shows post-conditions and no result while pending', () => {
     const condition = `02 00000001 00 01 03 ${'00'.repeat(7)}05`;
     const shown = waiting({ raw: raw(`04 ${'00'.repeat(32)}`, condition) }, ['post_conditions', 'result']);
     expect(shown).toEndWith(
@@ -232,7 +232,7 @@ test.each(events.map(([event, shown]) => [shown, event] as const))('an event {%s
 describe('a balance', () => {
   const none = { any: false, inbound: 0n, outbound: 0n };
 
-  test('of nothing', () => {
+  test('of zero', () => {
     expect(text(stxBalance({ balance: 0n, locked: null, pending: none }))).toBe(
       '{"balance":"0","available":"0","locked":null,"mempool":null}',
     );
@@ -252,24 +252,24 @@ describe('a balance', () => {
     );
   });
 
-  test('that pending transactions leave as it is', () => {
+  test("with pending transactions that don't change it", () => {
     const { mempool } = stxBalance({ balance: 5n, locked: null, pending: { ...none, any: true } });
     expect(mempool).toEqual({ estimated_balance: '5', inbound: '0', outbound: '0' });
   });
 
-  test('that pending transactions would overdraw', () => {
+  test('with pending transactions that overdraw it', () => {
     const { mempool } = stxBalance({ balance: 5n, locked: null, pending: { any: true, inbound: 1n, outbound: 9n } });
     expect(mempool).toEqual({ estimated_balance: '-3', inbound: '1', outbound: '9' });
   });
 });
 
-test('nonces', () => {
+test('nonces have the confirmed and the pending part', () => {
   expect(text(nonces({ next: 6n, lastConfirmed: 2n, lastPending: 5n, pending: [3n], missing: [4n] }))).toBe(
     '{"next_nonce":6,"last_confirmed_nonce":2,"mempool":{"last_nonce":5,"pending_nonces":[3],"missing_nonces":[4]}}',
   );
 });
 
-test('a transaction of a principal', () => {
+test("a principal's transaction has its involvement and amounts", () => {
   const shown = principalTransaction({
     transaction: summary(1),
     involvement: 'sender',
@@ -283,7 +283,7 @@ test('a transaction of a principal', () => {
   );
 });
 
-test('what a transaction did to a balance of each kind', () => {
+test('a balance change has the kind of asset and the amounts', () => {
   const changes = changesOf(bytes(1));
   const stx = '"asset":{"type":"stx"},"balance_change":{"sent":"175","received":"0","net":"-175"}}';
   expect(changes.map(balanceChange).map(text)).toEqual([
@@ -294,7 +294,7 @@ test('what a transaction did to a balance of each kind', () => {
   expect(text(transactionBalanceChange(changes[0]!))).toBe(`{"tx_id":"${hash(1)}",${stx}`);
 });
 
-describe('a move of', () => {
+describe('a transfer of', () => {
   const block = `"block":{"height":1,"hash":"${hash(0xb1)}","index_hash":"${hash(0xc1)}","time":1000,"tx_index":0}`;
   const origin = `"transaction":{"tx_id":"${hash(0x31)}","event_index":4},${block}}`;
   const both = `{"sender":"${ADDRESS}","recipient":"${OTHER}"`;
@@ -311,7 +311,7 @@ describe('a move of', () => {
     expect(text(ftTransfer(ftTransferSample(0x31, 4)))).toBe(`${both},"amount":"7",${origin}`);
   });
 
-  test('an instance', () => {
+  test('a non-fungible token', () => {
     expect(text(nftMove(move(0x31, 4)))).toBe(`${both},${origin}`);
     expect(text(nftMove({ ...move(0x31, 4), recipient: null }))).toBe(
       `{"sender":"${ADDRESS}","recipient":null,${origin}`,
@@ -319,7 +319,7 @@ describe('a move of', () => {
   });
 });
 
-test('tokens that a principal has', () => {
+test('token balances of a principal', () => {
   expect(text(ftBalance({ asset: TOKEN, balance: '340282366920938463463374607431768211456' }))).toBe(
     `{"asset_identifier":"${TOKEN}","balance":"340282366920938463463374607431768211456"}`,
   );

@@ -260,7 +260,7 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<Standing, 'state' 
   ],
 ];
 
-describe('the texts of the states', () => {
+describe('texts of the states', () => {
   test.each(texts)('%p', (readings, expected) => {
     expect(standingOf({ ...LIVE, ...readings })).toMatchObject(expected);
   });
@@ -331,7 +331,7 @@ describe('for any readings', () => {
   };
   const order = (state: Standing['state']): number => serverStates.indexOf(state);
 
-  test('there is one state with a next step, and only live, or a start without a gap, is ready', () => {
+  test('exactly one state with a next step applies, and only live or a start without a gap is ready', () => {
     assertProperty(
       fc.property(readings, (given) => {
         const { state, ready, reason, next, secondsLeft, observer } = standingOf(given);
@@ -349,7 +349,7 @@ describe('for any readings', () => {
     );
   });
 
-  test('an obstacle decides the state unless an earlier state applies, and its cure leads to a later one', () => {
+  test('an obstacle decides the state unless an earlier state applies, and fixing it leads to a later state', () => {
     const seen = new Seen({ cannot_write: 20, cannot_read: 20, wrong_chain: 20, later: 20 });
     assertProperty(
       fc.property(readings, (given) => {
@@ -371,6 +371,6 @@ describe('for any readings', () => {
   });
 });
 
-test('the words of a state are its name with blanks', () => {
+test('the display name of a state replaces underscores by blanks', () => {
   expect(stateWords('waiting_for_the_first_event')).toBe('waiting for the first event');
 });

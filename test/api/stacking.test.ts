@@ -1,4 +1,4 @@
-/** The routes of stacking and staking over a real index: refusals, 404s and answers. */
+/** The routes of stacking and staking over a real index: answers, 404s and rejected requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -75,7 +75,7 @@ async function ask(path: string) {
   return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
 }
 
-describe('is refused:', () => {
+describe('rejects with 400:', () => {
   const limits = (path: string, least: number, maximum: number): string[][] => [
     [`${path}?limit=${least - 1}`, `querystring/limit must be >= ${least}`],
     [`${path}?limit=${maximum + 1}`, `querystring/limit must be <= ${maximum}`],
@@ -126,7 +126,7 @@ describe('is refused:', () => {
   });
 });
 
-describe('is not found:', () => {
+describe('returns 404:', () => {
   const unmined = transfer(bob, 77, 300).id;
   test.each([
     [`v1/pox4/tx/${unmined}`, 'could not find transaction by ID'],
@@ -150,7 +150,7 @@ describe('is not found:', () => {
   });
 });
 
-test('a limit of 0 is the usual one on lists of v1 and of signers, and asks for the total alone on others', async () => {
+test('limit=0 means the default on lists of v1 and of signers, and returns only the total on other lists', async () => {
   expect((await ask('v1/pox4/events?limit=0')).body).toMatchObject({ limit: 96, results: [{}, {}] });
   expect((await ask('v2/pox/cycles/6/signers?limit=0')).body).toMatchObject({
     limit: 100,
@@ -161,7 +161,7 @@ test('a limit of 0 is the usual one on lists of v1 and of signers, and asks for 
   expect((await ask('v2/pox/cycles?offset=9')).body).toMatchObject({ total: 1, results: [] });
 });
 
-test('prints of a contract, with amounts and heights as text', async () => {
+test("a contract's prints have amounts and heights as text", async () => {
   const { body } = await ask(`v1/pox4/tx/${txIds[0]}`);
   expect(body.results).toEqual([
     {
@@ -191,7 +191,7 @@ test('prints of a contract, with amounts and heights as text', async () => {
   expect((await ask(`v1/pox3/tx/${txIds[0]}`)).body).toEqual({ results: [] });
 });
 
-test('a delegation that holds, with its end as a number', async () => {
+test('an active delegation has its end as a number', async () => {
   expect((await ask(`v1/pox4/${A}/delegations`)).body.results).toEqual([
     {
       stacker: B,
@@ -204,7 +204,7 @@ test('a delegation that holds, with its end as a number', async () => {
   ]);
 });
 
-test('shares of weight and stake are doubles in the order of operations that clients compare', async () => {
+test('shares of weight and stake are doubles, computed in the order that clients compare', async () => {
   const { results } = (await ask('v2/pox/cycles/6/signers')).body;
   expect(results.map((of: Record<string, unknown>) => [of.weight_percent, of.stacked_amount_percent])).toEqual([
     [66.66666666666666, 66.66666666666667],
@@ -217,7 +217,7 @@ test('shares of weight and stake are doubles in the order of operations that cli
   ]);
 });
 
-test('the former paths of prints lead to the present ones', async () => {
+test('the old paths of prints redirect to the current ones', async () => {
   for (const [from, to] of [
     ['v1/pox4_events?limit=2', 'v1/pox4/events?limit=2'],
     ['v1/pox2_events', 'v1/pox2/events'],
@@ -228,7 +228,7 @@ test('the former paths of prints lead to the present ones', async () => {
   }
 });
 
-test('rewards of Bitcoin are asked for by either address, are never stored, and are deprecated', async () => {
+test('Bitcoin rewards accept either form of address, send no-store and are deprecated', async () => {
   const { body, headers } = await ask(`v1/burnchain/rewards/${BITCOIN}/total`);
   expect(body).toEqual({ reward_recipient: BITCOIN, reward_amount: '12' });
   expect([headers.get('cache-control'), headers.get('etag')]).toEqual(['no-store', null]);
@@ -237,13 +237,13 @@ test('rewards of Bitcoin are asked for by either address, are never stored, and 
   expect((await ask('v1/burnchain/rewards')).headers.get('link')).toContain('/extended/v3/staking/bonds');
 });
 
-test('the tag of what ends with the height of Bitcoin changes with it', async () => {
+test('the ETag of a list that depends on the Bitcoin height changes with it', async () => {
   const before = (await ask('v3/staking/bonds')).headers.get('etag');
   expect(before).toMatch(/-103-[0-9a-f]+"$/);
   expect((await ask('v3/staking/bonds')).body.results[0].status).toBe('upcoming');
 });
 
-test('a bond, the registration for it, and the position of who registered', async () => {
+test('returns a bond, its registration, and the position of the registered principal', async () => {
   const { body } = await ask('v3/staking/bonds/0');
   expect(body).toMatchObject({
     index: 0,
@@ -265,7 +265,7 @@ test('a bond, the registration for it, and the position of who registered', asyn
   expect((await ask(`v3/staking/signers/${manager}/stakers`)).body.results).toEqual([{ staker: A, types: ['btc'] }]);
 });
 
-test('signers of a cycle by number and as the current ones, with the contracts that have their keys', async () => {
+test("returns a cycle's signers by number and as current, with the contracts that have their keys", async () => {
   const { body } = await ask('v3/staking/cycles/6/signers');
   expect((await ask('v3/staking/cycles/current/signers')).body.results).toEqual(body.results);
   expect(body.results[1]).toEqual({
@@ -284,7 +284,7 @@ test('signers of a cycle by number and as the current ones, with the contracts t
   });
 });
 
-test('rewards of a principal by cycle, newest first, whose tag changes with Bitcoin', async () => {
+test("returns a principal's rewards by cycle, newest first, with an ETag that changes with Bitcoin", async () => {
   const path = `/stackside/v1/principals/${A}/staking-rewards`;
   const later = poxBlock(null, 'both', [[bonds.setup(0)], [stackedAt([5, 7])]], { burn_block_height: 101 });
   const tip = poxBlock(later, 'sixth', [[bonds.stake(A, manager, 7n, [6, 9], 180)]], { burn_block_height: 125 });

@@ -1,4 +1,4 @@
-/** The supply, block times and fee rate of v1. */
+/** The STX supply, block times and fee rate of v1. */
 import { describe, expect, test } from 'bun:test';
 import { stxText } from '../../src/api/v1/stx-supply.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -26,7 +26,7 @@ const get = (path: string, init: RequestInit = {}) => request(`/extended/v1/${pa
 const whole = { total_stx_year_2050: '2318000000.000000', unlocked_percent: '100.00' };
 const old = { totalStacksYear2050: '2318000000.000000', totalStacksYear2050Formatted: '2,318,000,000.000000' };
 
-describe('is answered:', () => {
+describe('returns 200:', () => {
   const supply = (stx: string, height: number) => ({
     ...whole,
     total_stx: stx,
@@ -62,7 +62,7 @@ describe('is answered:', () => {
     expect(response.headers.get('link')).toContain('rel="successor-version"');
   });
 
-  test.each(['stx_supply/total/plain', 'stx_supply/circulating/plain'])('%s, as text alone', async (path) => {
+  test.each(['stx_supply/total/plain', 'stx_supply/circulating/plain'])('%s returns only the text', async (path) => {
     // The second answer is the kept one of the first.
     for (let time = 0; time < 3; time++) {
       const response = await get(path);
@@ -80,7 +80,7 @@ test.each([
   ['stx_supply/legacy_format?height=1.5', 'querystring/height must be integer'],
   ['stx_supply/legacy_format?unanchored=', 'querystring/unanchored must be boolean'],
   ['info/network_block_time/devnet', 'params/network must be equal to one of the allowed values (mainnet, testnet)'],
-])('%s is refused: %s', async (path, message) => {
+])('%s is rejected: %s', async (path, message) => {
   const response = await get(path);
   expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([400, message]);
 });
@@ -94,7 +94,7 @@ describe('the fee rate', () => {
     return { status: response.status, headers: response.headers, body: (await response.json()) as { message: string } };
   };
 
-  test('is the same for every transaction', async () => {
+  test('is equal for every transaction', async () => {
     const { status, headers, body } = await post('{"transaction":"0x00"}');
     expect([status, body]).toEqual([200, { fee_rate: 400 } as never]);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -106,7 +106,7 @@ describe('the fee rate', () => {
     ['{"transaction":1}', 400, /transaction/],
     ['{"transaction":', 400, /JSON/],
     [null, 400, /body/i],
-  ])('of %j is refused', async (body, status, says) => {
+  ])('rejects the body %j', async (body, status, says) => {
     const answer = await post(body);
     expect(answer.status).toBe(status);
     expect(answer.body.message).toMatch(says);
@@ -122,4 +122,4 @@ test.each([
   expect(stxText(microStx)).toBe(stx);
 });
 
-test('none of these answers is a failure of ours', () => expect(logged).toEqual([]));
+test('none of these requests logs an error', () => expect(logged).toEqual([]));

@@ -1,4 +1,4 @@
-/** Lists of a token as a whole, and what stays when deprecated routes are switched off. */
+/** Lists of one token, which remain when deprecated routes are switched off. */
 import { expect, test } from 'bun:test';
 import { ADDRESS, HOLDER, hash, idAt, NFT, OTHER, TOKEN } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
@@ -13,7 +13,7 @@ interface Mints {
 const mintsOf = async (asset: string, query = '') =>
   (await json(`/stackside/v1/tokens/nft/${asset}/mints${query}`)).body as unknown as Mints;
 
-test('the tokens of a collection are its mints, newest first, page by page', async () => {
+test("a collection's tokens are its mints, newest first, page by page", async () => {
   const all = await mintsOf(NFT);
   expect(all.total).toBeGreaterThan(1);
   expect(all.results).toHaveLength(all.total);
@@ -33,7 +33,7 @@ test('the tokens of a collection are its mints, newest first, page by page', asy
   expect(await mintsOf(`${OTHER}.none::card`)).toMatchObject({ total: 0, results: [] });
 });
 
-test('the bytes of a transaction are those that v1 has', async () => {
+test('the raw bytes of a transaction equal those of v1', async () => {
   const { body: old } = await json(`/extended/v1/tx/${idAt(1, 0)}/raw`);
   expect((await json(`/stackside/v1/transactions/${idAt(1, 0)}/raw`)).body).toEqual({
     tx_id: idAt(1, 0),
@@ -48,7 +48,7 @@ interface Transfers {
   results: { block_height: number; sender: string | null; recipient: string | null; amount: string }[];
 }
 
-test('the transfers of a token are those of everybody, newest first, page by page', async () => {
+test("a token's transfers include all principals, newest first, page by page", async () => {
   const pageAt = async (query: string) =>
     (await json(`/stackside/v1/tokens/ft/${TOKEN.replace('?', '%3F')}/transfers${query}`)).body as unknown as Transfers;
   const shown = ({ results }: Transfers) =>

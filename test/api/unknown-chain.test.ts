@@ -1,4 +1,4 @@
-/** Before the server knows its chain, routes of the chain answer 503, and all others answer as usual. */
+/** While the server doesn't know its chain, routes of the chain return 503 and all others answer. */
 import { expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -42,7 +42,7 @@ const WITHOUT_CHAIN = [
   '/v2/prices/namespaces/{tld}',
 ];
 
-test('every route of the chain answers 503 with the state of the server until the chain is known', async () => {
+test("every route of the chain returns 503 with the server's state until the chain is known", async () => {
   const ask = askOf(memoryIndex([]));
   const answered: string[] = [];
   for (const { route, target } of targets) {
@@ -61,7 +61,7 @@ test('every route of the chain answers 503 with the state of the server until th
   expect(await (await ask('/extended/v3/transactions')).json()).toMatchObject({ code: 'CHAIN_UNKNOWN' });
 });
 
-test('routes of the state, the docs and the console answer while the chain is unknown', async () => {
+test('health, metrics, docs and console answer while the chain is unknown', async () => {
   const ask = askOf(memoryIndex([]));
   for (const path of ['/health', '/metrics', '/', '/docs', '/docs/json', '/extended']) {
     expect([path, (await ask(path)).status < 400]).toEqual([path, true]);
@@ -70,7 +70,7 @@ test('routes of the state, the docs and the console answer while the chain is un
   expect(await (await ask('/ready')).json()).toEqual(standing);
 });
 
-test('a server whose chain is set, or that has a block, answers', async () => {
+test('a server with a configured chain or a block answers', async () => {
   const genesis = [...devnetEvents({ seed: 1, blocks: 1, forkEvery: 0 })]
     .filter(({ path }) => path === '/new_block')
     .slice(0, 1);

@@ -1,6 +1,6 @@
 /**
- * Principals and contracts that the index doesn't know. Rows have numbers for principals, so a query with a wrong number for an
- * unknown principal would find the rows of another one. In this chain the first number has rows of many kinds.
+ * Principals and contracts that the index doesn't contain. Rows have numbers for principals, so a query with a wrong number for
+ * an unknown principal would find another principal's rows. In this chain the first number has rows of many kinds.
  */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
@@ -82,7 +82,7 @@ async function answersAbout(principal: string): Promise<Map<string, string>> {
   return answers;
 }
 
-test('no route answers about an unknown principal with what another principal has', async () => {
+test("no route returns another principal's data for an unknown principal", async () => {
   const [known, unknown] = [await answersAbout(KNOWN), await answersAbout(UNKNOWN)];
   const shows = (text: string): boolean => text.includes(KNOWN) || text.includes(id);
   const shown = [...known].filter(([, text]) => shows(text)).map(([path]) => path);

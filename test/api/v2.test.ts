@@ -1,4 +1,4 @@
-/** The routes of v2: their parameters, answers and 404s. */
+/** The v2 routes: parameters, answers and 404s. */
 
 import { describe, expect, test } from 'bun:test';
 import { RULES } from '../../src/api/shared/identifiers.ts';
@@ -26,7 +26,7 @@ const ask = async (path: string) => {
   return { status, body: body as Record<string, unknown> & { results: Record<string, unknown>[] } };
 };
 
-describe('is refused, by name:', () => {
+describe('rejects with 400 and the name of the parameter:', () => {
   const limits = (path: string, maximum: number): string[][] => [
     [`${path}?limit=-1`, 'querystring/limit must be >= 0'],
     [`${path}?limit=${maximum + 1}`, `querystring/limit must be <= ${maximum}`],
@@ -90,7 +90,7 @@ describe('is refused, by name:', () => {
   });
 });
 
-describe('is not found:', () => {
+describe('returns 404:', () => {
   test.each([
     ['blocks/0', 'Block not found'],
     ['blocks/4', 'Block not found'],
@@ -138,7 +138,7 @@ const block3 = {
 
 describe('a block', () => {
   test.each(['latest', '3', '003', hash(0xb3), hash(0xc3), hash(0xb3).slice(2).toUpperCase(), hash(0xb3).slice(2)])(
-    'by %s',
+    'is found by %s',
     async (id) => {
       expect(await ask(`blocks/${id}`)).toEqual({ status: 200, body: block3 } as never);
     },
@@ -149,11 +149,11 @@ describe('a block', () => {
     ['2999', 2],
     ['3000', 3],
     ['9007199254740991', 3],
-  ])('at the time %s', async (time, height) => {
+  ])('at the time %s is the newest one until then', async (time, height) => {
     expect((await ask(`blocks/by-block-time/${time}`)).body.height).toBe(height);
   });
 
-  test('with costs beyond 2^53 has them in full', async () => {
+  test('keeps costs beyond 2^53 exact', async () => {
     const cost = { runtime: 2n ** 63n - 1n, read_count: 0, read_length: 0, write_count: 0, write_length: 0 };
     const { request } = testApp(memoryIndex([chainBlock(null, { anchored_cost: cost }).event]));
     const body = await (await request('/extended/v2/blocks/latest')).text();
@@ -166,7 +166,7 @@ const CURSOR = /^[A-Za-z0-9_-]+$/;
 const heightsOf = ({ results }: { results: Record<string, unknown>[] }) => results.map(({ height }) => height);
 
 describe('blocks', () => {
-  test('have the whole envelope', async () => {
+  test('return the whole envelope', async () => {
     const { body } = await ask('blocks?limit=1');
     expect(body).toEqual({
       limit: 1,
@@ -189,7 +189,7 @@ describe('blocks', () => {
     [`limit=2&cursor=${second}`, [2, 1], [3], null],
     [`limit=2&cursor=${third}`, [1], [3, 2], null],
     ['offset=3', [], null, null],
-  ])('?%s', async (query, heights, newer, older) => {
+  ])('return the page ?%s', async (query, heights, newer, older) => {
     const { body } = await ask(`blocks?${query}`);
     const limit = new URLSearchParams(query).get('limit') ?? '';
     const neighbour = async (cursor: unknown) =>
@@ -198,7 +198,7 @@ describe('blocks', () => {
     expect([await neighbour(body.next_cursor), await neighbour(body.prev_cursor)]).toEqual([newer, older]);
   });
 
-  test('by default are 20', async () => {
+  test('return 20 by default', async () => {
     expect((await ask('blocks')).body.limit).toBe(20);
     expect((await ask('blocks?limit=0')).body.limit).toBe(20);
   });
@@ -208,7 +208,7 @@ describe('blocks', () => {
     ['8', [3]],
     ['0', []],
     ['9007199254740991', []],
-  ])('of tenure %s', async (tenure, heights) => {
+  ])('of tenure %s are its canonical blocks', async (tenure, heights) => {
     const { status, body } = await ask(`block-tenures/${tenure}/blocks`);
     expect(status).toBe(200);
     expect(body.results.map(({ height }) => height)).toEqual(heights);
@@ -236,7 +236,7 @@ describe('signatures of a block', () => {
     ['?offset=1', 500, 1, [two]],
     ['?offset=2', 500, 2, []],
     ['?limit=0', 0, 0, []],
-  ])('%s', async (query, limit, offset, results) => {
+  ])('return the page "%s"', async (query, limit, offset, results) => {
     const { body } = await ask(`blocks/3/signer-signatures${query}`);
     expect(body).toEqual({ limit, offset, total: 2, results } as never);
   });
@@ -253,7 +253,7 @@ describe('burn blocks', () => {
     total_tx_count: 2,
   };
 
-  test.each(['latest', '103', hash(103), hash(103).slice(2)])('by %s', async (id) => {
+  test.each(['latest', '103', hash(103), hash(103).slice(2)])('are found by %s', async (id) => {
     expect(await ask(`burn-blocks/${id}`)).toEqual({ status: 200, body: newest } as never);
   });
 
@@ -271,7 +271,7 @@ describe('burn blocks', () => {
     ['?offset=1', 20, 1, [102]],
     ['?offset=9007199254740991', 20, 9007199254740991, []],
     ['?limit=0', 0, 0, []],
-  ])('%s', async (query, limit, offset, heights) => {
+  ])('return the page "%s"', async (query, limit, offset, heights) => {
     const { results, ...envelope } = (await ask(`burn-blocks${query}`)).body;
     expect(envelope).toEqual({ limit, offset, total: 2 });
     expect(results.map(({ burn_block_height }) => burn_block_height)).toEqual(heights);
@@ -282,7 +282,7 @@ describe('burn blocks', () => {
     ['102/blocks?limit=1&offset=1', 1, 1, [1]],
     ['102/blocks?limit=0', 0, 0, []],
     [`${hash(102)}/blocks?offset=2`, 20, 2, []],
-  ])('%s', async (path, limit, offset, heights) => {
+  ])('list their Stacks blocks: %s', async (path, limit, offset, heights) => {
     const { results, ...envelope } = (await ask(`burn-blocks/${path}`)).body;
     expect(envelope).toEqual({ limit, offset, total: 2 });
     expect(results.map(({ height }) => height)).toEqual(heights);
@@ -303,19 +303,19 @@ describe('fees', () => {
     return JSON.parse(JSON.stringify(fees(all))) as unknown;
   };
 
-  test('are those of the transactions that wait', async () => {
+  test('come from the pending transactions', async () => {
     expect((await ask('mempool/fees')).body).toEqual({
       all: shown(75, 75, 75, 75),
       token_transfer: shown(75, 75, 75, 75),
     } as never);
   });
 
-  test('of an empty mempool are zero', async () => {
+  test('are zero for an empty mempool', async () => {
     const { json } = testApp(emptyIndex());
     expect((await json('/extended/v2/mempool/fees')).body).toEqual({ all: shown(0, 0, 0, 0) } as never);
   });
 
-  test('are percentiles, of all types and of each', () => {
+  test('are percentiles over all types and for each type', () => {
     const types = [
       ...Array(3).fill('contract_call'),
       ...Array(3).fill('smart_contract'),
@@ -329,7 +329,7 @@ describe('fees', () => {
     });
   });
 
-  test('count what is offered several times, and round halves to the even one', () => {
+  test('count repeated fees, and round halves to even', () => {
     expect(
       feesOf([
         ['token_transfer', 1, 1],
@@ -356,13 +356,13 @@ describe('fees', () => {
     });
   });
 
-  test('of types that nobody sends count among all', () => {
+  test('of unlisted types count only in the total', () => {
     expect(feesOf([['poison_microblock', 7, 1]])).toEqual({ all: shown(7, 7, 7, 7) });
   });
 });
 
-describe('what became of contracts', () => {
-  test('is told by their names', async () => {
+describe('the status of contracts', () => {
+  test('is returned by contract name', async () => {
     const failed = deployment(bob, 0, 100, 'failed');
     const waits = deployment(bob, 1, 100, 'waits');
     const [, , tip] = chainBlocks();
@@ -391,7 +391,7 @@ describe('what became of contracts', () => {
 });
 
 describe('logs of a contract', () => {
-  test('have the whole envelope', async () => {
+  test('return the whole envelope', async () => {
     const { body } = await ask(`smart-contracts/${CONTRACT}/logs?limit=1&offset=1`);
     expect(body).toEqual({
       limit: 1,
@@ -411,12 +411,12 @@ describe('logs of a contract', () => {
     } as never);
   });
 
-  test('may start at a cursor that somebody made up', async () => {
+  test('accept a made-up cursor', async () => {
     const { body } = await ask(`smart-contracts/${CONTRACT}/logs?cursor=${'9'.repeat(25)}:2147483647:0:0`);
     expect([body.results.length, body.next_cursor, body.limit]).toEqual([3, null, 20]);
   });
 
-  test.each([`${OTHER}.none`, 'anything', '%3Ctext%3E'])('of %s are none', async (id) => {
+  test.each([`${OTHER}.none`, 'anything', '%3Ctext%3E'])('are empty for %s', async (id) => {
     const { status, body } = await ask(`smart-contracts/${id}/logs`);
     expect([status, body]).toEqual([
       200,
@@ -425,7 +425,7 @@ describe('logs of a contract', () => {
   });
 });
 
-test.each(['blocks', 'burn-blocks', 'block-tenures/1/blocks'])('%s before the first block are none', async (path) => {
+test.each(['blocks', 'burn-blocks', 'block-tenures/1/blocks'])('%s is empty before the first block', async (path) => {
   const { json } = testApp(emptyIndex());
   const { status, body } = await json(`/extended/v2/${path}`);
   expect(status).toBe(200);

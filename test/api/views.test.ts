@@ -1,4 +1,4 @@
-/** The views for analysts say what the API says, over a chain with forks. */
+/** The SQL views for analysts equal the API's answers over a chain with forks. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
@@ -97,7 +97,7 @@ const cost = (one: Answer) => ({
 });
 const COST = 'cost_runtime, cost_read_count, cost_read_length, cost_write_count, cost_write_length';
 
-test('v1_chain', async () => {
+test('v1_chain equals the API', async () => {
   const { chain_tip } = await get('/extended');
   const { total } = await get('/extended/v3/transactions?limit=1');
   const { total: stx_supply } = await get('/extended/v3/tokens/stx/supply');
@@ -111,7 +111,7 @@ test('v1_chain', async () => {
   same(columnsOf('v1_chain', Object.keys(expected).join(', ')), [expected], 1);
 });
 
-test('v1_blocks', async () => {
+test('v1_blocks equals the API', async () => {
   const expected = (await paged('/extended/v2/blocks', 30)).map((one) => ({
     block_height: one.height,
     block_hash: one.hash,
@@ -148,7 +148,7 @@ const placeOf = ({ block }: Answer) => ({
   tx_index: block.tx_index,
 });
 
-test('v1_transactions', () => {
+test('v1_transactions equals the API', () => {
   const expected = transactions.map((one) => ({
     ...placeOf(one),
     tx_id: one.tx_id,
@@ -171,7 +171,7 @@ test('v1_transactions', () => {
   same(columnsOf('v1_transactions', names.join(', ')), expected, 120);
 });
 
-test('v1_transaction_details', async () => {
+test('v1_transaction_details equals the API', async () => {
   const expected = [];
   for (const one of transactions) {
     const { raw_tx } = await get(`/extended/v1/tx/${one.tx_id}/raw`);
@@ -181,7 +181,7 @@ test('v1_transaction_details', async () => {
   same(columnsOf('v1_transaction_details', `tx_id, ${COST}, vm_error, result, raw`), expected, 120);
 });
 
-test('v1_contract_calls', () => {
+test('v1_contract_calls equals the API', () => {
   const expected = transactions
     .filter(({ type }) => type === 'contract_call')
     .map((one) => ({
@@ -197,7 +197,7 @@ test('v1_contract_calls', () => {
   same(columnsOf('v1_contract_calls', Object.keys(expected[0]!).join(', ')), expected, 30);
 });
 
-test('v1_contracts', async () => {
+test('v1_contracts equals the API', async () => {
   const expected = [];
   for (const one of transactions.filter(({ type }) => type === 'smart_contract')) {
     const { contract_id, clarity_version } = one.smart_contract;
@@ -210,7 +210,7 @@ test('v1_contracts', async () => {
   }
 });
 
-test('v1_orphaned_blocks', async () => {
+test('v1_orphaned_blocks equals the API', async () => {
   const found = rows('SELECT * FROM v1_orphaned_blocks WHERE block_height > 0');
   for (const { block_hash, ...row } of found) {
     const one = await get(`/extended/v1/block/${block_hash}`);
@@ -261,7 +261,7 @@ function eventRow({ transaction, event }: Happened): Row {
   };
 }
 
-test('v1_events, v1_contract_logs and v1_principal_events', async () => {
+test('v1_events, v1_contract_logs and v1_principal_events equal the API', async () => {
   const all = await happened();
   const expected = all.map(eventRow);
   same(columnsOf('v1_events', Object.keys(expected[0]!).join(', ')), expected, 120);
@@ -285,7 +285,7 @@ test('v1_events, v1_contract_logs and v1_principal_events', async () => {
   same(columnsOf('v1_principal_events', 'principal, tx_id, event_index, type, amount'), bySide, 60);
 });
 
-test('v1_principal_transactions and v1_balances', async () => {
+test('v1_principal_transactions and v1_balances equal the API', async () => {
   const taken: Row[] = [];
   const owned: Row[] = [];
   for (const principal of column('SELECT address FROM principals')) {
@@ -306,7 +306,7 @@ test('v1_principal_transactions and v1_balances', async () => {
   same(columnsOf('v1_balances', 'principal, asset_type, asset_identifier, balance'), owned, 30);
 });
 
-test('v1_fungible_tokens and v1_nfts', async () => {
+test('v1_fungible_tokens and v1_nfts equal the API', async () => {
   const tokens: Row[] = [];
   for (const asset_identifier of column("SELECT DISTINCT asset_identifier FROM v1_events WHERE type GLOB 'ft_*'")) {
     const path = `/extended/v3/tokens/ft/${encodeURIComponent(asset_identifier)}`;
@@ -325,7 +325,7 @@ test('v1_fungible_tokens and v1_nfts', async () => {
   same(columnsOf('v1_nfts', 'owner, asset_identifier, value', 'WHERE owner IS NOT NULL'), owned);
 });
 
-test('v1_miner_rewards', async () => {
+test('v1_miner_rewards equals the API', async () => {
   const expected: Row[] = [];
   for (const recipient of column('SELECT DISTINCT recipient FROM v1_miner_rewards')) {
     const { movements } = await get(`/stackside/v1/principals/${recipient}/history`);
@@ -338,13 +338,13 @@ test('v1_miner_rewards', async () => {
   same(columnsOf('v1_miner_rewards', `recipient, block_height, block_time, ${amount}`), expected);
 });
 
-test('v1_names', async () => {
+test('v1_names equals the API', async () => {
   const active = rows('SELECT name, is_active, tx_id FROM v1_names WHERE is_active');
   expect(active.map(({ name }) => String(name)).sort()).toEqual((await get('/v1/names')).sort());
   for (const { name, tx_id } of active) expect((await get(`/v1/names/${name}`)).last_txid).toBe(tx_id);
 });
 
-test('v1_burn_blocks and v1_burn_rewards', async () => {
+test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {
   const anchors = (await paged('/extended/v2/burn-blocks', 20)).map((one) => ({
     burn_block_height: one.burn_block_height,
     burn_block_hash: one.burn_block_hash,
@@ -365,7 +365,7 @@ test('v1_burn_blocks and v1_burn_rewards', async () => {
   same(columnsOf('v1_burn_rewards', Object.keys(paid[0]!).join(', ')), paid);
 });
 
-test('v1_reward_cycle_signers', async () => {
+test('v1_reward_cycle_signers equals the API', async () => {
   const expected: Row[] = [];
   for (const cycle of column('SELECT cycle FROM reward_cycles')) {
     for (const one of await paged(`/extended/v2/pox/cycles/${cycle}/signers`, 100)) {
@@ -380,7 +380,7 @@ test('v1_reward_cycle_signers', async () => {
   same(columnsOf('v1_reward_cycle_signers', 'cycle, signer_key, weight, stacked'), expected);
 });
 
-test('the views of staking', async () => {
+test('the staking views equal the API', async () => {
   const options = { seed: 5, blocks: 130, accounts: 12, transactionsPerBlock: 6, staking: 30 };
   using staked = ingestOf([...devnetEvents(options)].map(received), { views: true });
   using file = new Database(indexPath(staked.path));
@@ -480,7 +480,7 @@ test('the views of staking', async () => {
   file.run('ROLLBACK');
 });
 
-test('a mined transaction has the time at which it was first seen', () => {
+test('a mined transaction has the time when it was first seen', () => {
   const options = { seed: 5, blocks: 44, accounts: 8, transactionsPerBlock: 4 };
   const seen = new Map<string, number>();
   for (const { path, body, time } of devnetEvents(options)) {
@@ -499,7 +499,7 @@ test('a mined transaction has the time at which it was first seen', () => {
   expect(others.filter(({ tx_id }) => seen.has(String(tx_id)))).toEqual([]);
 });
 
-test('v1_mempool_transactions', async () => {
+test('v1_mempool_transactions equals the API', async () => {
   const expected: Row[] = [];
   for (const id of column('SELECT tx_id FROM v1_mempool_transactions')) {
     const one = await get(`/extended/v3/transactions/${id}`);
@@ -519,7 +519,7 @@ test('v1_mempool_transactions', async () => {
   same(columnsOf('v1_mempool_transactions', names.join(', ')), expected);
 });
 
-test('v1_hooks and v1_hook_deliveries', () => {
+test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', () => {
   const records = hookRecords(db);
   const definition = JSON.stringify({
     name: "alice's",

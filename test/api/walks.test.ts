@@ -1,4 +1,4 @@
-/** The law of cursors, for every list of the API: page by page, while blocks and forks arrive. */
+/** Cursors of every list of the API: page by page, while blocks and forks arrive. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
@@ -130,7 +130,7 @@ class Walk {
   }
 }
 
-test('every list of v3 takes a cursor', () => {
+test('every list of v3 accepts a cursor', () => {
   const withCursor = new Set(cursorRoutes().map(({ path }) => path));
   expect(pageRoutes().flatMap(({ path }) => (withCursor.has(path) ? [] : path))).toEqual([]);
   expect(withCursor.size).toBeGreaterThanOrEqual(30);
@@ -158,7 +158,7 @@ async function walkAll(chain: GrowingChain, forks: number[], chance: Chance, see
   }
 }
 
-test('there and back at any limits, each row that stays is shown once and in order, whatever arrives meanwhile', async () => {
+test('a walk there and back shows each remaining row once and in order, while blocks and forks arrive', async () => {
   const chances = fc.infiniteStream(fc.nat({ max: 2 ** 20 }));
   // In one of the worlds each list has at least eight rows, of which a page shows at most six.
   const pages = Object.fromEntries(cursorRoutes().map(({ path }) => [`further pages of ${path}`, 1]));
@@ -196,7 +196,7 @@ const madeUpKeys = (bytes: number): string[] =>
     )
     .filter((key) => key.length === bytes);
 
-test('a key that somebody made up names a page or is refused by the name of its parameter', async () => {
+test('a made-up key returns a page or is rejected with the name of the parameter', async () => {
   using world = new WalkedWorld(crowdedChain(), 6);
   let refusals = 0;
   for (const list of world.lists()) {
@@ -232,7 +232,7 @@ function ofAnotherForm(json: string): string {
   return typeof first === 'number' ? `["${'x'.repeat(bytes - 2)}"]` : `[${'9'.repeat(bytes)}]`;
 }
 
-test('a key that is not of the form of its list is refused', async () => {
+test('a key with a value of the wrong type is rejected', async () => {
   using world = new WalkedWorld(crowdedChain(), 6);
   let refused = 0;
   for (const list of world.lists()) {
@@ -250,7 +250,7 @@ test('a key that is not of the form of its list is refused', async () => {
   expect(refused).toBeGreaterThan(30);
 });
 
-test('a walk of the latest block stays in the block that it began in', async () => {
+test('a walk of the latest block stays in the block where it started', async () => {
   using world = new WalkedWorld(simulatedChain(2), 6);
   const list = { route: '', target: '/extended/v3/blocks/latest/transactions?' };
   const whole = (await world.page(list, 50, null))!.items;
@@ -266,7 +266,7 @@ test('a walk of the latest block stays in the block that it began in', async () 
   expect((await world.page(list, 50, null))?.items).not.toEqual(whole);
 });
 
-test('two indexes of one chain make the same cursors', async () => {
+test('two indexes of one chain create equal cursors', async () => {
   using one = new WalkedWorld(simulatedChain(7), 6);
   using other = new WalkedWorld(simulatedChain(7), 6);
   const lists = one.lists();

@@ -1,6 +1,6 @@
 /**
- * Orders and windows, of every list that has them: a list in one order is the other one in reverse, and a window is the part of the
- * whole list between its ends. The routes are those of the API's table, so that a new one is walked as well.
+ * Orders and windows of every list that has them: one order is the reverse of the other, and a window is the part of the whole
+ * list between its ends. The routes come from the API's table, so that new routes are tested, too.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -44,7 +44,7 @@ function inReverse({ route, target }: OrderedList, rows: readonly string[]): str
   return [...alike.values()].reverse().flat();
 }
 
-test('every list with two orders is the same list in each, the one in reverse of the other', async () => {
+test('the ascending list is the reverse of the descending one', async () => {
   const walked = new Set<string>();
   for (const { world, list, all } of lists) {
     for (const limit of [1, 4]) {
@@ -116,7 +116,7 @@ test('a window in either order is the part of the whole list between its ends', 
   );
 });
 
-test('a window that ends before it begins is refused by its name, and so is another order', async () => {
+test('a window that ends before it starts, or an unknown order, is rejected with the name of the parameter', async () => {
   for (const { world, list } of lists) {
     const refusals = list.takesWindow
       ? [
